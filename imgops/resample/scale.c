@@ -322,8 +322,10 @@ enum scale_term {
 	TERM_WEIGHTS,
 	TERM_SUMS_DOWN, /* products */
 	TERM_SUMS_ALONG,
-	TERM_STB_READ,  /* samples that stb.c reads */
-	TERM_STB_ALONG, /* at most, the products of stb.c along rows */
+	TERM_STB_TABLES, /* steps to the tables of stb */
+	TERM_STB_ROWS,   /* rows of tiles that stb reads */
+	TERM_STB_READ,   /* samples that stb.c reads */
+	TERM_STB_ALONG,  /* at most, the products of stb.c along rows */
 	TERM_STB_DOWN,
 	TERM_STB_MADE,         /* samples */
 	TERM_CONVERTED_PIXELS, /* pixels of which all channels are needed */
@@ -349,6 +351,8 @@ static const struct estimate_term scale_terms[TERM_COUNT] = {
 	[TERM_WEIGHTS] = { "filter weight", 1.49 },
 	[TERM_SUMS_DOWN] = { "product down", 0.0181 },
 	[TERM_SUMS_ALONG] = { "product along", 0.0531 },
+	[TERM_STB_TABLES] = { "step to a table of stb", 1.2 },
+	[TERM_STB_ROWS] = { "row read by stb", 350 },
 	[TERM_STB_READ] = { "sample read by stb", 4.4 },
 	[TERM_STB_ALONG] = { "product along by stb", 0.44 },
 	[TERM_STB_DOWN] = { "product down by stb", 0.7 },
@@ -432,6 +436,8 @@ static void count_stb(double *counts, const struct plan *p)
 	double window = is_narrow ? 2 : 4;
 	struct resample_work w = resample_work(x, y);
 
+	counts[TERM_STB_TABLES] += w.table_steps;
+	counts[TERM_STB_ROWS] += w.tiles_x * w.rows;
 	counts[TERM_STB_READ] += w.rows * w.columns;
 	counts[TERM_STB_ALONG] += window * w.rows * fmax(w.columns, x->out);
 	counts[TERM_STB_DOWN] += window * fmax(w.rows, y->out) * x->out;

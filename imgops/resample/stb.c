@@ -183,6 +183,14 @@ size_t resample_bytes(const struct axis *x, const struct axis *y,
 	       tile_bytes(&widest_x, &widest_y, filter);
 }
 
+/* For each output of a tile, stb looks at each input of the tile. */
+static double table_steps(const struct axis *a, uint32_t tile)
+{
+	struct side s = widest_side(a, tile);
+
+	return step_of(a) > 1 ? (double)s.out_count * s.in_count : 0;
+}
+
 /* Where the filter reaches past the edge, edge samples are counted again. */
 struct resample_work resample_work(const struct axis *x, const struct axis *y)
 {
@@ -196,6 +204,10 @@ struct resample_work resample_work(const struct axis *x, const struct axis *y)
 	return (struct resample_work){
 		.columns = x->in_span + 4 * tiles_x * reach_of(x),
 		.rows = y->in_span + 2 * tiles_y * reach_of(y),
+		.tiles_x = tiles_x,
+		.table_steps = tiles_x * tiles_y *
+			       (table_steps(x, tile_columns(y)) +
+				table_steps(y, TILE)),
 	};
 }
 

@@ -36,12 +36,16 @@ size_t resample_bytes(const struct axis *x, const struct axis *y,
 		      enum img_filter filter);
 
 /*
- * The samples that resample_plane() reads.  A sample that several tiles need
+ * What resample_plane() reads and prepares.  A sample that several tiles need
  * counts once for each of them.
  */
 struct resample_work {
 	double columns; /* columns read for one row of tiles */
 	double rows;    /* rows read for one column of tiles */
+	/* Columns of tiles; each row costs something, however narrow it is. */
+	double tiles_x;
+	/* Steps to stb's tables: they take quadratic time when shrinking. */
+	double table_steps;
 };
 
 struct resample_work resample_work(const struct axis *x, const struct axis *y);
