@@ -254,7 +254,6 @@ static const int calls[] = {
 	SCMP_SYS(membarrier),
 	SCMP_SYS(restart_syscall),
 	SCMP_SYS(rseq),
-	SCMP_SYS(sched_getaffinity),
 	SCMP_SYS(sched_yield),
 	SCMP_SYS(set_robust_list),
 	/* signals */
@@ -278,9 +277,8 @@ static const int calls[] = {
  * those of allow_opening().
  */
 static const int file_calls[] = {
-	SCMP_SYS(flock),  SCMP_SYS(fstatfs),  SCMP_SYS(ftruncate),
-	SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(renameat2),
-	SCMP_SYS(unlink), SCMP_SYS(unlinkat),
+	SCMP_SYS(flock),    SCMP_SYS(fstatfs), SCMP_SYS(rename),
+	SCMP_SYS(renameat), SCMP_SYS(unlink),  SCMP_SYS(unlinkat),
 };
 
 static bool allow_calls(scmp_filter_ctx filter, const int *list, size_t count)
@@ -321,6 +319,11 @@ static bool allow_rules(scmp_filter_ctx filter, const struct rule *list,
 		}                                                              \
 	}
 
+/* What makes a namespace. */
+#define CLONE_NEW                                                              \
+	(CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWNS |         \
+	 CLONE_NEWPID | CLONE_NEWUSER | CLONE_NEWUTS)
+
 static bool allow_with_arguments(scmp_filter_ctx f)
 {
 	const struct rule rules[] = {
@@ -347,12 +350,15 @@ static bool allow_with_arguments(scmp_filter_ctx f)
 		{ SCMP_SYS(ioctl), 1, { IS(1, TCGETS) } },
 		{ SCMP_SYS(mmap), 1, { LACKS(2, PROT_EXEC) } },
 		{ SCMP_SYS(mprotect), 1, { LACKS(2, PROT_EXEC) } },
-		/* Threads are allowed, but not processes. */
-		{ SCMP_SYS(clone), 1, { HAS(0, CLONE_THREAD) } },
+		/* Threads are allowed, but no processes and no namespaces. */
+		{ SCMP_SYS(clone),
+		  1,
+		  { IN(0, CLONE_THREAD | CLONE_NEW, CLONE_THREAD) } },
 		{ SCMP_SYS(prctl), 1, { IS(0, PR_SET_NAME) } },
 		{ SCMP_SYS(sched_setaffinity), 1, { IS(0, 0) } },
+		{ SCMP_SYS(sched_getaffinity), 1, { IS(0, 0) } },
 		/* Reading its own limits. */
-		{ SCMP_SYS(prlimit64), 1, { IS(2, 0) } },
+		{ SCMP_SYS(prlimit64), 2, { IS(0, 0), IS(2, 0) } },
 		/* abort() */
 		{ SCMP_SYS(tgkill), 1, { IS(0, (scmp_datum_t)getpid()) } },
 	};
@@ -370,14 +376,17 @@ static bool allow_with_arguments(scmp_filter_ctx f)
  * Files are opened to read, to write or for both.  With the fourth mode, 3,
  * which allows neither, Landlock before ABI 3 lets O_TRUNC empty any file, and
  * before ABI 5 any device take ioctl().  Files that are made cannot be
- * set-user-ID: that would lend the server's rights to others.
+ * set-user-ID: that would lend the server's rights to others.  RENAME_WHITEOUT
+ * would make a device, whatever Landlock says.
  */
 static bool allow_opening(scmp_filter_ctx filter)
 {
 	static const uint64_t ways[] = { O_RDONLY, O_WRONLY, O_RDWR };
-	const struct rule folder = { SCMP_SYS(mkdirat),
-				     1,
-				     { LACKS(2, S_ISUID | S_ISGID) } };
+	const struct rule others[] = {
+		{ SCMP_SYS(mkdirat), 1, { LACKS(2, S_ISUID | S_ISGID) } },
+		{ SCMP_SYS(renameat2), 1, { IS(4, 0) } },
+		{ SCMP_SYS(renameat2), 1, { IS(4, RENAME_EXCHANGE) } },
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
 		const struct rule rules[] = {
@@ -394,7 +403,7 @@ static bool allow_opening(scmp_filter_ctx filter)
 		if (!allow_rules(filter, rules, ARRAY_SIZE(rules)))
 			return false;
 	}
-	return allow_rules(filter, &folder, 1);
+	return allow_rules(filter, others, ARRAY_SIZE(others));
 }
 
 /* Allow a thread to open counters of itself only (pid 0). */

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -30,7 +31,8 @@ static char folder[SCRATCH_PATH_BYTES];
 static char beyond[SCRATCH_PATH_BYTES]; /* a file */
 /* Files that an attack tries to make. */
 static char beyond_new[SCRATCH_PATH_BYTES], beyond_out[SCRATCH_PATH_BYTES];
-static int root_fd, folder_fd, connected_fd = -1, listening_fd = -1;
+static int root_fd, folder_fd, beyond_fd = -1, connected_fd = -1,
+			       listening_fd = -1;
 static struct sockaddr_in connected_to, aim;
 static pid_t attacked_pid;
 
@@ -38,6 +40,14 @@ static pid_t attacked_pid;
 static int error_of(long result)
 {
 	return result == -1 ? errno : 0;
+}
+
+/* The same for a call that a kernel may have taken, but not understood. */
+static int taken_error_of(long result)
+{
+	int error = error_of(result);
+
+	return error != EINVAL ? error : 0;
 }
 
 static int read_a_file(void)
@@ -68,6 +78,12 @@ static int write_a_file(void)
 static int cut_a_file(void)
 {
 	return error_of(truncate(beyond, 0));
+}
+
+/* Descriptors that were open before are not Landlock's matter. */
+static int cut_an_open_file(void)
+{
+	return error_of(ftruncate(beyond_fd, 0));
 }
 
 /* The fourth access mode, with which a file can be neither read nor written. */
@@ -119,6 +135,13 @@ static int make_a_file(void)
 static int move_a_file_out(void)
 {
 	return error_of(renameat(folder_fd, "out", AT_FDCWD, beyond_out));
+}
+
+/* The place of the file is taken by a device. */
+static int make_a_device_by_moving(void)
+{
+	return taken_error_of(renameat2(folder_fd, "out", folder_fd, "moved",
+					RENAME_WHITEOUT));
 }
 
 static int remove_a_file(void)
@@ -237,8 +260,29 @@ static int bind_others(void)
 {
 	cpu_set_t set;
 
-	assert(sched_getaffinity(attacked_pid, sizeof(set), &set) == 0);
+	assert(sched_getaffinity(0, sizeof(set), &set) == 0);
 	return error_of(sched_setaffinity(attacked_pid, sizeof(set), &set));
+}
+
+static int read_where_others_run(void)
+{
+	cpu_set_t set;
+
+	return error_of(sched_getaffinity(attacked_pid, sizeof(set), &set));
+}
+
+static int read_limits_of_others(void)
+{
+	struct rlimit limit;
+
+	return error_of(prlimit(attacked_pid, RLIMIT_NOFILE, NULL, &limit));
+}
+
+/* CLONE_THREAD needs more flags, so this does nothing. */
+static int make_a_namespace(void)
+{
+	return taken_error_of(syscall(SYS_clone, CLONE_THREAD | CLONE_NEWNET,
+				      NULL, NULL, NULL, NULL));
 }
 
 static int map_code(void)
@@ -270,6 +314,7 @@ const struct attack attacks[] = {
 	{ "read by a link", read_by_a_link, EACCES },
 	{ "write a file", write_a_file, EACCES },
 	{ "cut a file", cut_a_file, EPERM },
+	{ "cut an open file", cut_an_open_file, EPERM },
 	{ "empty a file", empty_a_file, EPERM },
 	{ "open a device for control", open_a_device_for_control, EPERM },
 #ifdef SYS_open
@@ -281,6 +326,7 @@ const struct attack attacks[] = {
 	{ "lend rights by a folder", lend_rights_by_a_folder, EPERM },
 	{ "make a file", make_a_file, EACCES },
 	{ "move a file out", move_a_file_out, EACCES },
+	{ "make a device by moving", make_a_device_by_moving, EPERM },
 	{ "run a program", run_a_program, EPERM },
 	{ "run a shell", run_a_shell, EPERM },
 	{ "make a process", make_a_process, EPERM },
@@ -295,6 +341,9 @@ const struct attack attacks[] = {
 	{ "choose signals", choose_signals_of_a_socket, EPERM },
 	{ "ask for signals", ask_for_signals_of_a_socket, EPERM },
 	{ "bind others", bind_others, EPERM },
+	{ "read where others run", read_where_others_run, EPERM },
+	{ "read limits of others", read_limits_of_others, EPERM },
+	{ "make a namespace", make_a_namespace, EPERM },
 	{ "map code", map_code, EPERM },
 	{ "make memory code", make_memory_code, EPERM },
 	{ "go elsewhere", go_elsewhere, EPERM },
@@ -339,8 +388,12 @@ void attacks_renew(void)
 {
 	struct sockaddr_in unused;
 
+	(void)unlinkat(folder_fd, "out", 0); /* it may be a device now */
 	make_file(folder_fd, "out");
 	make_file(AT_FDCWD, beyond);
+	(void)close(beyond_fd);
+	beyond_fd = open(beyond, O_RDWR);
+	assert(beyond_fd >= 0);
 	(void)close(connected_fd);
 	/* An attack could connect this socket, to its own address. */
 	connected_fd = make_socket(SOCK_DGRAM, &connected_to);
