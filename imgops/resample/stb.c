@@ -36,8 +36,15 @@ static void *take_scratch(size_t bytes, const struct scratch *s)
  */
 static void pause_in_tile(const void *info);
 static const void *const stbir_info;
+#define ROW_FITS(first, last)                                                  \
+	sizeof(#last " - " #first " + 1 <= "                                   \
+				  "stbir_info->ring_buffer_num_entries")
+/* Compared by length, which costs nothing. */
 #define STBIR_ASSERT(condition)                                                \
-	(strstr(#condition, "_last_scanline - ") != NULL ?                     \
+	(sizeof(#condition) == ROW_FITS(in_first_scanline,                     \
+					in_last_scanline) ||                   \
+			 sizeof(#condition) == ROW_FITS(out_first_scanline,    \
+							out_last_scanline) ?   \
 		 pause_in_tile(stbir_info) :                                   \
 		 (void)0)
 

@@ -23,9 +23,9 @@ static const struct discipline disciplines[] = {
 };
 
 #ifdef __SANITIZE_THREAD__
-enum { EVENTS = 8000 }; /* it sees a race at once, and takes long */
+enum { EVENTS = 2000 }; /* it sees a race at once, and takes long */
 #else
-enum { EVENTS = 30000 };
+enum { EVENTS = 10000 };
 #endif
 
 enum {
