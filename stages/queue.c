@@ -56,7 +56,8 @@ static uint64_t srpt_rank(const struct discipline *d, const struct event *ev)
 	if (d->follows_load && aged_ns > (double)ev->patience_ns)
 		aged_ns = (double)ev->patience_ns;
 	/* No patience with work that was not predicted. */
-	aged_ns += d->ageing * (double)ev->overrun_ns;
+	if (ev->overrun_ns > ev->margin_ns)
+		aged_ns += d->ageing * (double)(ev->overrun_ns - ev->margin_ns);
 	if (!(aged_ns < RANKS) || (uint64_t)aged_ns > UINT64_MAX - ev->born_ns)
 		return UINT64_MAX;
 	return ev->born_ns + (uint64_t)aged_ns;

@@ -44,10 +44,11 @@ struct event {
 	/* Predicted work left, including that of the next stage. */
 	uint64_t left_ns;
 	/*
-	 * Work done beyond what `left_ns` predicted.  With srpt the event loses
-	 * rank by it.  A sender with a new prediction sets it to 0.
+	 * Work done beyond what `left_ns` predicted, and how much of it is
+	 * usual.  With srpt the event loses rank by what is more.  A sender
+	 * with a new prediction calls event_predict().
 	 */
-	uint64_t overrun_ns;
+	uint64_t overrun_ns, margin_ns;
 	/*
 	 * For srpt that follows the load: the predicted response time if all
 	 * requests were served first come, first served, which is the work
@@ -100,14 +101,22 @@ static inline void event_has_run(struct event *ev, uint64_t ns)
 	ev->overrun_ns += ns - predicted_ns;
 }
 
+/* `left_ns` of work is left; up to twice that is nothing unusual. */
+static inline void event_predict(struct event *ev, uint64_t left_ns)
+{
+	ev->left_ns = left_ns;
+	ev->margin_ns = left_ns;
+	ev->overrun_ns = 0;
+}
+
 /*
  * The running handler finds that the prediction was wrong: `left_ns` of work is
  * left.  The event has no patience (schedule.h) with others any more.
  */
 static inline void event_predict_again(struct event *ev, uint64_t left_ns)
 {
-	ev->left_ns = left_ns;
-	ev->overrun_ns = 0;
+	event_predict(ev, left_ns);
+	ev->margin_ns = 0;
 	ev->patience_ns = UINT64_MAX;
 }
 

@@ -475,7 +475,7 @@ static void adopt_pace(struct pipeline *p, struct upload *u)
 		}
 	}
 	u->estimated_ns = sum_ns;
-	u->variants[0].event.left_ns = sum_ns;
+	event_predict(&u->variants[0].event, sum_ns);
 	atomic_store(&u->left_ns, sum_ns);
 }
 
@@ -599,9 +599,8 @@ static bool run_step(struct pipeline *p, enum pipeline_step step,
 		return false;
 	}
 	estimated_ns = v->estimated_ns[step];
-	v->event.left_ns =
-		atomic_fetch_sub(&u->left_ns, estimated_ns) - estimated_ns;
-	v->event.overrun_ns = 0;
+	event_predict(&v->event, atomic_fetch_sub(&u->left_ns, estimated_ns) -
+					 estimated_ns);
 	atomic_fetch_sub(&p->left_ns, estimated_ns);
 	return true;
 }
@@ -646,7 +645,7 @@ static void fan_out(const struct pipeline_stage *to, struct upload *u)
 	for (uint32_t i = 1; i < u->variant_count; i++) {
 		struct variant *v = &u->variants[i];
 
-		v->event.left_ns = first->event.left_ns;
+		event_predict(&v->event, first->event.left_ns);
 		v->event.born_ns = first->event.born_ns;
 		v->event.patience_ns = first->event.patience_ns;
 		send_variant(here, to, v);

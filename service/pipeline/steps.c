@@ -85,7 +85,6 @@ enum img_err steps_estimate(struct upload *u, const struct img_limits *limits)
 		estimated_ns[PIPELINE_ENCODE] = parts[i].encode_ns;
 	}
 	u->variants[0].estimated_ns[PIPELINE_DECODE] = cost.decode_ns;
-	u->variants[0].event.left_ns = cost.cpu_ns;
 	u->estimated_ns = cost.cpu_ns;
 	atomic_store(&u->left_ns, cost.cpu_ns);
 	u->estimated_bytes = memory_pool_charges_max(

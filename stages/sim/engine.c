@@ -169,8 +169,7 @@ static uint32_t choose_part(struct sim *s, const struct sim_request *r)
 static void predict(const struct sim *s, struct sim_request *r)
 {
 	r->event.sent_ns = s->fleet->now_ns;
-	r->event.left_ns = (uint64_t)(r->error * (double)r->left_ns);
-	r->event.overrun_ns = 0;
+	event_predict(&r->event, (uint64_t)(r->error * (double)r->left_ns));
 }
 
 static struct sim_request *request_new(struct sim_fleet *f)

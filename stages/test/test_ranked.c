@@ -176,6 +176,21 @@ static void test_srpt_has_no_patience_with_an_overrun(void)
 	assert(discipline_rank(&d, &wrong, 0) == UINT64_MAX);
 }
 
+/* Ordinary errors of a prediction cost no rank: twice is nothing unusual. */
+static void test_a_small_overrun_costs_no_rank(void)
+{
+	const struct discipline d = { .kind = DISCIPLINE_SRPT, .ageing = 20 };
+	struct event ev = { .born_ns = 1000 };
+
+	event_predict(&ev, 100);
+	event_has_run(&ev, 200);
+	assert(ev.left_ns == 0 && discipline_rank(&d, &ev, 0) == 1000);
+	event_has_run(&ev, 10);
+	assert(discipline_rank(&d, &ev, 0) == 1000 + 20 * 10);
+	event_predict(&ev, 30);
+	assert(discipline_rank(&d, &ev, 0) == 1000 + 20 * 30);
+}
+
 static void test_a_new_prediction_has_no_patience(void)
 {
 	const struct discipline d = { .kind = DISCIPLINE_SRPT,
@@ -270,6 +285,7 @@ int main(void)
 	test_srpt_prefers_less_work();
 	test_srpt_without_ageing_is_by_birth();
 	test_srpt_has_no_patience_with_an_overrun();
+	test_a_small_overrun_costs_no_rank();
 	test_a_new_prediction_has_no_patience();
 	test_srpt_bounds_overtaking();
 	test_srpt_saturates();
