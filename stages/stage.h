@@ -101,11 +101,14 @@ static inline void event_has_run(struct event *ev, uint64_t ns)
 	ev->overrun_ns += ns - predicted_ns;
 }
 
-/* `left_ns` of work is left; up to twice that is nothing unusual. */
+/*
+ * `left_ns` of work is left; up to twice that is nothing unusual, unless an
+ * earlier prediction was wrong.
+ */
 static inline void event_predict(struct event *ev, uint64_t left_ns)
 {
 	ev->left_ns = left_ns;
-	ev->margin_ns = left_ns;
+	ev->margin_ns = ev->patience_ns == UINT64_MAX ? 0 : left_ns;
 	ev->overrun_ns = 0;
 }
 
@@ -115,9 +118,8 @@ static inline void event_predict(struct event *ev, uint64_t left_ns)
  */
 static inline void event_predict_again(struct event *ev, uint64_t left_ns)
 {
-	event_predict(ev, left_ns);
-	ev->margin_ns = 0;
 	ev->patience_ns = UINT64_MAX;
+	event_predict(ev, left_ns);
 }
 
 /*

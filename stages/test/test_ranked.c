@@ -205,6 +205,11 @@ static void test_a_new_prediction_has_no_patience(void)
 	assert(discipline_rank(&d, &wrong, 0) == 1000 + 20 * 100);
 	event_has_run(&wrong, 90);
 	assert(discipline_rank(&d, &wrong, 0) == 1000 + 20 * 10);
+	event_has_run(&wrong, 15);
+	assert(discipline_rank(&d, &wrong, 0) == 1000 + 20 * 5);
+	event_predict(&wrong, 10); /* of the next stage */
+	event_has_run(&wrong, 11);
+	assert(discipline_rank(&d, &wrong, 0) == 1000 + 20 * 1);
 }
 
 static void test_edf_is_by_deadline(void)
