@@ -2,6 +2,7 @@
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,24 @@ char *file_read_text(const char *path, size_t bytes_max, const char **why)
 	free(text);
 	*why = "not text: it has a zero byte";
 	return NULL;
+}
+
+void file_fill_standard(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null",
+				   fd == STDOUT_FILENO ? O_RDONLY : O_RDWR);
+}
+
+bool file_finish(FILE *out, struct error *error)
+{
+	errno = 0;
+	if (fflush(out) == 0 && !ferror(out))
+		return true;
+	return error_fail(error, "the output could not be written%s%s",
+			  errno != 0 ? ": " : "",
+			  errno != 0 ? strerror(errno) : "");
 }
 
 bool file_draft_open(struct file_draft *d, const char *path,

@@ -28,6 +28,19 @@ MUST_CHECK char *file_read_text(const char *path, size_t bytes_max,
 MUST_CHECK bool file_write_all(int fd, const void *bytes, size_t count);
 
 /*
+ * If stdin, stdout or stderr is closed, open /dev/null in its place.  Otherwise
+ * a socket or a file could get its number, and receive what is printed.  What
+ * is printed to such a stdout is lost, which file_finish() finds out.
+ */
+void file_fill_standard(void);
+
+/*
+ * Has all that was printed to `out`, such as stdout, been written?  False:
+ * `error` says so, and why.
+ */
+MUST_CHECK bool file_finish(FILE *out, struct error *error);
+
+/*
  * A new version of a file.  It is written as PATH.tmp and replaces PATH when it
  * is complete.  A struct of zeros is a draft that is not open.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line of mkset, which makes a set of uploads from photos. */
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/options.h"
 #include "base/quantiles.h"
 #include "datasets/xalloc.h"
@@ -106,6 +107,16 @@ static bool take_option(void *options, const struct flag *f, const char *value,
 	return o->profile != NULL;
 }
 
+/* End the program, but not as if all were well if its output was lost. */
+static _Noreturn void finish(void)
+{
+	struct error error;
+
+	if (!file_finish(stdout, &error))
+		stop(1, "%s", error.text);
+	exit(0);
+}
+
 static void parse_options(struct mkset_options *o, int argc, char **argv)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -118,7 +129,7 @@ static void parse_options(struct mkset_options *o, int argc, char **argv)
 			take_option, o, &error))
 		stop(2, "%s", error.text);
 	if (program_answer(&mkset_program, &o->asked, DARKROOM_COMMIT, stdout))
-		exit(0);
+		finish();
 	if (o->out == NULL)
 		stop(2, "one folder OUT, please; see --help");
 }
@@ -150,6 +161,7 @@ int main(int argc, char **argv)
 	struct mkset_options o;
 	struct error error;
 
+	file_fill_standard();
 	parse_options(&o, argc, argv);
 
 	struct set set = { .profile = o.profile,
@@ -165,5 +177,5 @@ int main(int argc, char **argv)
 		stop(1, "%s", error.text);
 	report(&set);
 	set_release(&set);
-	return 0;
+	finish();
 }

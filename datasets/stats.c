@@ -241,6 +241,14 @@ static int fail(int status, const struct error *error)
 	return status;
 }
 
+/* Not as if all were well, if the output was lost. */
+static int finish(int status)
+{
+	struct error error;
+
+	return file_finish(stdout, &error) ? status : fail(1, &error);
+}
+
 int main(int argc, char **argv)
 {
 	struct stats_options options = { 0 };
@@ -249,13 +257,14 @@ int main(int argc, char **argv)
 	struct error error;
 	bool all_read = true;
 
+	file_fill_standard();
 	flags_init(flags, &options);
 	if (!flags_read(&stats_program, argv + 1, (uint32_t)argc - 1,
 			take_operand, &options, &error))
 		return fail(2, &error);
 	if (program_answer(&stats_program, &options.asked, DARKROOM_COMMIT,
 			   stdout))
-		return 0;
+		return finish(0);
 	if (options.dir == NULL) {
 		error_set(&error, "DIR is missing; see --help");
 		return fail(2, &error);
@@ -271,5 +280,5 @@ int main(int argc, char **argv)
 	table_print(&table, stdout);
 	table_release(&table);
 	folder_list_release(&folder);
-	return all_read ? 0 : 1;
+	return finish(all_read ? 0 : 1);
 }

@@ -12,6 +12,7 @@
 #include "loadgen/report/report.h"
 #include "loadgen/sweep.h"
 
+#include "base/file.h"
 #include "version.h"
 
 #include <errno.h>
@@ -169,15 +170,27 @@ static enum exit_code set_up_and_measure(struct load_options *o)
 	return interrupted ? EXIT_INTERRUPTED : code;
 }
 
+/* The program's status, which is not 0 if its output was lost. */
+static int finish(int code)
+{
+	struct error error;
+
+	if (file_finish(stdout, &error))
+		return code;
+	print_error(EXIT_NOT_ALL_OK, &error);
+	return code != EXIT_ALL_OK ? code : EXIT_NOT_ALL_OK;
+}
+
 int main(int argc, char **argv)
 {
 	struct load_options options;
 	struct error error;
 	enum exit_code code = EXIT_ALL_OK;
 
+	file_fill_standard();
 	catch_signals();
 	if (argc > 1 && strcmp(argv[1], "compare") == 0)
-		return compare_command(argc - 1, argv + 1);
+		return finish(compare_command(argc - 1, argv + 1));
 	if (!load_options_parse(&options, argc, argv, &error)) {
 		code = print_error(EXIT_USAGE, &error);
 		fprintf(stderr, "Try 'loadgen --help'.\n");
@@ -185,5 +198,5 @@ int main(int argc, char **argv)
 				   DARKROOM_COMMIT, stdout)) {
 		code = set_up_and_measure(&options);
 	}
-	return code;
+	return finish(code);
 }

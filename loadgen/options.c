@@ -163,7 +163,8 @@ const struct program load_program = {
 		 "sent, so that waiting for a connection counts.",
 	.exit_status = "0 all requests were answered 2xx, 1 some were not, or "
 		       "a reply was wrong, or the goal of --require was "
-		       "missed, 2 wrong usage, 130 interrupted (the report "
+		       "missed, or the output could not be written, 2 wrong "
+		       "usage, 130 interrupted (the report "
 		       "covers the time until then).",
 	.see_also = "darkroom(1), loadgen-compare(1)",
 	.operand = "URL",

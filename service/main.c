@@ -23,11 +23,11 @@
 #include "stages/schedule.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 
 #include "version.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -39,17 +39,6 @@ enum {
 	OWN_FILES = 64,      /* descriptors that every server may need */
 	IO_THREAD_FILES = 2, /* of each I/O thread: to wait, and to be woken */
 };
-
-/*
- * If stdin, stdout or stderr is closed, open /dev/null in its place.  Otherwise
- * a socket could get the number of stderr, and receive the log.
- */
-static void fill_standard_files(void)
-{
-	for (int fd = 0; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0)
-			(void)open("/dev/null", O_RDWR);
-}
 
 static void list_policies(void)
 {
@@ -347,7 +336,7 @@ int main(int argc, char **argv)
 	struct error error;
 	int status = EXIT_SUCCESS;
 
-	fill_standard_files();
+	file_fill_standard();
 	if (!options_parse(&o, argc, argv, environ, &error)) {
 		(void)fprintf(stderr, "darkroom: %s; see --help\n", error.text);
 		status = EXIT_USAGE;
@@ -358,6 +347,10 @@ int main(int argc, char **argv)
 		list_policies();
 	} else {
 		status = run(&o);
+	}
+	if (!file_finish(stdout, &error)) {
+		(void)fprintf(stderr, "darkroom: %s\n", error.text);
+		status = status != EXIT_SUCCESS ? status : EXIT_FAILURE;
 	}
 	options_release(&o);
 	return status;

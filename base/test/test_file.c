@@ -109,6 +109,27 @@ static void test_a_text_replaces_a_file(void)
 	(void)unlink(path);
 }
 
+static void test_output_that_is_lost_is_noticed(void)
+{
+	struct error error;
+	FILE *good = fopen(path, "w"), *full;
+
+	assert(good != NULL && fputs("a", good) >= 0);
+	assert(file_finish(good, &error));
+	(void)fclose(good);
+	/* In the buffer until then; or lost before, for the most part. */
+	for (size_t bytes = 1; bytes <= 1000000; bytes *= 1000) {
+		full = fopen("/dev/full", "w");
+		assert(full != NULL);
+		for (size_t i = 0; i < bytes; i++)
+			(void)fputc('a', full);
+		assert(!file_finish(full, &error));
+		assert(strstr(error.text, "the output could not be written") !=
+		       NULL);
+		(void)fclose(full);
+	}
+}
+
 int main(void)
 {
 	const char *why;
@@ -129,6 +150,7 @@ int main(void)
 	test_bytes_of_any_size();
 	test_draft_replaces_a_file_when_complete();
 	test_no_draft_without_a_folder();
+	test_output_that_is_lost_is_noticed();
 	test_a_text_replaces_a_file();
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "imgops/bench/quality.h"
 #include "imgops/bench/report.h"
 
+#include "base/file.h"
 #include "version.h"
 
 #include <assert.h>
@@ -235,13 +236,19 @@ int main(int argc, char **argv)
 {
 	struct bench_options o;
 	struct error error;
+	enum exit_code code = EXIT_DONE;
 
+	file_fill_standard();
 	if (!parse_options(&o, argc, argv, &error)) {
 		print_error(&error, EXIT_USAGE);
 		fprintf(stderr, "Try 'imgops_bench --help'.\n");
 		return EXIT_USAGE;
 	}
-	if (program_answer(&bench_program, &o.asked, DARKROOM_COMMIT, stdout))
-		return EXIT_DONE;
-	return run_command(&o);
+	if (!program_answer(&bench_program, &o.asked, DARKROOM_COMMIT, stdout))
+		code = run_command(&o);
+	if (!file_finish(stdout, &error)) {
+		print_error(&error, EXIT_FAILED);
+		code = code != EXIT_DONE ? code : EXIT_FAILED;
+	}
+	return code;
 }

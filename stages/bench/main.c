@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* stages_bench: a stage graph in threads, under several schedules. */
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/machine_usage.h"
 #include "base/quantiles.h"
@@ -586,12 +587,17 @@ int main(int argc, char **argv)
 	struct error error;
 	int status = 0;
 
+	file_fill_standard();
 	if (!stages_bench_options_parse(&o, argc, argv, &error)) {
 		fprintf(stderr, "stages_bench: %s\n", error.text);
 		status = EXIT_USAGE;
 	} else if (!program_answer(&stages_bench_program, &o.asked,
 				   DARKROOM_COMMIT, stdout)) {
 		status = measure(&o);
+	}
+	if (!file_finish(stdout, &error)) {
+		fprintf(stderr, "stages_bench: %s\n", error.text);
+		status = status != 0 ? status : 1;
 	}
 	stages_bench_options_release(&o);
 	return status;

@@ -3,6 +3,7 @@
 #include "stages/sim/options.h"
 #include "stages/sim/report.h"
 
+#include "base/file.h"
 #include "version.h"
 
 enum { EXIT_USAGE = 2 };
@@ -32,12 +33,17 @@ int main(int argc, char **argv)
 	struct error error;
 	int status = 0;
 
+	file_fill_standard();
 	if (!sim_options_parse(&o, argc, argv, &error)) {
 		fprintf(stderr, "stages_sim: %s\n", error.text);
 		status = EXIT_USAGE;
 	} else if (!program_answer(&sim_program, &o.asked, DARKROOM_COMMIT,
 				   stdout)) {
 		status = run(&o);
+	}
+	if (!file_finish(stdout, &error)) {
+		fprintf(stderr, "stages_sim: %s\n", error.text);
+		status = status != 0 ? status : 1;
 	}
 	sim_options_release(&o);
 	return status;

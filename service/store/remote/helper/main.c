@@ -12,6 +12,7 @@
 #include "service/store/remote/helper/s3.h"
 #include "service/store/remote/helper/serve.h"
 
+#include "base/file.h"
 #include "base/options.h"
 #include "version.h"
 
@@ -87,8 +88,9 @@ static const struct program program = {
 		 "AWS_SHARED_CREDENTIALS_FILE.  Certificates are checked with "
 		 "those of the system, or with the file of SSL_CERT_FILE or "
 		 "CURL_CA_BUNDLE.",
-	.exit_status = "0 good, 1 the store cannot be used, or an image is "
-		       "damaged, 2 wrong usage.",
+	.exit_status = "0 good, 1 the store cannot be used, an image is "
+		       "damaged, or the output could not be written, 2 wrong "
+		       "usage.",
 	.see_also = "darkroom(1)",
 	.operand = "COMMAND",
 	.follows_getopt = true,
@@ -257,6 +259,7 @@ int main(int argc, char **argv)
 	struct error error;
 	enum exit_code code = EXIT_GOOD;
 
+	file_fill_standard();
 	protect();
 	if (!read_options(&options, argc, argv, &error)) {
 		code = print_error(EXIT_USAGE, &error);
@@ -265,5 +268,8 @@ int main(int argc, char **argv)
 				   stdout)) {
 		code = run(&options);
 	}
+	/* Otherwise there is another error already. */
+	if (code == EXIT_GOOD && !file_finish(stdout, &error))
+		code = print_error(EXIT_BAD, &error);
 	return code;
 }
