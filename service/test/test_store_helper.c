@@ -19,6 +19,7 @@
 #include "service/test/store_client.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -678,6 +679,40 @@ static uint64_t begin_slow_read(struct client *c, unsigned number)
 	return call;
 }
 
+/* The server must not be able to change a copy. */
+static void expect_only_read(int fd)
+{
+	assert(fd >= 0 && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY);
+	assert(pwrite(fd, "x", 1, 0) == -1);
+	close(fd);
+}
+
+static void test_a_copy_cannot_be_changed_through_its_descriptor(void)
+{
+	struct client c = start_cached();
+	char id[STORE_ID_BYTES];
+	uint64_t first;
+	int fd;
+
+	EXPECT(STORE_OK, client_put(&c, 63, 0, LARGE, MS));
+	sample_id(63, id);
+	for (unsigned i = 0; i < 2; i++) { /* fetched, and found */
+		EXPECT(STORE_OK,
+		       client_wait(&c,
+				   client_send_read(&c, id, 0, 1, false, MS),
+				   &fd));
+		expect_only_read(fd);
+	}
+	/* One that is not kept. */
+	EXPECT(STORE_OK, client_put(&c, 64, 0, LARGE, MS));
+	first = begin_slow_read(&c, 64);
+	EXPECT(STORE_OK, delete (&c, 64));
+	EXPECT(STORE_OK, client_wait(&c, first, &fd));
+	expect_only_read(fd);
+	EXPECT(STORE_OK, delete (&c, 63));
+	stop(&c);
+}
+
 /* A GET that began before a PUT or DELETE is not for a read after it. */
 static void test_a_read_sees_what_was_confirmed(void)
 {
@@ -986,6 +1021,7 @@ static void test_all(bool is_real)
 	test_a_list_has_no_control_characters();
 	test_a_second_read_is_from_the_cache();
 	test_reads_at_once_are_one_get();
+	test_a_copy_cannot_be_changed_through_its_descriptor();
 	test_a_read_sees_what_was_confirmed();
 	test_only_whole_objects_are_cached();
 	test_a_changed_copy_is_fetched_again();

@@ -271,11 +271,39 @@ static bool move_draft(struct cache *c, const struct cache_draft *d)
 	return is_moved;
 }
 
+/* Replace the draft's descriptor by one that only reads.  False: errno. */
+static bool end_writing(struct cache *c, struct cache_draft *d)
+{
+	int fd = openat(c->tmp, d->name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat written, opened;
+	bool is_same;
+
+	if (fd < 0)
+		return false;
+	is_same = fstat(d->fd, &written) == 0 && fstat(fd, &opened) == 0 &&
+		  written.st_dev == opened.st_dev &&
+		  written.st_ino == opened.st_ino;
+	if (!is_same) {
+		(void)close(fd);
+		errno = ESTALE;
+		return false;
+	}
+	(void)close(d->fd);
+	d->fd = fd;
+	return true;
+}
+
 int cache_commit(struct cache *c, struct cache_draft *d)
 {
-	struct copy *e = find_copy(c, d->id);
+	struct copy *e;
 	struct stat file;
 
+	if (!end_writing(c, d)) {
+		cache_drop(c, d);
+		return -1;
+	}
+	e = find_copy(c, d->id);
 	end_draft(c, d);
 	if (e != NULL && !remove_copy(c, e))
 		d->is_stale = true;

@@ -63,8 +63,8 @@ MUST_CHECK bool cache_begin(struct cache *c, struct cache_draft *d,
 
 /*
  * Complete the copy, whose bytes the caller has checked by object_check().
- * Returns its descriptor, for the caller to close, also if it could not be
- * kept.
+ * Returns a descriptor of it that only reads, for the caller to close, also if
+ * it could not be kept.  -1: it could not be opened again, and is dropped.
  */
 MUST_CHECK int cache_commit(struct cache *c, struct cache_draft *d);
 

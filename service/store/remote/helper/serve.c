@@ -373,6 +373,10 @@ static void end_fetch_well(struct request *r)
 	if (checked == STORE_OK) {
 		r->draft.is_stale |= r->is_stale;
 		fd = cache_commit(cache, &r->draft);
+		if (fd < 0) {
+			go_direct(r);
+			return;
+		}
 		answer_fetch(r, STORE_OK, "", fd, bytes);
 		(void)close(fd);
 		return;
