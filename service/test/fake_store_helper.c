@@ -18,8 +18,9 @@
  *	frozen          it is stopped, and receives nothing
  *	no-file number index short pipe    READ's answers are wrong
  *
- * The command `check` accepts the keys unless `check` contains "bad"; with
- * "slow" when there is a file `go`, which it removes.
+ * The command `check` writes its process id to the file `checking`.  It accepts
+ * the keys unless `check` contains "bad"; with "slow" when there is a file
+ * `go`, which it removes.
  *
  * usage: fake_store_helper serve|check FOLDER
  */
@@ -46,6 +47,15 @@ static void read_word(const char *name, char *word, size_t bytes)
 		word[n] = '\0';
 	if (fd >= 0)
 		(void)close(fd);
+}
+
+static void write_pid(const char *name)
+{
+	FILE *to = fopen("pid", "we");
+
+	if (to == NULL || fprintf(to, "%d", getpid()) < 0 || fclose(to) != 0 ||
+	    rename("pid", name) != 0)
+		abort();
 }
 
 /* Is this the end of a helper in this mode? */
@@ -189,6 +199,7 @@ int main(int argc, char **argv)
 	read_word("mode", mode, sizeof(mode));
 	read_word("check", check, sizeof(check));
 	if (strcmp(argv[1], "check") == 0) {
+		write_pid("checking");
 		while (strcmp(check, "slow") == 0 && unlink("go") != 0)
 			(void)usleep(10000);
 		return strcmp(check, "bad") == 0 ? EXIT_FAILURE : EXIT_SUCCESS;

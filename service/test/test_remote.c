@@ -321,15 +321,15 @@ static void test_wrong_numbers(void)
 	assert(open_count() == before);
 }
 
-/* The newest child process. */
-static pid_t newest_child(void)
+/* The newest child of a process; 0: none. */
+static pid_t newest_child(pid_t parent)
 {
 	char path[64];
 	long pid = 0, next;
 	FILE *list;
 
-	(void)snprintf(path, sizeof(path), "/proc/self/task/%d/children",
-		       getpid());
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent,
+		       parent);
 	list = fopen(path, "re");
 	assert(list != NULL);
 	while (fscanf(list, "%ld", &next) == 1)
@@ -348,7 +348,7 @@ static void test_the_keeper_dies(void)
 
 	assert(pthread_create(&thread, NULL, put_for_ever, s) == 0);
 	(void)poll(NULL, 0, 100);
-	assert(kill(newest_child(), SIGKILL) == 0);
+	assert(kill(newest_child(getpid()), SIGKILL) == 0);
 	(void)pthread_join(thread, NULL);
 	assert(put(s, 9, WAIT_MS) == STORE_UNAVAILABLE);
 	store_stats(s, &stats);
@@ -447,6 +447,58 @@ static void test_keys_are_read_twice(void)
 	store_close(s);
 }
 
+/* The number in a file of the folder; 0: none is there yet. */
+static pid_t read_pid(const char *name)
+{
+	char path[128];
+	int pid = 0;
+	FILE *from;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	from = fopen(path, "re");
+	if (from == NULL)
+		return 0;
+	assert(fscanf(from, "%d", &pid) == 1);
+	(void)fclose(from);
+	return pid;
+}
+
+/* Is another helper started and used, while the check of the keys goes on? */
+static bool is_replaced_meanwhile(struct store *s)
+{
+	pid_t helper = newest_child(newest_child(getpid())), check;
+	uint64_t starts = starts_of(s);
+	char path[128];
+
+	(void)snprintf(path, sizeof(path), "%s/checking", folder);
+	(void)unlink(path);
+	remote_reload_keys(s);
+	while ((check = read_pid("checking")) == 0)
+		(void)poll(NULL, 0, 10);
+	assert(helper > 0 && kill(helper, SIGKILL) == 0);
+	while (starts_of(s) == starts)
+		(void)poll(NULL, 0, 10);
+	assert(put(s, 21, WAIT_MS) == STORE_OK);
+	return kill(check, 0) == 0;
+}
+
+/*
+ * A check of keys keeps no helper waiting.  A check ends after 10 s, so on a
+ * busy machine it may be over too early, but not each time.
+ */
+static void test_helpers_start_while_keys_are_checked(void)
+{
+	struct store *s = open_store("good");
+	bool is_replaced = false;
+
+	assert(put(s, 21, WAIT_MS) == STORE_OK);
+	write_word("check", "slow");
+	for (int i = 0; i < TIMES && !is_replaced; i++)
+		is_replaced = is_replaced_meanwhile(s);
+	assert(is_replaced);
+	store_close(s);
+}
+
 static void must_be_refused(const char *url)
 {
 	struct remote_config c;
@@ -526,6 +578,7 @@ int main(int argc, char **argv)
 	test_a_helper_that_hangs_is_replaced();
 	test_keys_are_read_again();
 	test_keys_are_read_twice();
+	test_helpers_start_while_keys_are_checked();
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
 	return 0;

@@ -32,7 +32,11 @@ static const char reload_command = 'r', replace_command = 'k';
 /* The keeper's own state, in its process. */
 struct keeper {
 	const struct keeper_config *config;
-	pid_t helper;        /* 0: none runs */
+	pid_t helper; /* 0: none runs */
+	pid_t check;  /* of new keys; 0: none runs */
+	uint64_t check_end_ns;
+	bool is_check_late;  /* it was ended because of this time */
+	bool wants_check;    /* another one after it */
 	uint64_t started_ns; /* of the helper */
 	uint32_t delay_ms;   /* before the next start */
 	bool is_replaced;    /* the helper was ended to start another */
@@ -141,41 +145,65 @@ static void collect_helper(struct keeper *k)
 		k->delay_ms = DELAY_MS_MAX;
 }
 
-/* Run the helper's command `check`.  Are its keys accepted? */
-static bool check_keys(struct keeper *k)
+/* Run the helper's command `check`; if one runs, another one after it. */
+static void begin_check(struct keeper *k)
 {
-	uint64_t end_ns = clock_after_ms(CHECK_MS);
-	pid_t keeper = getpid(), pid = fork(), ended = 0;
-	int status = -1;
+	pid_t keeper = getpid(), pid;
 
+	k->wants_check = k->check > 0;
+	if (k->wants_check)
+		return;
+	pid = fork();
 	if (pid == 0)
 		run_helper(k->config, "check", keeper);
-	while (pid > 0 && ended == 0 && clock_now_ns() < end_ns) {
-		ended = waitpid(pid, &status, WNOHANG);
-		if (ended == 0)
-			(void)poll(NULL, 0, 20);
-	}
-	if (pid > 0 && ended == 0) {
-		(void)kill(pid, SIGKILL);
-		(void)waitpid(pid, &status, 0);
-	}
-	return ended == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-static void reload(struct keeper *k)
-{
-	if (!check_keys(k)) {
+	if (pid < 0) {
 		tell(MESSAGE_NOTE, true,
-		     "the new keys of the store are not accepted (the line "
-		     "before says why): the old ones stay in use");
+		     "the new keys of the store could not be checked, for lack "
+		     "of memory or processes: the old ones stay in use");
 		return;
 	}
+	k->check = pid;
+	k->check_end_ns = clock_after_ms(CHECK_MS);
+	k->is_check_late = false;
+}
+
+/* The new keys are accepted: replace the helper. */
+static void use_new_keys(struct keeper *k)
+{
 	(void)strcpy(k->why, "the keys of the store were read again");
 	k->is_wrong = false;
 	k->is_replaced = true;
 	k->delay_ms = 0;
 	if (k->helper > 0)
 		(void)kill(k->helper, SIGKILL);
+}
+
+/* Collect a check that has ended, or end one that takes too long. */
+static void collect_check(struct keeper *k)
+{
+	int status = -1;
+
+	if (k->check == 0)
+		return;
+	if (waitpid(k->check, &status, WNOHANG) == 0) {
+		if (!k->is_check_late && clock_now_ns() >= k->check_end_ns) {
+			k->is_check_late = true;
+			(void)kill(k->check, SIGKILL);
+		}
+		return;
+	}
+	k->check = 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		use_new_keys(k);
+	else
+		tell(MESSAGE_NOTE, true,
+		     k->is_check_late ?
+			     "the new keys of the store could not be checked "
+			     "within 10 s: the old ones stay in use" :
+			     "the new keys of the store are not accepted (the "
+			     "line before says why): the old ones stay in use");
+	if (k->wants_check)
+		begin_check(k);
 }
 
 static void replace(struct keeper *k)
@@ -193,10 +221,32 @@ static bool take_control(struct keeper *k)
 	ssize_t n = read(CONTROL, &byte, 1);
 
 	if (n == 1 && byte == reload_command)
-		reload(k);
+		begin_check(k);
 	if (n == 1 && byte == replace_command)
 		replace(k);
 	return n == 1 || (n < 0 && errno == EINTR);
+}
+
+/* How long may the loop wait for a signal or a command?  -1: for ever. */
+static int wait_ms(const struct keeper *k)
+{
+	uint64_t now = clock_now_ns();
+
+	if (k->helper == 0)
+		return DELAY_MS_MIN;
+	if (k->check == 0 || k->is_check_late)
+		return -1;
+	return now < k->check_end_ns ?
+		       (int)((k->check_end_ns - now) / NS_PER_MS) + 1 :
+		       0;
+}
+
+static void end_child(pid_t pid)
+{
+	if (pid == 0)
+		return;
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
 }
 
 static _Noreturn void keep(const struct keeper_config *c)
@@ -210,19 +260,16 @@ static _Noreturn void keep(const struct keeper_config *c)
 		if (k.helper == 0 &&
 		    clock_now_ns() >= k.started_ns + k.delay_ms * NS_PER_MS)
 			start_helper(&k);
-		/* First start the next helper: a check of keys takes long. */
-		waits[0].fd = k.is_replaced ? -1 : CONTROL;
-		(void)poll(waits, 2, k.helper > 0 ? -1 : DELAY_MS_MIN);
+		(void)poll(waits, 2, wait_ms(&k));
 		if ((waits[1].revents & POLLIN) != 0)
 			(void)!read(SIGNALS, &ignored, sizeof(ignored));
 		if (waits[0].revents != 0)
 			is_over = !take_control(&k);
 		collect_helper(&k);
+		collect_check(&k);
 	}
-	if (k.helper > 0) {
-		(void)kill(k.helper, SIGKILL);
-		(void)waitpid(k.helper, NULL, 0);
-	}
+	end_child(k.helper);
+	end_child(k.check);
 	_exit(EXIT_SUCCESS);
 }
 

@@ -14,7 +14,8 @@
  * After each start the keeper sends MESSAGE_STARTED over the helper's end of
  * the socket, and after other events MESSAGE_NOTE, each with a sentence for the
  * log.  A helper that ends soon is started again after 0.1 s, then 0.2 s, up to
- * 5 s.  Keeper and helper end when the server ends.
+ * 5 s, also while new keys are checked.  Keeper and helper end when the server
+ * ends.
  */
 #ifndef SERVICE_STORE_KEEPER_H
 #define SERVICE_STORE_KEEPER_H
@@ -42,8 +43,9 @@ MUST_CHECK bool keeper_start(const struct keeper_config *c, int *socket,
 
 /*
  * Ask the keeper to replace the helper by one that reads its keys again.  First
- * `program check ...` is run: if that fails, the helper stays.  Returns at
- * once; a message tells the result.
+ * `program check ...` is run: if that fails, or takes 10 s, the helper stays.
+ * Asked again meanwhile, it checks once more.  Returns at once; a message tells
+ * the result.
  */
 void keeper_reload(int control);
 
