@@ -26,6 +26,7 @@ enum {
 	PIECE_MS = 20,
 	HANG_MS = 20000,
 	HUGE_BYTES = 1 << 20,
+	LATE_BYTES = 4200, /* before an error that comes late */
 	KEYS_PER_PAGE = 7, /* few, so that lists have several pages */
 };
 
@@ -532,11 +533,16 @@ static bool refuse(const struct exchange *x, struct answer *a)
 		{ "204", 204, NULL },
 		{ "206", 206, NULL },
 		{ "errorbody", 200, "InternalError" },
+		{ "lateerror", 200, "InternalError" },
+		{ "utf16error", 200, "InternalError" },
 	};
 
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
 		if (does(x, refusals[i].behaviour)) {
 			answer_error(a, refusals[i].status, refusals[i].code);
+			/* Only the body says what has happened. */
+			if (refusals[i].status == 200 && x->body != NULL)
+				print_etag(a->etag, x->body, x->body_bytes);
 			return true;
 		}
 	return false;
@@ -576,10 +582,53 @@ static void free_stream(void *arg)
 	free(s);
 }
 
+/* Put a comment before the error, or two bytes in place of each. */
+static void hide_error(const struct exchange *x, struct answer *a)
+{
+	size_t wide = does(x, "utf16error") ? 2 : 1;
+	size_t begin = does(x, "lateerror") ? LATE_BYTES : 0;
+	char *hidden = calloc(begin + wide * a->bytes + 1, 1);
+
+	assert(hidden != NULL);
+	memset(hidden, 'c', begin);
+	if (begin > 0) {
+		memcpy(hidden, "<!--", 4);
+		memcpy(hidden + begin - 3, "-->", 3);
+	}
+	for (size_t i = 0; i < a->bytes; i++)
+		hidden[begin + wide * i] = a->body[i];
+	free(a->body);
+	a->body = hidden;
+	a->bytes = begin + wide * a->bytes;
+}
+
+/* A way in which the header ETag differs from what is right. */
+static void spoil_etag(const struct exchange *x, struct answer *a)
+{
+	static const struct {
+		const char *behaviour, *etag;
+	} all[] = {
+		{ "noetag", "" },
+		{ "etagtrailer", "" },
+		{ "emptyetag", "\"\"" },
+		{ "emptyweaketag", "W/\"\"" },
+		{ "quoteetag", "\"" },
+		{ "weaketag", "W/\"0123456789abcdef0123456789abcdef\"" },
+		{ "etag", "\"0123456789abcdef0123456789abcdef\"" },
+		{ "kms", "\"0123456789abcdef0123456789abcdef\"" },
+		{ "kmsother", "\"0123456789abcdef0123456789abcdef\"" },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (does(x, all[i].behaviour))
+			strcpy(a->etag, all[i].etag);
+}
+
 static struct MHD_Response *make_response(const struct exchange *x,
 					  struct answer *a)
 {
 	struct stream *s;
+	bool is_chunked;
 
 	if (does(x, "hugeerror")) {
 		a->body = realloc(a->body, HUGE_BYTES);
@@ -589,22 +638,18 @@ static struct MHD_Response *make_response(const struct exchange *x,
 	}
 	if (does(x, "flip") && a->bytes > 0)
 		a->body[a->bytes - 1] ^= 1;
-	if (does(x, "noetag"))
-		a->etag[0] = '\0';
-	if (does(x, "emptyetag"))
-		strcpy(a->etag, "\"\"");
-	if (does(x, "weaketag"))
-		strcpy(a->etag, "W/\"0123456789abcdef0123456789abcdef\"");
-	if (does(x, "etag") || does(x, "kms"))
-		strcpy(a->etag, "\"0123456789abcdef0123456789abcdef\"");
-	if (!does(x, "truncate") && !does(x, "slow") && !does(x, "chunked"))
+	if (does(x, "lateerror") || does(x, "utf16error"))
+		hide_error(x, a);
+	is_chunked = does(x, "chunked") || does(x, "trailer") ||
+		     does(x, "etagtrailer");
+	if (!does(x, "truncate") && !does(x, "slow") && !is_chunked)
 		return MHD_create_response_from_buffer(a->bytes, a->body,
 						       MHD_RESPMEM_MUST_FREE);
 	s = calloc(1, sizeof(*s));
 	assert(s != NULL);
 	*s = (struct stream){ a->body, a->bytes,
 			      does(x, "truncate") ? a->bytes / 2 : a->bytes,
-			      does(x, "slow"), does(x, "chunked") };
+			      does(x, "slow"), is_chunked };
 	return MHD_create_response_from_callback(
 		s->is_chunked ? MHD_SIZE_UNKNOWN : a->bytes, 1 << 14,
 		read_stream, s, free_stream);
@@ -614,16 +659,27 @@ static enum MHD_Result send_answer(struct MHD_Connection *c,
 				   const struct exchange *x, struct answer *a)
 {
 	struct MHD_Response *r = make_response(x, a);
+	char right[48];
 	enum MHD_Result sent;
 
 	assert(r != NULL);
+	memcpy(right, a->etag, sizeof(right));
+	spoil_etag(x, a);
+	if (does(x, "twoetags"))
+		MHD_add_response_header(r, "ETag",
+					"\"0123456789abcdef0123456789abcdef\"");
+	if (does(x, "etagtrailer"))
+		MHD_add_response_footer(r, "ETag", right);
+	if (does(x, "trailer"))
+		MHD_add_response_footer(r, "HTTP/1.1", "404 Not Found");
 	if (a->etag[0] != '\0')
 		MHD_add_response_header(r, "ETag", a->etag);
 	if (a->range[0] != '\0')
 		MHD_add_response_header(r, "Content-Range", a->range);
-	if (does(x, "kms"))
+	if (does(x, "kms") || does(x, "kmsother"))
 		MHD_add_response_header(r, "x-amz-server-side-encryption",
-					"aws:kms");
+					does(x, "kms") ? "aws:kms" :
+							 "aws:kmsother");
 	if (does(x, "redirect"))
 		MHD_add_response_header(r, "Location",
 					"http://127.0.0.1:1/elsewhere");

@@ -25,17 +25,20 @@
  *	norange          200 and the whole object
  *	slow             the body in ten pieces, 20 ms apart
  *	chunked          the body without a Content-Length
+ *	trailer          chunked, and a trailer that looks like a status line
  *	etag noetag      another ETag; none
+ *	twoetags         another ETag, and then the right one
+ *	etagtrailer      the ETag not in the head, but in a trailer
  *	weaketag         another ETag, which is a weak one
- *	emptyetag        an ETag without characters
+ *	emptyetag emptyweaketag quoteetag
+ *	                 an ETag without characters: "", W/"" and "
  *	kms              another ETag, and the header that says why
+ *	kmsother         another ETag, and a header that does not say why
  *	202 204 206      this status, and nothing is done
  *	errorbody        200 with an error as its body, and nothing is done
+ *	lateerror        the same, with 4,200 bytes before the error
+ *	utf16error       the same, in UTF-16
  *	other            the bytes of another object, which is whole
- *	notalist         200 and a body that is not the list
- *	doctype          a list with a document type
- *	repeat cycle     a list without end: the same token; three in turn
- *	empty            a list without end of empty pages
  *	control          a list whose times have control characters
  *
  * Threads    Any thread may call these functions.

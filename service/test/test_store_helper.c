@@ -343,9 +343,11 @@ static void put_until(struct client *c, const char *part)
 static void test_only_200_with_its_etag_is_a_put(void)
 {
 	static const char *const orders[] = {
-		"202 1 PUT",       "204 1 PUT",      "206 1 PUT",
-		"errorbody 1 PUT", "etag 1 PUT",     "noetag 1 PUT",
-		"weaketag 1 PUT",  "emptyetag 1 PUT"
+		"202 1 PUT",           "204 1 PUT",       "206 1 PUT",
+		"errorbody 1 PUT",     "lateerror 1 PUT", "utf16error 1 PUT",
+		"etag 1 PUT",          "noetag 1 PUT",    "twoetags 1 PUT",
+		"etagtrailer 1 PUT",   "weaketag 1 PUT",  "emptyetag 1 PUT",
+		"emptyweaketag 1 PUT", "quoteetag 1 PUT", "kmsother 1 PUT",
 	};
 	struct client c = start();
 	struct message m;
@@ -360,6 +362,46 @@ static void test_only_200_with_its_etag_is_a_put(void)
 	put_until(&c, "answered 206 to a PUT");
 	fake_s3_do(fake, "errorbody 100000 PUT");
 	put_until(&c, "200 with the error InternalError");
+	fake_s3_do(fake, "lateerror 100000 PUT");
+	put_until(&c, "200 with a body of more than 4,095 bytes");
+	fake_s3_do(fake, "utf16error 100000 PUT");
+	put_until(&c, "200 with a body that is not ASCII or UTF-8");
+	fake_s3_do(fake, "twoetags 100000");
+	put_until(&c, "two ETags that differ");
+	fake_s3_do(fake, "none 1000000");
+	stop(&c);
+}
+
+/* After each, the image is gone; a read of it shows that. */
+static void test_a_removal_with_an_error_is_repeated(void)
+{
+	static const char *const orders[] = { "errorbody 1 DELETE",
+					      "lateerror 1 DELETE",
+					      "utf16error 1 DELETE" };
+	struct client c = start();
+	struct message m;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(orders); i++) {
+		EXPECT(STORE_OK, client_put(&c, 61, 0, SMALL, MS));
+		fake_s3_do(fake, orders[i]);
+		m = EXPECT(STORE_OK, delete (&c, 61));
+		assert(m.figures.retries == i + 1);
+		EXPECT(STORE_NOT_FOUND, client_read(&c, 61, "", MS));
+	}
+	stop(&c);
+}
+
+/* Not even one that looks like the begin of another reply. */
+static void test_trailers_say_nothing(void)
+{
+	struct client c = start();
+	struct message m;
+
+	EXPECT(STORE_OK, client_put(&c, 62, 0, LARGE, MS));
+	fake_s3_do(fake, "trailer 1000 GET");
+	EXPECT(STORE_OK, client_read(&c, 62, "a.jpg", MS));
+	m = EXPECT(STORE_OK, client_read(&c, 62, "b.jpg", MS));
+	assert(m.figures.retries == 0);
 	fake_s3_do(fake, "none 1000000");
 	stop(&c);
 }
@@ -1008,6 +1050,8 @@ static void test_all(bool is_real)
 	test_a_probe_may_be_answered_by_a_list();
 	test_faults_that_pass_are_not_seen();
 	test_only_200_with_its_etag_is_a_put();
+	test_a_removal_with_an_error_is_repeated();
+	test_trailers_say_nothing();
 	test_an_encrypted_image_is_put();
 	test_a_frozen_store_is_asked_again();
 	test_a_request_ends_at_its_deadline();

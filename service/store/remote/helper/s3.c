@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/take.h"
 #include "service/store/remote/helper/sign.h"
 
 #include <curl/curl.h>
@@ -29,6 +30,8 @@ enum {
 	PROGRESS_BYTES = 1 << 10,
 	PIECE_BYTES = 64 << 10,
 	UPLOAD_PIECE_BYTES = 16 << 10,
+	HEAD_BYTES_MAX = 64 << 10, /* of all heads of an attempt */
+	HEADER_BYTES = 128,        /* of a value that is read */
 	IDLE_MAX = S3_ACTIVE_MAX,
 	HOST_BYTES = 640, /* with a bucket before it, and a port */
 	URL_BYTES = 1024,
@@ -231,24 +234,54 @@ static bool has_error(const struct s3_call *c)
 	       strstr(c->error_text, ":Error") != NULL;
 }
 
-static bool is_empty(const char *etag)
+/*
+ * Move *etag past the W/ of a weak one, and past its quote.  Returns how many
+ * bytes are between its quotes.
+ */
+static size_t open_etag(const char **etag)
 {
-	return strcmp(etag, "") == 0 || strcmp(etag, "\"\"") == 0;
+	size_t n;
+
+	if (strncmp(*etag, "W/", 2) == 0)
+		*etag += 2;
+	*etag += **etag == '"';
+	n = strlen(*etag);
+	return n > 0 && (*etag)[n - 1] == '"' ? n - 1 : n;
 }
 
-/* A PUT that was answered 200. */
-static struct verdict judge_put(struct s3_call *c)
+/*
+ * A good answer to a PUT or DELETE has no body, or a text without an error.
+ * False: *v says what it has.
+ */
+static bool judge_text(struct s3_call *c, struct verdict *v)
 {
-	struct verdict v;
-
 	if (has_error(c)) {
-		v = judge_error(c, 500);
+		*v = judge_error(c, 500);
 		(void)snprintf(c->detail, sizeof(c->detail),
 			       "the store answered 200 with the error %s",
-			       c->code);
-		return v;
+			       c->code[0] != '\0' ? c->code : "(no code)");
+		return false;
 	}
-	if (is_empty(c->etag))
+	if (!c->is_binary && c->received_bytes == c->error_bytes)
+		return true;
+	*v = fail(c, S3_UNAVAILABLE,
+		  c->is_binary ? "the store answered 200 with a body that is "
+				 "not ASCII or UTF-8" :
+				 "the store answered 200 with a body of more "
+				 "than 4,095 bytes");
+	return false;
+}
+
+/* The head of a good answer to the PUT of an object. */
+static struct verdict judge_put(struct s3_call *c)
+{
+	const char *etag = c->etag;
+
+	if (c->has_two_etags)
+		return fail(c, S3_UNAVAILABLE,
+			    "the store answered a PUT with two ETags that "
+			    "differ");
+	if (open_etag(&etag) == 0)
 		return fail(c, S3_UNAVAILABLE,
 			    "the store answered a PUT without an ETag");
 	if (denies(c))
@@ -259,6 +292,8 @@ static struct verdict judge_put(struct s3_call *c)
 
 static struct verdict judge_reply(struct s3_call *c, long status)
 {
+	struct verdict v;
+
 	if (status < 200 || status > 299)
 		return judge_error(c, status);
 	if (!is_good(c, status)) {
@@ -267,6 +302,9 @@ static struct verdict judge_reply(struct s3_call *c, long status)
 			       method_name(c->method));
 		return (struct verdict){ S3_UNAVAILABLE, true };
 	}
+	if ((c->method == S3_PUT || c->method == S3_DELETE) &&
+	    !judge_text(c, &v))
+		return v;
 	if (c->method == S3_PUT && c->key[0] != '\0')
 		return judge_put(c);
 	if (c->method == S3_GET && c->has_sink && c->part_bytes != UINT64_MAX &&
@@ -274,6 +312,47 @@ static struct verdict judge_reply(struct s3_call *c, long status)
 		return fail(c, S3_UNAVAILABLE,
 			    "the store's reply had a wrong length");
 	return (struct verdict){ S3_OK, false };
+}
+
+/*
+ * An attempt was given up.  If it was the deadline that ended it, an attempt
+ * before it says more.
+ */
+static struct verdict judge_late(struct s3_call *c)
+{
+	if (c->cause[0] == '\0' || clock_now_ns() < c->deadline_ns)
+		return fail(c, S3_UNAVAILABLE,
+			    "the store did not answer in time");
+	(void)snprintf(c->detail, sizeof(c->detail),
+		       "%.140s; the last attempt was cut short by the deadline",
+		       c->cause);
+	return (struct verdict){ S3_UNAVAILABLE, true };
+}
+
+/* The sink took no bytes; `detail` says why, or an errno. */
+static struct verdict judge_sink(struct s3_call *c)
+{
+	if (c->detail[0] == '\0')
+		return fail(c, S3_NO_SINK, strerror(c->sink_errno));
+	return (struct verdict){ S3_NO_SINK, false };
+}
+
+static const char *describe(CURLcode code)
+{
+	switch (code) {
+	case CURLE_UNSUPPORTED_PROTOCOL: /* it would be HTTP/0.9 */
+	case CURLE_WEIRD_SERVER_REPLY:
+		return "the store's reply is not HTTP/1.1";
+	/* What libcurl says of a line that is too long, by its version. */
+	case CURLE_OUT_OF_MEMORY:
+#if LIBCURL_VERSION_NUM >= 0x080600
+	case CURLE_TOO_LARGE:
+#endif
+		return "a header of the store's reply is longer than 100 KiB, "
+		       "or there is too little memory";
+	default:
+		return curl_easy_strerror(code);
+	}
 }
 
 static struct verdict judge(struct s3_call *c, CURLcode code)
@@ -286,8 +365,10 @@ static struct verdict judge(struct s3_call *c, CURLcode code)
 	switch (code) {
 	case CURLE_OK:
 		return judge_reply(c, status);
-	case CURLE_WRITE_ERROR: /* of a write to the sink */
-		return fail(c, S3_NO_SINK, strerror(c->sink_errno));
+	case CURLE_WRITE_ERROR:
+		return judge_sink(c);
+	case CURLE_OPERATION_TIMEDOUT:
+		return judge_late(c);
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_ISSUER_ERROR:
 		return fail(c, S3_FAILED,
@@ -299,7 +380,7 @@ static struct verdict judge(struct s3_call *c, CURLcode code)
 	case CURLE_ABORTED_BY_CALLBACK:
 		return fail(c, S3_FAILED, "the package could not be read");
 	default:
-		return fail(c, S3_UNAVAILABLE, curl_easy_strerror(code));
+		return fail(c, S3_UNAVAILABLE, describe(code));
 	}
 }
 
@@ -349,37 +430,38 @@ static int seek_body(void *arg, curl_off_t offset, int origin)
 	return CURL_SEEKFUNC_OK;
 }
 
-/* Copy the value of a header line, if it has this name. */
-static bool take_header(const char *line, size_t count, const char *name,
-			char *value, size_t room)
+/*
+ * Copy the value of a header; "": there is none, or it does not fit.  Trailers,
+ * which come after the body, and heads of status 1xx do not count.  False:
+ * there are several that differ.
+ */
+static bool copy_header(const struct s3_call *c, const char *name, char *value,
+			size_t room)
 {
-	size_t n = strlen(name);
+	struct curl_header *h;
 
-	if (count <= n || strncasecmp(line, name, n) != 0 || line[n] != ':')
-		return false;
-	line += n + 1;
-	count -= n + 1;
-	while (count > 0 && (*line == ' ' || *line == '\t')) {
-		line++;
-		count--;
+	value[0] = '\0';
+	for (size_t i = 0; curl_easy_header(c->easy, name, i, CURLH_HEADER, -1,
+					    &h) == CURLHE_OK;
+	     i++) {
+		if (i == 0 && strlen(h->value) < room)
+			(void)memcpy(value, h->value, strlen(h->value) + 1);
+		else if (i > 0 && strcmp(h->value, value) != 0)
+			return false;
 	}
-	while (count > 0 && strchr(" \t\r\n", line[count - 1]) != NULL)
-		count--;
-	if (count >= room)
-		return false;
-	(void)memcpy(value, line, count);
-	value[count] = '\0';
 	return true;
 }
 
 static void read_range(struct s3_call *c, const char *text)
 {
 	uint64_t from, to, all;
-	int end = 0;
 
-	if (sscanf(text, "bytes %" SCNu64 "-%" SCNu64 "/%" SCNu64 "%n", &from,
-		   &to, &all, &end) != 3 ||
-	    text[end] != '\0' || from > to || to >= all)
+	if (!take_word(&text, "bytes ") ||
+	    !take_number(&text, 0, INT64_MAX, &from) ||
+	    !take_word(&text, "-") ||
+	    !take_number(&text, from, INT64_MAX, &to) ||
+	    !take_word(&text, "/") ||
+	    !take_number(&text, to + 1, INT64_MAX, &all) || !take_end(text))
 		return;
 	c->has_range_reply = true;
 	c->part_from = from;
@@ -389,13 +471,15 @@ static void read_range(struct s3_call *c, const char *text)
 
 static void forget_reply(struct s3_call *c)
 {
+	c->has_head = c->has_two_etags = c->is_etag_opaque = false;
 	c->has_range_reply = c->has_sink = c->is_bad_reply = c->is_part = false;
-	c->is_etag_opaque = false;
+	c->is_too_long = c->is_binary = false;
 	c->part_from = c->received_bytes = c->kept_bytes = 0;
 	c->part_bytes = c->object_bytes = UINT64_MAX;
 	c->etag[0] = c->code[0] = c->detail[0] = c->error_text[0] = '\0';
 	c->error_bytes = 0;
 	c->sink_fd = -1;
+	c->skew_s = 0;
 }
 
 static void read_date(struct s3_call *c, const char *text)
@@ -405,36 +489,78 @@ static void read_date(struct s3_call *c, const char *text)
 	c->skew_s = date >= 0 ? (int64_t)date - (int64_t)time(NULL) : 0;
 }
 
-static size_t read_header(char *line, size_t size, size_t count, void *arg)
+/* If the store says of an encryption what differs, the ETag must be an MD5. */
+static void read_encryption(struct s3_call *c)
 {
-	struct s3_call *c = arg;
-	char value[128];
+	static const char by_store[] = "x-amz-server-side-encryption";
+	static const char by_client[] =
+		"x-amz-server-side-encryption-customer-algorithm";
+	char value[HEADER_BYTES];
 
-	count *= size;
-	make_progress(c, count);
-	if (count >= 5 && memcmp(line, "HTTP/", 5) == 0)
-		forget_reply(c); /* a reply after "100 Continue" */
-	else if (take_header(line, count, "ETag", value, sizeof(c->etag)))
-		(void)memcpy(c->etag, value, sizeof(c->etag));
-	else if (take_header(line, count, "Content-Range", value,
-			     sizeof(value)))
+	if (copy_header(c, by_store, value, sizeof(value)))
+		c->is_etag_opaque = strcmp(value, "aws:kms") == 0 ||
+				    strcmp(value, "aws:kms:dsse") == 0;
+	if (copy_header(c, by_client, value, sizeof(value)))
+		c->is_etag_opaque |= strcmp(value, "AES256") == 0;
+}
+
+static void read_head(struct s3_call *c)
+{
+	char value[HEADER_BYTES];
+
+	c->has_two_etags = !copy_header(c, "ETag", c->etag, sizeof(c->etag));
+	if (c->has_two_etags) /* then it has none that counts */
+		c->etag[0] = '\0';
+	if (copy_header(c, "Content-Range", value, sizeof(value)))
 		read_range(c, value);
-	else if (take_header(line, count, "x-amz-server-side-encryption", value,
-			     sizeof(value)))
-		c->is_etag_opaque |= strncmp(value, "aws:kms", 7) == 0;
-	else if (take_header(line, count,
-			     "x-amz-server-side-encryption-customer-algorithm",
-			     value, sizeof(value)))
-		c->is_etag_opaque = true;
-	else if (take_header(line, count, "Date", value, sizeof(value)))
+	if (copy_header(c, "Date", value, sizeof(value)))
 		read_date(c, value);
-	return count;
+	read_encryption(c);
 }
 
 static void set_bad_reply(struct s3_call *c, const char *why)
 {
 	c->is_bad_reply = true;
 	(void)snprintf(c->detail, sizeof(c->detail), "%s", why);
+}
+
+/*
+ * Take a line of a head.  Another head follows one of status 1xx, or 417, after
+ * which libcurl sends the request again without "Expect".
+ */
+static size_t take_line(char *line, size_t size, size_t count, void *arg)
+{
+	struct s3_call *c = arg;
+	long status = 0;
+
+	count *= size;
+	make_progress(c, count);
+	c->head_bytes += count;
+	if (c->head_bytes > HEAD_BYTES_MAX) {
+		set_bad_reply(c, "the head of the store's reply is longer than "
+				 "64 KiB");
+		return 0;
+	}
+	if (c->has_head) /* a trailer, which says nothing */
+		return count;
+	(void)curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
+	if (count >= 5 && memcmp(line, "HTTP/", 5) == 0) {
+		forget_reply(c);
+	} else if ((line[0] == '\r' || line[0] == '\n') && status >= 200 &&
+		   status != 417) {
+		c->has_head = true;
+		read_head(c);
+	}
+	return count;
+}
+
+/* Stop a reply, or that of an object, which is longer than it may be. */
+static void set_too_long(struct s3_call *c)
+{
+	c->is_too_long = true;
+	(void)snprintf(c->detail, sizeof(c->detail),
+		       "the store's reply is for more than %" PRIu64 " bytes",
+		       c->reply_bytes_max);
 }
 
 /* Check the head of a good reply before its first byte is kept. */
@@ -458,14 +584,28 @@ static bool open_sink(struct s3_call *c, long status)
 			length >= 0 ? (uint64_t)length : UINT64_MAX;
 	}
 	c->is_part = c->part_bytes != c->object_bytes;
-	if (c->part_bytes != UINT64_MAX && c->part_bytes > c->reply_bytes_max) {
-		c->sink_errno = EFBIG;
+	if (c->object_bytes != UINT64_MAX &&
+	    c->object_bytes > c->reply_bytes_max) {
+		set_too_long(c);
 		return false;
 	}
 	c->sink_fd = c->sink(c);
 	c->sink_errno = errno;
 	c->has_sink = c->sink_fd >= 0;
 	return c->has_sink;
+}
+
+/*
+ * Are there control characters that no text has?  A body in UTF-16 or UTF-32,
+ * or one that is packed, could hide an error.
+ */
+static bool has_control(const char *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if ((unsigned char)bytes[i] < ' ' && bytes[i] != '\t' &&
+		    bytes[i] != '\n' && bytes[i] != '\r')
+			return true;
+	return false;
 }
 
 /* So that no text ends before its bytes. */
@@ -485,10 +625,11 @@ static size_t keep_error(struct s3_call *c, const char *bytes, size_t count)
 	c->error_bytes += kept;
 	c->error_text[c->error_bytes] = '\0';
 	replace_nuls(c->error_text, c->error_bytes);
+	c->is_binary |= has_control(bytes, count);
 	c->received_bytes += count;
 	if (c->received_bytes <= PIECE_BYTES)
 		return count;
-	set_bad_reply(c, "the store answered with an error longer than 64 KiB");
+	set_bad_reply(c, "the store answered with a text longer than 64 KiB");
 	return 0;
 }
 
@@ -536,7 +677,7 @@ static size_t write_body(char *bytes, size_t size, size_t count, void *arg)
 	if (!c->has_sink && !open_sink(c, status))
 		return 0;
 	if (count > c->reply_bytes_max - c->received_bytes) {
-		c->sink_errno = EFBIG;
+		set_too_long(c);
 		return 0;
 	}
 	return keep_bytes(c, bytes, count) ? count : 0;
@@ -652,7 +793,7 @@ static void set_options(struct s3 *s, struct s3_call *c)
 		(void)curl_easy_setopt(e, CURLOPT_CAINFO, s->ca_file);
 	(void)curl_easy_setopt(e, CURLOPT_HTTPHEADER, c->headers);
 	(void)curl_easy_setopt(e, CURLOPT_PRIVATE, c);
-	(void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, read_header);
+	(void)curl_easy_setopt(e, CURLOPT_HEADERFUNCTION, take_line);
 	(void)curl_easy_setopt(e, CURLOPT_HEADERDATA, c);
 	(void)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, write_body);
 	(void)curl_easy_setopt(e, CURLOPT_WRITEDATA, c);
@@ -707,7 +848,7 @@ static void begin_attempt(struct s3 *s, struct s3_call *c)
 	s->figures.requests++;
 	s->figures.retries += c->attempt_count > 0;
 	c->attempt_count++;
-	c->sent_bytes = c->progress_bytes = 0;
+	c->sent_bytes = c->progress_bytes = c->head_bytes = 0;
 	c->unsent_bytes = -1;
 	c->due_ns = min_u64(now + patience_ns(c), c->deadline_ns);
 	set_options(s, c);
@@ -755,6 +896,7 @@ static void end_attempt(struct s3 *s, struct s3_call *c, CURLcode code)
 	c->due_ns = now + random_below(&s->random, (uint32_t)pause_ms + 1) *
 				  NS_PER_MS;
 	if (v.may_pass && !c->is_single && c->due_ns < c->deadline_ns) {
+		(void)memcpy(c->cause, c->detail, sizeof(c->cause));
 		TAILQ_INSERT_TAIL(&s->paused, c, link);
 		return;
 	}
@@ -927,6 +1069,7 @@ void s3_send(struct s3 *s, struct s3_call *c)
 		c->deadline_ns = clock_after_ms(DEADLINE_MS);
 	c->due_ns = c->deadline_ns;
 	c->attempt_count = 0;
+	c->cause[0] = '\0';
 	c->headers = NULL;
 	c->easy = NULL;
 	forget_reply(c);
@@ -1162,17 +1305,12 @@ bool s3_read_key(const struct s3 *s, const char *key, char id[STORE_ID_BYTES])
 
 bool s3_read_md5(const char *etag, char md5[S3_MD5_BYTES])
 {
-	size_t begin, n;
+	size_t n = open_etag(&etag);
 
-	if (strncmp(etag, "W/", 2) == 0)
-		etag += 2;
-	begin = *etag == '"';
-	n = strlen(etag + begin);
-	n -= n > 0 && etag[begin + n - 1] == '"';
 	if (n != S3_MD5_BYTES - 1)
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		char digit = etag[begin + i];
+		char digit = etag[i];
 
 		if (digit >= 'A' && digit <= 'F')
 			digit = (char)(digit - 'A' + 'a');

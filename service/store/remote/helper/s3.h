@@ -16,8 +16,8 @@
  * Threads    One.
  * Limits     S3_ACTIVE_MAX calls at once, S3_READS_MAX of them reads; others
  *            wait in a queue, in which reads are behind all others.  Of a reply
- *            that is an error, at most 4 KiB are kept.  Redirects are not
- *            followed.
+ *            that is an error, at most 4 KiB are kept; a head has at most
+ *            64 KiB.  Redirects are not followed.
  */
 #ifndef SERVICE_STORE_S3_H
 #define SERVICE_STORE_S3_H
@@ -78,12 +78,13 @@ struct s3_call {
 	bool must_be_new; /* PUT: only if no object has this key */
 	bool has_range;   /* GET: only the bytes from `from` to `to` */
 	uint64_t from, to;
-	uint64_t reply_bytes_max; /* GET */
+	uint64_t reply_bytes_max; /* GET: of the object, and of the reply */
 	/*
 	 * GET: called at the begin of a good reply's body, when
 	 * `object_bytes` and `is_part` are known; for each attempt again.
 	 * Returns the descriptor for the body, or for the part of it that was
-	 * asked for, which begins there at 0.  -1: S3_NO_SINK.
+	 * asked for, which begins there at 0.  -1: S3_NO_SINK, for the reason
+	 * in `detail`, or errno if that is "".
 	 */
 	int (*sink)(struct s3_call *call);
 	void (*done)(struct s3_call *call);
@@ -91,11 +92,12 @@ struct s3_call {
 
 	/* Set before sink() and done(). */
 	bool is_part;          /* GET: a part, not the whole object */
+	bool is_too_long;      /* GET: S3_NO_SINK because of reply_bytes_max */
 	uint64_t object_bytes; /* GET: of the whole; UINT64_MAX: unknown */
 	uint64_t received_bytes;
-	uint64_t kept_bytes; /* GET: of these, those written to the sink */
-	char etag[S3_ETAG_BYTES];
-	char md5[S3_MD5_BYTES]; /* PUT: of the body */
+	uint64_t kept_bytes;      /* GET: of these, those written to the sink */
+	char etag[S3_ETAG_BYTES]; /* "": none, or two that differ */
+	char md5[S3_MD5_BYTES];   /* PUT: of the body */
 	enum s3_result result;
 	char code[S3_CODE_BYTES];          /* of an error; or "" */
 	char detail[MESSAGE_DETAIL_BYTES]; /* why it is not S3_OK */
@@ -113,10 +115,14 @@ struct s3_call {
 	uint64_t progress_bytes;        /* since `due_ns` was moved */
 	int unsent_bytes;               /* that the kernel holds */
 	int64_t skew_s;                 /* the store's clock minus ours */
-	bool has_range_reply, has_sink, is_bad_reply;
+	uint64_t head_bytes;            /* in this attempt */
+	bool has_head, has_range_reply, has_sink, is_bad_reply, has_two_etags;
 	bool is_etag_opaque; /* the object's encryption hides its MD5 */
+	/* The body of a reply that is not for the sink. */
 	char error_text[S3_ERROR_BYTES];
 	size_t error_bytes;
+	bool is_binary;                   /* it is no text */
+	char cause[MESSAGE_DETAIL_BYTES]; /* why the last attempt failed */
 };
 
 struct s3;

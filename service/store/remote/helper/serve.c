@@ -246,8 +246,9 @@ static int sink_direct(struct s3_call *c)
 {
 	struct request *r = c->owner;
 
-	if (c->object_bytes > OBJECT_BYTES_MAX) {
-		errno = EFBIG;
+	if (c->object_bytes == UINT64_MAX) {
+		(void)snprintf(c->detail, sizeof(c->detail),
+			       "the store does not say how long the object is");
 		return -1;
 	}
 	/* An earlier attempt may have left bytes. */
@@ -310,11 +311,8 @@ static int sink_cache(struct s3_call *c)
 
 	r->is_stale |= r->draft.is_stale;
 	cache_drop(cache, &r->draft); /* of an earlier attempt */
-	if (c->object_bytes > OBJECT_BYTES_MAX) {
-		errno = EFBIG;
-		return -1;
-	}
-	if (!cache_begin(cache, &r->draft, r->message.id, c->object_bytes))
+	if (c->object_bytes == UINT64_MAX ||
+	    !cache_begin(cache, &r->draft, r->message.id, c->object_bytes))
 		return -1;
 	return r->draft.fd;
 }
