@@ -374,27 +374,6 @@ static const char *argument(struct MHD_Connection *c, const char *name)
 	return value != NULL ? value : "";
 }
 
-/* False: it is not such a behaviour. */
-static bool list_without_end(const char *behaviour, const char *after,
-			     FILE *out)
-{
-	unsigned page = (unsigned)atoi(after) + 1;
-
-	if (strcmp(behaviour, "repeat") == 0)
-		page = 1;
-	else if (strcmp(behaviour, "cycle") == 0)
-		page = page % 3;
-	else if (strcmp(behaviour, "empty") != 0)
-		return false;
-	if (strcmp(behaviour, "empty") != 0)
-		fputs("<Contents><Key>a</Key></Contents>", out);
-	fprintf(out,
-		"<IsTruncated>true</IsTruncated><NextContinuationToken>%u"
-		"</NextContinuationToken>",
-		page);
-	return true;
-}
-
 static void list(struct fake_s3 *f, struct MHD_Connection *c,
 		 const struct exchange *x, struct answer *a)
 {
@@ -411,15 +390,9 @@ static void list(struct fake_s3 *f, struct MHD_Connection *c,
 		after += strlen(token_begin);
 	if (max <= 0 || max > KEYS_PER_PAGE)
 		max = KEYS_PER_PAGE;
-	if (strcmp(x->behaviour, "doctype") == 0)
-		fputs("<!DOCTYPE a [<!ENTITY b \"c\">]>", out);
 	fputs("<ListBucketResult xmlns=\"http://s3."
 	      "amazonaws.com/doc/2006-03-01/\">",
 	      out);
-	if (strcmp(x->behaviour, "notalist") == 0)
-		fputs("<Contents><Key>a</b></Contents>", out);
-	if (list_without_end(x->behaviour, after, out))
-		goto end;
 	LIST_FOREACH(o, &f->objects, link)
 	{
 		if (strncmp(o->key, prefix, strlen(prefix)) != 0 ||
@@ -445,7 +418,6 @@ static void list(struct fake_s3 *f, struct MHD_Connection *c,
 		fprintf(out,
 			"<NextContinuationToken>%s%s</NextContinuationToken>",
 			token_begin, last->key);
-end:
 	fputs("</ListBucketResult>", out);
 	fclose(out);
 }

@@ -522,12 +522,6 @@ static void test_verify_finds_what_is_damaged(void)
 	assert(client_command(&c, "verify", out, sizeof(out)) == 1);
 	assert(strstr(out, id) != NULL && strstr(out, ": damaged") != NULL);
 	EXPECT(STORE_OK, delete (&c, 11));
-	fake_s3_do(fake, "notalist 1");
-	assert(client_command(&c, "list", out, sizeof(out)) == 1);
-	assert(strstr(out, "is not one that") != NULL);
-	fake_s3_do(fake, "doctype 1");
-	assert(client_command(&c, "list", out, sizeof(out)) == 1);
-	assert(strstr(out, "is not one that") != NULL);
 	stop(&c);
 }
 
@@ -597,26 +591,6 @@ static void test_reads_do_not_keep_puts_waiting(void)
 	fake_s3_do(fake, "none 1000000");
 	client_start(&c);
 	EXPECT(STORE_OK, delete (&c, 60));
-	stop(&c);
-}
-
-/* A list of objects that has no end is given up, with a reason. */
-static void test_a_list_ends(void)
-{
-	static const char *const orders[] = { "repeat", "cycle", "empty" };
-	struct client c = start();
-	char out[4096], order[64];
-
-	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
-		snprintf(order, sizeof(order), "%s 1000000 GET list-type",
-			 orders[i]);
-		fake_s3_do(fake, order);
-		assert(client_command(&c, "list", out, sizeof(out)) == 1);
-		assert(strstr(out, "has no end") != NULL);
-		assert(client_command(&c, "verify", out, sizeof(out)) == 1);
-		assert(strstr(out, "has no end") != NULL);
-	}
-	fake_s3_do(fake, "none 1000000");
 	stop(&c);
 }
 
@@ -1061,7 +1035,6 @@ static void test_all(bool is_real)
 	test_verify_finds_what_is_damaged();
 	test_a_read_has_only_what_was_asked_for();
 	test_reads_do_not_keep_puts_waiting();
-	test_a_list_ends();
 	test_a_list_has_no_control_characters();
 	test_a_second_read_is_from_the_cache();
 	test_reads_at_once_are_one_get();

@@ -2,6 +2,8 @@
 #include "service/store/remote/helper/listing.h"
 
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/take.h"
 #include "service/store/remote/helper/object.h"
 
 #include <curl/curl.h>
@@ -17,10 +19,13 @@ enum {
 	PAGE_BYTES_MAX = 8 << 20,
 	PAGE_KEYS_MAX = 1000,
 	TEXT_BYTES = 2048, /* of an element; a key has at most 1024 */
+	DEPTH_MAX = 8,
 	CHECK_MS = 8000,
 	TURN_MS = 1000,
 	PIECE_BYTES = 64 << 10,
-	VERIFY_MAX = 16,       /* objects at once */
+	VERIFY_MAX = 16, /* objects at once */
+	/* Of these together, unless a single one is larger. */
+	VERIFY_BYTES_MAX = 256 << 20,
 	EMPTY_PAGES_MAX = 100, /* one after the other */
 };
 
@@ -30,30 +35,158 @@ struct object {
 	uint64_t bytes;
 };
 
-/* A page of the list, and where the parser is in it. */
+/* A page of the list. */
 struct page {
 	struct object *objects; /* PAGE_KEYS_MAX */
 	uint32_t object_count;
+	bool has_more;
 	char token[TEXT_BYTES]; /* of the next page; "": this is the last */
-	/* An earlier token, kept after 1, 2, 4, 8 ... pages. */
-	char kept_token[TEXT_BYTES];
-	uint64_t page_count;
+	/* Of this page and those before it. */
+	char last_key[TEXT_BYTES];
 	uint32_t empty_count; /* pages without objects, up to this one */
-	bool has_more, is_wrong;
-	struct object current;
-	uint32_t depth;
-	bool is_inside; /* of a <Contents> */
-	char text[TEXT_BYTES];
-	size_t text_bytes;
-	XML_Parser parser;
 };
 
 /* -- XML -- */
 
-static void refuse_page(struct page *p)
+enum place { IN_LIST, IN_OBJECT, IN_ERROR, IN_OTHER };
+
+/* A page that is being read. */
+struct reader {
+	XML_Parser parser;
+	struct page *page;
+	uint32_t depth;
+	enum place root; /* IN_OTHER: not known yet */
+	bool is_inside;  /* of a <Contents> */
+	const struct field *field;
+	uint32_t seen; /* bits of fields */
+	bool is_encoded;
+	char code[S3_CODE_BYTES]; /* of an error */
+	struct object current;
+	char text[TEXT_BYTES]; /* of `field` */
+	size_t text_bytes;
+	const char *why; /* the page is refused; NULL: it is not */
+};
+
+static void refuse(struct reader *r, const char *why)
 {
-	p->is_wrong = true;
-	(void)XML_StopParser(p->parser, XML_FALSE);
+	if (r->why != NULL)
+		return;
+	r->why = why;
+	(void)XML_StopParser(r->parser, XML_FALSE);
+}
+
+/* Each of these functions takes the text of a field.  False: it is wrong. */
+
+static bool take_truncated(struct reader *r)
+{
+	r->page->has_more = strcmp(r->text, "true") == 0;
+	return r->page->has_more || strcmp(r->text, "false") == 0;
+}
+
+static bool take_token(struct reader *r)
+{
+	(void)memcpy(r->page->token, r->text, r->text_bytes + 1);
+	return true;
+}
+
+static bool take_encoding(struct reader *r)
+{
+	r->is_encoded = strcmp(r->text, "url") == 0;
+	return r->is_encoded;
+}
+
+static bool take_key(struct reader *r)
+{
+	(void)memcpy(r->current.key, r->text, r->text_bytes + 1);
+	return r->text_bytes > 0;
+}
+
+static bool take_size(struct reader *r)
+{
+	return number_read_whole(r->text, 0, INT64_MAX, &r->current.bytes);
+}
+
+static bool take_modified(struct reader *r)
+{
+	(void)snprintf(r->current.modified, sizeof(r->current.modified),
+		       "%.31s", r->text);
+	return true;
+}
+
+static bool take_code(struct reader *r)
+{
+	size_t n = strspn(r->text, "abcdefghijklmnopqrstuvwxyz"
+				   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
+
+	(void)snprintf(r->code, sizeof(r->code), "%.*s", (int)n, r->text);
+	return true;
+}
+
+/* The elements that are read, each of them at most once in its place. */
+static const struct field {
+	enum place place;
+	const char *name;
+	bool (*take)(struct reader *r);
+	const char *wrong, *twice;
+} fields[] = {
+	{ IN_LIST, "IsTruncated", take_truncated,
+	  "IsTruncated is neither true nor false",
+	  "IsTruncated is there twice" },
+	{ IN_LIST, "NextContinuationToken", take_token, NULL,
+	  "NextContinuationToken is there twice" },
+	{ IN_LIST, "EncodingType", take_encoding, "EncodingType is not url",
+	  "EncodingType is there twice" },
+	{ IN_OBJECT, "Key", take_key, "a Key is empty",
+	  "an object has two Keys" },
+	{ IN_OBJECT, "Size", take_size, "a Size is not a number of bytes",
+	  "an object has two Sizes" },
+	{ IN_OBJECT, "LastModified", take_modified, NULL,
+	  "an object has two times" },
+	{ IN_ERROR, "Code", take_code, NULL, "an error has two Codes" },
+};
+
+static bool has_seen(const struct reader *r, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		if (strcmp(fields[i].name, name) == 0)
+			return (r->seen >> i & 1) != 0;
+	return false;
+}
+
+static void begin_root(struct reader *r, const char *name)
+{
+	if (strcmp(name, "ListBucketResult") == 0)
+		r->root = IN_LIST;
+	else if (strcmp(name, "Error") == 0)
+		r->root = IN_ERROR;
+	else
+		refuse(r, "it is another document");
+}
+
+static void begin_contents(struct reader *r)
+{
+	r->is_inside = true;
+	r->current = (struct object){ .bytes = 0 };
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		if (fields[i].place == IN_OBJECT)
+			r->seen &= ~(UINT32_C(1) << i);
+}
+
+static void begin_field(struct reader *r, const char *name)
+{
+	enum place place = r->depth == 2                 ? r->root :
+			   r->depth == 3 && r->is_inside ? IN_OBJECT :
+							   IN_OTHER;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		if (fields[i].place != place ||
+		    strcmp(fields[i].name, name) != 0)
+			continue;
+		if ((r->seen >> i & 1) != 0)
+			refuse(r, fields[i].twice);
+		r->seen |= UINT32_C(1) << i;
+		r->field = &fields[i];
+	}
 }
 
 /* A name without its name space. */
@@ -64,82 +197,68 @@ static const char *plain(const char *name)
 	return colon != NULL ? colon + 1 : name;
 }
 
-static void begin_element(void *arg, const char *name, const char **attributes)
+static void begin_element(void *arg, const char *full_name,
+			  const char **attributes)
 {
-	struct page *p = arg;
+	struct reader *r = arg;
+	const char *name = plain(full_name);
 
 	(void)attributes;
-	p->depth++;
-	p->text_bytes = 0;
-	if (p->depth == 2 && strcmp(plain(name), "Contents") == 0) {
-		p->is_inside = true;
-		(void)memset(&p->current, 0, sizeof(p->current));
-	}
-	if (p->depth > 8)
-		refuse_page(p);
+	r->depth++;
+	r->text_bytes = 0;
+	if (r->depth > DEPTH_MAX)
+		refuse(r, "its elements are too deep");
+	else if (r->field != NULL)
+		refuse(r, "a value has elements in it");
+	else if (r->depth == 1)
+		begin_root(r, name);
+	else if (r->depth == 2 && r->root == IN_LIST &&
+		 strcmp(name, "Contents") == 0)
+		begin_contents(r);
+	else
+		begin_field(r, name);
 }
 
 static void take_text(void *arg, const char *text, int count)
 {
-	struct page *p = arg;
+	struct reader *r = arg;
 
-	if ((size_t)count >= sizeof(p->text) - p->text_bytes) {
-		refuse_page(p);
+	if (r->field == NULL)
+		return;
+	if ((size_t)count >= sizeof(r->text) - r->text_bytes) {
+		refuse(r, "a value is too long");
 		return;
 	}
-	(void)memcpy(p->text + p->text_bytes, text, (size_t)count);
-	p->text_bytes += (size_t)count;
+	(void)memcpy(r->text + r->text_bytes, text, (size_t)count);
+	r->text_bytes += (size_t)count;
 }
 
-/* Keys are percent-encoded, as the request asks for. */
-static void take_key(struct page *p)
+static void end_contents(struct reader *r)
 {
-	int count = 0;
-	char *key =
-		curl_easy_unescape(NULL, p->text, (int)p->text_bytes, &count);
+	struct page *p = r->page;
 
-	if (key == NULL || strlen(key) != (size_t)count)
-		refuse_page(p);
+	r->is_inside = false;
+	if (!has_seen(r, "Key") || !has_seen(r, "Size"))
+		refuse(r, "an object has no Key or no Size");
+	else if (p->object_count == PAGE_KEYS_MAX)
+		refuse(r, "a page has more than 1,000 objects");
 	else
-		(void)snprintf(p->current.key, sizeof(p->current.key), "%s",
-			       key);
-	curl_free(key);
+		p->objects[p->object_count++] = r->current;
 }
 
-static void end_contents(struct page *p)
+static void end_element(void *arg, const char *name)
 {
-	p->is_inside = false;
-	if (p->object_count == PAGE_KEYS_MAX || p->current.key[0] == '\0')
-		refuse_page(p);
-	else
-		p->objects[p->object_count++] = p->current;
-}
+	struct reader *r = arg;
 
-static void end_element(void *arg, const char *full_name)
-{
-	struct page *p = arg;
-	const char *name = plain(full_name);
-
-	p->text[p->text_bytes] = '\0';
-	if (p->depth == 3 && p->is_inside) {
-		if (strcmp(name, "Key") == 0)
-			take_key(p);
-		else if (strcmp(name, "Size") == 0)
-			p->current.bytes = strtoull(p->text, NULL, 10);
-		else if (strcmp(name, "LastModified") == 0)
-			(void)snprintf(p->current.modified,
-				       sizeof(p->current.modified), "%.31s",
-				       p->text);
-	} else if (p->depth == 2) {
-		if (p->is_inside)
-			end_contents(p);
-		else if (strcmp(name, "IsTruncated") == 0)
-			p->has_more = strcmp(p->text, "true") == 0;
-		else if (strcmp(name, "NextContinuationToken") == 0)
-			(void)memcpy(p->token, p->text, p->text_bytes + 1);
-	}
-	p->depth--;
-	p->text_bytes = 0;
+	(void)name;
+	r->text[r->text_bytes] = '\0';
+	if (r->field != NULL && !r->field->take(r))
+		refuse(r, r->field->wrong);
+	else if (r->field == NULL && r->depth == 2 && r->is_inside)
+		end_contents(r);
+	r->field = NULL;
+	r->text_bytes = 0;
+	r->depth--;
 }
 
 /* A list has no document type, with which a reply could grow without limit. */
@@ -150,32 +269,111 @@ static void refuse_type(void *arg, const char *name, const char *system,
 	(void)system;
 	(void)public;
 	(void)has_subset;
-	refuse_page(arg);
+	refuse(arg, "it has a document type");
 }
 
-static bool parse_page(struct page *p, int fd, uint64_t bytes)
+static void parse(struct reader *r, int fd, uint64_t bytes)
 {
 	char piece[PIECE_BYTES];
-	bool is_good = true;
+	uint64_t at = 0;
 
-	p->parser = XML_ParserCreate(NULL);
-	if (p->parser == NULL)
-		return false;
-	XML_SetUserData(p->parser, p);
-	XML_SetElementHandler(p->parser, begin_element, end_element);
-	XML_SetCharacterDataHandler(p->parser, take_text);
-	XML_SetStartDoctypeDeclHandler(p->parser, refuse_type);
-	for (uint64_t at = 0; is_good && at < bytes;) {
+	XML_SetUserData(r->parser, r);
+	XML_SetElementHandler(r->parser, begin_element, end_element);
+	XML_SetCharacterDataHandler(r->parser, take_text);
+	XML_SetStartDoctypeDeclHandler(r->parser, refuse_type);
+	while (r->why == NULL && at < bytes) {
 		ssize_t n = pread(fd, piece, sizeof(piece), (off_t)at);
 
-		is_good = n > 0 &&
-			  XML_Parse(p->parser, piece, (int)n,
-				    at + (uint64_t)n == bytes) == XML_STATUS_OK;
-		at += is_good ? (uint64_t)n : 0;
+		if (n <= 0)
+			refuse(r, "it could not be read");
+		else if (XML_Parse(r->parser, piece, (int)n,
+				   at + (uint64_t)n == bytes) != XML_STATUS_OK)
+			refuse(r, "it is not well-formed XML");
+		at += n > 0 ? (uint64_t)n : 0;
 	}
-	XML_ParserFree(p->parser);
-	return is_good && !p->is_wrong && bytes > 0 &&
-	       (!p->has_more || p->token[0] != '\0');
+	if (r->root == IN_OTHER)
+		refuse(r, "it is empty");
+}
+
+/* Keys are percent-encoded, as the request asks for, if the page says so. */
+static bool decode_key(char key[TEXT_BYTES])
+{
+	int count = 0;
+	char *decoded;
+	bool is_good;
+
+	for (char *at = key; (at = strchr(at, '+')) != NULL;)
+		*at = ' ';
+	decoded = curl_easy_unescape(NULL, key, 0, &count);
+	is_good = decoded != NULL && strlen(decoded) == (size_t)count;
+	if (is_good)
+		(void)memcpy(key, decoded, (size_t)count + 1);
+	curl_free(decoded);
+	return is_good;
+}
+
+/*
+ * A list is in the order of the keys' bytes.  So one that goes on for ever has
+ * new keys for ever.
+ */
+static void check_keys(struct reader *r, const char *prefix)
+{
+	struct page *p = r->page;
+	char *last = p->last_key;
+
+	for (uint32_t i = 0; r->why == NULL && i < p->object_count; i++) {
+		char *key = p->objects[i].key;
+
+		if (r->is_encoded && !decode_key(key))
+			refuse(r, "a Key has a zero byte");
+		else if (strncmp(key, prefix, strlen(prefix)) != 0)
+			refuse(r, "a Key is not below the prefix");
+		else if (strcmp(last, key) >= 0)
+			refuse(r, "its Keys are not in order");
+		(void)memcpy(last, key, strlen(key) + 1);
+	}
+}
+
+static void check_page(struct reader *r, const char *prefix)
+{
+	const struct page *p = r->page;
+
+	if (!has_seen(r, "IsTruncated"))
+		refuse(r, "IsTruncated is missing");
+	if (p->has_more && p->token[0] == '\0')
+		refuse(r, "it is truncated, but NextContinuationToken is "
+			  "missing");
+	if (!p->has_more && p->token[0] != '\0')
+		refuse(r, "it is complete, but has a NextContinuationToken");
+	check_keys(r, prefix);
+}
+
+/* Read the page of `bytes` bytes in `fd`.  False: `error`. */
+static bool parse_page(struct page *p, int fd, uint64_t bytes,
+		       const char *prefix, struct error *error)
+{
+	struct reader r = { .page = p,
+			    .root = IN_OTHER,
+			    .parser = XML_ParserCreate(NULL) };
+
+	if (r.parser == NULL)
+		return error_fail(error, "too little memory");
+	p->object_count = 0;
+	p->token[0] = '\0';
+	p->has_more = false;
+	parse(&r, fd, bytes);
+	if (r.why == NULL && r.root == IN_ERROR)
+		error_set(error, "the store answered 200 with the error %s",
+			  r.code[0] != '\0' ? r.code : "(no code)");
+	if (r.root == IN_LIST)
+		check_page(&r, prefix);
+	XML_ParserFree(r.parser);
+	if (r.why != NULL)
+		error_set(error,
+			  "the store's answer is not a list of objects: "
+			  "%s",
+			  r.why);
+	return r.why == NULL && r.root == IN_LIST;
 }
 
 /* -- A page -- */
@@ -219,26 +417,15 @@ static bool print_query(const struct s3 *s3, const struct page *p,
 	return n > 0 && n < S3_QUERY_BYTES;
 }
 
-/*
- * Does the list get on?  Tokens that repeat, however many pages are between
- * them, are found by comparing each with one that is kept for twice as many
- * pages each time.
- */
+/* Does the list get on? */
 static bool check_progress(struct page *p, struct error *error)
 {
 	p->empty_count = p->object_count > 0 ? 0 : p->empty_count + 1;
-	if (p->has_more && strcmp(p->token, p->kept_token) == 0)
-		return error_fail(error, "the store's list of objects has no "
-					 "end: it repeats its token");
-	if (p->has_more && p->empty_count >= EMPTY_PAGES_MAX)
-		return error_fail(error,
-				  "the store's list of objects has no end: %d "
-				  "pages without an object",
-				  EMPTY_PAGES_MAX);
-	p->page_count++;
-	if ((p->page_count & (p->page_count - 1)) == 0)
-		(void)memcpy(p->kept_token, p->token, sizeof(p->token));
-	return true;
+	return !p->has_more || p->empty_count < EMPTY_PAGES_MAX ||
+	       error_fail(error,
+			  "the store's list of objects has no end: %d pages "
+			  "without an object",
+			  EMPTY_PAGES_MAX);
 }
 
 /* Read the page that follows the one in `p`. */
@@ -265,16 +452,14 @@ static bool read_page(struct s3 *s3, struct page *p, uint32_t keys_max,
 		s3_send(s3, &c);
 		while (!w.is_done)
 			(void)s3_turn(s3, -1, TURN_MS);
-		p->object_count = 0;
-		p->token[0] = '\0';
-		p->has_more = false;
 		if (c.result != S3_OK)
-			error_set(error, "%s", c.detail);
-		else if (!parse_page(p, w.fd, c.received_bytes))
-			error_set(error, "the store's list of objects is not "
-					 "one that this program understands");
+			error_set(error, "%s%s",
+				  c.is_too_long ? "a page of the list: " : "",
+				  c.detail);
 		else
-			is_read = check_progress(p, error);
+			is_read = parse_page(p, w.fd, c.received_bytes,
+					     s3_prefix(s3), error) &&
+				  check_progress(p, error);
 	}
 	if (w.fd >= 0)
 		(void)close(w.fd);
@@ -362,6 +547,7 @@ bool store_list(struct s3 *s3, FILE *out, struct error *error)
 			if (s3_read_key(s3, o->key, id))
 				print_object(out, id, o);
 		}
+		is_read = file_finish(out, error);
 		if (!p->has_more)
 			break;
 	}
@@ -378,6 +564,14 @@ struct check {
 	bool is_done;
 };
 
+struct verify {
+	struct s3 *s3;
+	FILE *out;
+	struct verified *counts;
+	uint64_t bytes; /* of the objects that are being checked, as listed */
+	struct check checks[VERIFY_MAX];
+};
+
 static int sink_check(struct s3_call *c)
 {
 	const struct check *k = c->owner;
@@ -392,102 +586,123 @@ static void end_check(struct s3_call *c)
 	k->is_done = true;
 }
 
-static void print_bad(FILE *out, const struct check *k)
+static void count_bad(struct verify *v, const char *id, const char *why)
 {
-	fprintf(out, "%s: ", k->id);
-	print_text(out, k->call.result == S3_OK ? "damaged" : k->call.detail);
-	(void)fputc('\n', out);
+	fprintf(v->out, "%s: ", id);
+	print_text(v->out, why);
+	(void)fputc('\n', v->out);
+	v->counts->bad++;
 }
 
-static void count_check(struct check *k, FILE *out, struct verified *v)
+static void count_check(struct verify *v, struct check *k)
 {
 	const struct s3_call *c = &k->call;
-	bool is_good =
-		c->result == S3_OK &&
-		object_check(k->fd, c->received_bytes, k->id) == STORE_OK;
 
-	if (!is_good)
-		print_bad(out, k);
-	v->good += is_good;
-	v->bad += !is_good;
-	v->bytes += is_good ? c->received_bytes : 0;
+	if (c->is_too_long)
+		count_bad(v, k->id, "damaged: it is longer than the list says");
+	else if (c->result != S3_OK)
+		count_bad(v, k->id, c->detail);
+	else if (object_check(k->fd, c->received_bytes, k->id) != STORE_OK)
+		count_bad(v, k->id, "damaged");
+	else {
+		v->counts->good++;
+		v->counts->bytes += c->received_bytes;
+	}
+	v->bytes -= c->reply_bytes_max;
 	(void)close(k->fd);
 	k->fd = -1;
 	k->is_done = false;
 }
 
-static bool begin_check(struct s3 *s3, struct check *k, const char *id)
+/* Count those that are done.  Returns one that is free, or NULL. */
+static struct check *count_done(struct verify *v)
 {
+	struct check *free = NULL;
+
+	for (uint32_t i = 0; i < VERIFY_MAX; i++) {
+		struct check *k = &v->checks[i];
+
+		if (k->is_done)
+			count_check(v, k);
+		if (k->fd < 0)
+			free = k;
+	}
+	return free;
+}
+
+/* False: errno. */
+static bool begin_check(struct verify *v, const struct object *o,
+			const char *id)
+{
+	struct check *k;
+
+	while ((k = count_done(v)) == NULL ||
+	       (v->bytes > 0 && o->bytes > VERIFY_BYTES_MAX - v->bytes))
+		(void)s3_turn(v->s3, -1, TURN_MS);
 	k->fd = memfd_create("package", MFD_CLOEXEC);
 	if (k->fd < 0)
 		return false;
 	(void)memcpy(k->id, id, sizeof(k->id));
 	k->call = (struct s3_call){
 		.method = S3_GET,
-		.reply_bytes_max = OBJECT_BYTES_MAX,
+		.reply_bytes_max = o->bytes,
 		.sink = sink_check,
 		.done = end_check,
 		.owner = k,
 	};
-	s3_print_key(s3, id, k->call.key);
-	s3_send(s3, &k->call);
+	v->bytes += o->bytes;
+	s3_print_key(v->s3, id, k->call.key);
+	s3_send(v->s3, &k->call);
 	return true;
 }
 
-/* Wait until a check is free, counting those that are done. */
-static struct check *free_check(struct s3 *s3, struct check *all, FILE *out,
-				struct verified *v)
-{
-	for (;;) {
-		for (uint32_t i = 0; i < VERIFY_MAX; i++) {
-			if (all[i].is_done)
-				count_check(&all[i], out, v);
-			if (all[i].fd < 0)
-				return &all[i];
-		}
-		(void)s3_turn(s3, -1, TURN_MS);
-	}
-}
-
-static bool verify_page(struct s3 *s3, const struct page *p, struct check *all,
-			FILE *out, struct verified *v, struct error *error)
+static bool verify_page(struct verify *v, const struct page *p,
+			struct error *error)
 {
 	bool is_good = true;
 
 	for (uint32_t i = 0; is_good && i < p->object_count; i++) {
+		const struct object *o = &p->objects[i];
 		char id[STORE_ID_BYTES];
 
-		if (!s3_read_key(s3, p->objects[i].key, id))
-			v->others++;
-		else if (!begin_check(s3, free_check(s3, all, out, v), id))
+		if (!s3_read_key(v->s3, o->key, id))
+			v->counts->others++;
+		else if (o->bytes > OBJECT_BYTES_MAX)
+			count_bad(v, id, "damaged: it is larger than 1 GiB");
+		else if (!begin_check(v, o, id))
 			is_good = error_fail(error, "%s", strerror(errno));
 	}
-	while (s3_call_count(s3) > 0)
-		(void)s3_turn(s3, -1, TURN_MS);
-	for (uint32_t i = 0; i < VERIFY_MAX; i++)
-		if (all[i].is_done)
-			count_check(&all[i], out, v);
-	return is_good;
+	while (s3_call_count(v->s3) > 0)
+		(void)s3_turn(v->s3, -1, TURN_MS);
+	(void)count_done(v);
+	return is_good && file_finish(v->out, error);
 }
 
-bool store_verify(struct s3 *s3, FILE *out, struct verified *v,
+bool store_verify(struct s3 *s3, FILE *out, struct verified *counts,
 		  struct error *error)
 {
 	struct page *p = page_new(error);
-	struct check *all = calloc(VERIFY_MAX, sizeof(*all));
-	bool is_read = p != NULL && all != NULL;
+	struct verify *v = calloc(1, sizeof(*v));
+	bool is_read = p != NULL && v != NULL;
 
-	*v = (struct verified){ 0 };
-	for (uint32_t i = 0; all != NULL && i < VERIFY_MAX; i++)
-		all[i].fd = -1;
+	*counts = (struct verified){ 0 };
+	if (p != NULL && v == NULL)
+		error_set(error, "too little memory");
+	if (is_read) {
+		v->s3 = s3;
+		v->out = out;
+		v->counts = counts;
+		for (uint32_t i = 0; i < VERIFY_MAX; i++)
+			v->checks[i].fd = -1;
+	}
 	while (is_read) {
 		is_read = read_page(s3, p, PAGE_KEYS_MAX, 0, error) &&
-			  verify_page(s3, p, all, out, v, error);
+			  verify_page(v, p, error);
 		if (!p->has_more)
 			break;
 	}
 	if (p != NULL)
 		page_free(p);
-	free(all);
+	free(v);
 	return is_read;
 }
