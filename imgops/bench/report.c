@@ -49,31 +49,65 @@ double spread_quantile(const struct spread *s, double share)
  * files.
  */
 struct estimate_errors {
-	/* |ln (estimate / measured)|; 0.1 means about 10 %. */
+	/*
+	 * CPU time, estimate / measured, in median: how much faster the machine
+	 * of the estimates is.
+	 */
+	double cpu_factor;
+	/*
+	 * How far x = estimate / measured / factor is from 1, in either
+	 * direction: the greater of x and 1/x, minus 1.
+	 */
 	struct spread cpu;
 	struct spread memory;    /* estimate / measured peak */
 	size_t memory_low_count; /* files that took more than the estimate */
 };
 
+/* CPU time of an accepted file, estimate / measured. */
+static double cpu_estimated(const struct measure *m, const struct row *row)
+{
+	double cpu_s = 0;
+
+	for (int s = 0; s < STEP_COUNT; s++)
+		cpu_s += row->cpu_s[s];
+	return (double)row->first.cost.cpu_ns / 1e9 * (double)m->passes / cpu_s;
+}
+
+static double median_cpu_estimated(const struct measure *m)
+{
+	struct spread of_files;
+	double median = 1;
+
+	spread_init(&of_files, m->row_count);
+	for (size_t i = 0; i < m->row_count; i++) {
+		const struct row *row = &m->rows[i];
+
+		if (row->first.err == IMG_OK)
+			spread_add(&of_files, cpu_estimated(m, row),
+				   row->file->path);
+	}
+	spread_finish(&of_files);
+	if (of_files.count > 0)
+		median = spread_quantile(&of_files, 0.5);
+	spread_release(&of_files);
+	return median;
+}
+
 static void estimate_errors_init(struct estimate_errors *e,
 				 const struct measure *m)
 {
-	*e = (struct estimate_errors){ 0 };
+	*e = (struct estimate_errors){ .cpu_factor = median_cpu_estimated(m) };
 	spread_init(&e->cpu, m->row_count);
 	spread_init(&e->memory, m->row_count);
 	for (size_t i = 0; i < m->row_count; i++) {
 		const struct row *row = &m->rows[i];
 		const struct img_cost *cost = &row->first.cost;
-		double cpu_s = 0;
 
 		if (row->first.err != IMG_OK)
 			continue;
-		for (int s = 0; s < STEP_COUNT; s++)
-			cpu_s += row->cpu_s[s];
-		spread_add(&e->cpu,
-			   fabs(log((double)cost->cpu_ns / 1e9 *
-				    (double)m->passes / cpu_s)),
-			   row->file->path);
+		double cpu = cpu_estimated(m, row) / e->cpu_factor;
+
+		spread_add(&e->cpu, fmax(cpu, 1 / cpu) - 1, row->file->path);
 		spread_add(&e->memory,
 			   (double)cost->bytes / (double)row->peak_bytes,
 			   row->file->path);
@@ -199,9 +233,10 @@ static void print_estimates(FILE *out, const struct measure *m)
 	estimate_errors_init(&e, m);
 	if (e.cpu.count > 0) {
 		fprintf(out,
-			"estimated CPU time    off by %.1f %% in median, p90 "
+			"estimated CPU time    %.3f of the measured in median; "
+			"without this factor off by %.1f %% in median, p90 "
 			"%.1f %%, at most %.1f %% (%s)\n",
-			100 * spread_quantile(&e.cpu, 0.5),
+			e.cpu_factor, 100 * spread_quantile(&e.cpu, 0.5),
 			100 * spread_quantile(&e.cpu, 0.9), 100 * e.cpu.most,
 			e.cpu.most_path);
 		fprintf(out,
@@ -299,6 +334,7 @@ static void add_estimates(struct json *j, const struct measure *m)
 	estimate_errors_init(&e, m);
 	if (e.cpu.count > 0) {
 		json_open_object(j, "forecast");
+		json_add_number(j, "cpu_factor", e.cpu_factor);
 		json_add_number(j, "cpu_error_median",
 				spread_quantile(&e.cpu, 0.5));
 		json_add_number(j, "cpu_error_p90",

@@ -118,8 +118,10 @@ static bool load(struct image *luma, const char *path, uint32_t width,
 	struct file file;
 	bool ok;
 
-	if (!file_read(&file, ".", path, &error))
+	if (!file_read(&file, *path == '/' ? "/" : ".", path, &error)) {
+		fprintf(stderr, "scalers: %s\n", error.text);
 		return false;
+	}
 	ok = img_probe(&header, file.bytes, file.size_bytes, &run_limits) ==
 	     IMG_OK;
 	if (ok) {
@@ -130,6 +132,8 @@ static bool load(struct image *luma, const char *path, uint32_t width,
 		     img_scale(luma, &decoded, &view, &transform, memory) ==
 			     IMG_OK;
 	}
+	if (!ok)
+		fprintf(stderr, "scalers: cannot decode and scale %s\n", path);
 	img_release(&decoded);
 	file_release(&file);
 	luma->plane_count = 1;
