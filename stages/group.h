@@ -120,11 +120,11 @@ struct worker {
 	_Atomic uint64_t asleep_since_ns; /* 0: awake */
 	/* Time asleep.  During a sleep, the time of its start is subtracted. */
 	_Atomic uint64_t asleep_ns;
-	_Atomic uint64_t asleep_told_ns; /* the most that a reader was told */
+	_Atomic uint64_t asleep_read_ns; /* the most that was read so far */
 	/* CPU clock of its thread; see has_cpu_clock. */
 	_Atomic clockid_t cpu_clock;
 	_Atomic bool has_cpu_clock;   /* the thread runs */
-	_Atomic uint64_t cpu_told_ns; /* the most that a reader was told */
+	_Atomic uint64_t cpu_read_ns; /* the most that was read so far */
 	_Atomic bool counts_hardware;
 	struct perf perf;
 	uint64_t perf_totals[PERF_COUNTERS];

@@ -105,8 +105,8 @@ static uint64_t asleep_ns(struct worker *w)
 	 */
 	if (ns < 0)
 		ns += (int64_t)clock_now_ns();
-	tally_max(&w->asleep_told_ns, ns > 0 ? (uint64_t)ns : 0);
-	return tally_read(&w->asleep_told_ns);
+	tally_max(&w->asleep_read_ns, ns > 0 ? (uint64_t)ns : 0);
+	return tally_read(&w->asleep_read_ns);
 }
 
 void group_read_worker(const struct group *g, uint32_t worker,

@@ -1192,9 +1192,9 @@ uint64_t worker_cpu_ns(struct worker *w)
 	/* The clock fails if the thread has just ended. */
 	if (atomic_load(&w->has_cpu_clock) &&
 	    clock_gettime(atomic_load(&w->cpu_clock), &t) == 0)
-		tally_max(&w->cpu_told_ns,
+		tally_max(&w->cpu_read_ns,
 			  (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec);
-	return tally_read(&w->cpu_told_ns);
+	return tally_read(&w->cpu_read_ns);
 }
 
 /* Open the thread's CPU clock for readers in other threads. */

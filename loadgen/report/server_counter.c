@@ -58,7 +58,8 @@ bool server_counter_sum(const char *text, const char *name, double *sum)
 			any = true;
 		}
 		line = strchr(line, '\n');
-		line += line != NULL;
+		if (line != NULL)
+			line++;
 	}
 	return any;
 }

@@ -14,7 +14,7 @@
 
 /*
  * The purpose of a path.  It decides which port serves the path and, if there
- * are keys, who may use it.
+ * are keys, which clients have access to it.
  */
 enum role {
 	ROLE_NONE,    /* no such path */
