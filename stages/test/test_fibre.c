@@ -7,8 +7,10 @@
 #include <assert.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { FIBRES = 4, PAUSES = 10000, RUNS = 200000, DEEP_BYTES = 20000 };
@@ -241,6 +243,75 @@ static void test_few_free_stacks_keep_memory(void)
 	fibres_free(set);
 }
 
+/* --- Guards. --- */
+
+/* More than the guards that have mappings of their own: see fibre.h. */
+enum { MANY = 16384 + 2 };
+
+/* Use a page of stack for each of `arg`, and one more. */
+static void use_pages(void *arg)
+{
+	uint32_t *left = arg;
+	volatile char bytes[PAGE_BYTES_MIN] = { 1 };
+
+	if ((*left)-- > 0)
+		use_pages(arg);
+	bytes[1] = bytes[0];
+}
+
+/* Does a function that needs more than the stack end its process? */
+static bool has_guard(struct fibre *f)
+{
+	uint32_t pages = (uint32_t)fibres_stack_bytes() / PAGE_BYTES_MIN;
+	int status;
+	pid_t child = fork();
+
+	assert(child >= 0);
+	if (child == 0) {
+		(void)close(STDERR_FILENO); /* a sanitizer's report */
+		(void)!fibre_run(f, use_pages, &pages);
+		_exit(0);
+	}
+	assert(waitpid(child, &status, 0) == child);
+	return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+/* Linux 6.13 or later: guards need no mappings. */
+static bool linux_has_light_guards(void)
+{
+	const int guard_install = 102;
+	size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+	void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert(page != MAP_FAILED);
+	bool has = madvise(page, bytes, guard_install) == 0;
+
+	(void)munmap(page, bytes);
+	return has;
+}
+
+static void test_each_of_many_has_a_guard(void)
+{
+	static struct fibre *all[MANY];
+	struct fibres *set = fibres_new(MANY);
+
+	assert(set != NULL);
+	for (uint32_t i = 0; i < MANY; i++) {
+		all[i] = fibres_take(set);
+		assert(all[i] != NULL);
+	}
+	assert(has_guard(all[0]));
+	if (linux_has_light_guards())
+		assert(has_guard(all[MANY - 1]));
+	else
+		(void)printf("skipped: the guards of more than 16,384 stacks "
+			     "need Linux 6.13\n");
+	for (uint32_t i = 0; i < MANY; i++)
+		fibres_give(set, all[i]);
+	fibres_free(set);
+}
+
 /* ThreadSanitizer once ran out of its own stacks. */
 static void test_many_runs(struct fibres *set)
 {
@@ -256,6 +327,7 @@ int main(void)
 	struct fibres *set = fibres_new(FIBRES);
 
 	assert(set != NULL);
+	test_each_of_many_has_a_guard();
 	test_returns_at_once(set);
 	test_set_is_bounded(set);
 	test_two_take_turns(set);

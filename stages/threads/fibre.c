@@ -30,10 +30,16 @@ enum { STACK_BYTES = 64 << 10 };
 /* Larger than any stack frame, so that no frame reaches past it. */
 enum { GUARD_BYTES = 64 << 10 };
 /*
- * Of all sets.  A guard takes two of the 65,530 mappings that Linux allows by
- * default, and other parts of the program need some.
+ * MADV_GUARD_INSTALL of Linux 6.13, which older headers lack: a guard without a
+ * mapping of its own.
  */
-enum { GUARDS_MAX = 16384 };
+enum { GUARD_ADVICE = 102 };
+/*
+ * Of all sets, with an older Linux.  There a guard takes two of the 65,530
+ * mappings that Linux allows by default, and other parts of the program need
+ * some.
+ */
+enum { GUARDS_MAPPED_MAX = 16384 };
 /*
  * The stacks begin in different sets of the cache.  Otherwise, as stacks are
  * multiples of a page apart, the ends of all of them would share one set.
@@ -232,13 +238,28 @@ struct fibres {
 	/* Protected by the lock. */
 	struct fibre *warm; /* free ones that keep the memory of their stacks */
 	uint32_t warm_count;
-	struct fibre *cold;   /* free ones without memory */
-	uint32_t taken_count; /* those that were ever taken: the first ones */
-	uint32_t guard_count; /* the first of these have a guard */
+	struct fibre *cold;    /* free ones without memory */
+	uint32_t taken_count;  /* those that were ever taken: the first ones */
+	uint32_t mapped_count; /* guards that take mappings */
 	struct fibre all[];
 };
 
-static _Atomic uint32_t guard_count; /* of all sets */
+static _Atomic uint32_t mapped_count; /* of all sets */
+
+/*
+ * If the process has too many mappings, the stack works, but without its guard.
+ * Caller holds set->lock.
+ */
+static void install_guard(struct fibres *set, uint8_t *from)
+{
+	if (madvise(from, GUARD_BYTES, GUARD_ADVICE) == 0)
+		return;
+	if (atomic_fetch_add(&mapped_count, 1) < GUARDS_MAPPED_MAX &&
+	    mprotect(from, GUARD_BYTES, PROT_NONE) == 0)
+		set->mapped_count++;
+	else
+		(void)atomic_fetch_sub(&mapped_count, 1);
+}
 
 /* Caller holds set->lock. */
 static struct fibre *take_first_time(struct fibres *set)
@@ -253,18 +274,7 @@ static struct fibre *take_first_time(struct fibres *set)
 	f->stack = from + GUARD_BYTES;
 	f->top = f->stack + STACK_BYTES - (size_t)(i % COLOURS) * COLOUR_BYTES;
 	f->has_returned = true;
-	if (set->guard_count < i)
-		return f; /* the guards are used up */
-	if (atomic_fetch_add(&guard_count, 1) >= GUARDS_MAX) {
-		(void)atomic_fetch_sub(&guard_count, 1);
-		return f;
-	}
-	/*
-	 * If this fails, because the process has too many mappings, the stack
-	 * works, but without its guard.
-	 */
-	(void)mprotect(from, GUARD_BYTES, PROT_NONE);
-	set->guard_count++;
+	install_guard(set, from);
 	return f;
 }
 
@@ -306,7 +316,7 @@ void fibres_free(struct fibres *set)
 		if (set->all[i].inside_tsan != NULL)
 			__tsan_destroy_fiber(set->all[i].inside_tsan);
 #endif
-	(void)atomic_fetch_sub(&guard_count, set->guard_count);
+	(void)atomic_fetch_sub(&mapped_count, set->mapped_count);
 	(void)munmap(set->stacks, set->count * STEP_BYTES);
 	(void)pthread_mutex_destroy(&set->lock);
 	free(set);

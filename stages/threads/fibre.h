@@ -12,12 +12,13 @@
  * and longjmp() within one fibre work.
  *
  * All stacks are mapped at once.  Below each are 64 KiB that cannot be
- * accessed: if a function needs more stack, the program ends.  This holds for
- * the first 16,384 stacks of a program; the rest has no such protection,
- * because Linux limits the number of mappings.  A page takes memory when it is
- * first used.  Free fibres keep it, because they will soon be used again, but
- * at most FIBRES_WARM_MAX of a set: so after many fibres were in use at once,
- * the memory of nearly all is given back.
+ * accessed: if a function needs more stack, the program ends.  Before Linux
+ * 6.13, this holds for 16,384 stacks of a program; the rest has no such
+ * protection, because each would take two of the mappings that a process may
+ * have.  A page takes memory when it is first used.  Free fibres keep it,
+ * because they will soon be used again, but at most FIBRES_WARM_MAX of a set:
+ * so after many fibres were in use at once, the memory of nearly all is given
+ * back.
  *
  * Switching is done by the two functions of Boost.Context that have a C ABI or,
  * without Boost, by ucontext(3), which makes system calls.
