@@ -464,9 +464,20 @@ static bool plan_scheduler(struct group *g, uint32_t part)
 		       w->core_first % NAME_NUMBERS);
 	for (uint32_t s = 0; s < g->stage_count; s++)
 		add_station(w, g->stages[s]->stations[part]);
-	resources_set_capacity(resources_process(), RESOURCE_STACKS,
-			       (uint64_t)g->part_count * stacks_max(g));
-	return p->scheduler != NULL;
+	if (p->scheduler == NULL)
+		return false;
+	resources_add_capacity(resources_process(), RESOURCE_STACKS,
+			       stacks_max(g));
+	return true;
+}
+
+static void free_scheduler(const struct group *g, struct part *p)
+{
+	if (p->scheduler == NULL)
+		return;
+	scheduler_free(p->scheduler);
+	resources_add_capacity(resources_process(), RESOURCE_STACKS,
+			       -(int64_t)stacks_max(g));
 }
 
 static uint32_t count_workers(const struct group *g)
@@ -684,7 +695,7 @@ void group_free(struct group *g)
 	}
 	fibres_free(g->fibres);
 	for (uint32_t p = 0; g->parts != NULL && p < g->part_count; p++)
-		scheduler_free(g->parts[p].scheduler);
+		free_scheduler(g, &g->parts[p]);
 	for (uint32_t i = 0; i < g->station_count; i++) {
 		queue_free(g->stations[i].queue);
 		queue_free(g->stations[i].passed);

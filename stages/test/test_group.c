@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
+#include "stages/threads/resources.h"
 
 #include "base/clock.h"
 
@@ -353,6 +354,37 @@ static void test_workers_are_as_many_as_planned(const struct line_setup *setup)
 	line_release(&l);
 }
 
+static uint64_t stack_capacity(void)
+{
+	struct resource_state states[RESOURCES];
+
+	resources_read(resources_process(), states);
+	assert(states[RESOURCE_STACKS].limit ==
+	       states[RESOURCE_STACKS].capacity);
+	return states[RESOURCE_STACKS].capacity;
+}
+
+/* The stacks of a process are those of all its groups. */
+static void test_stacks_of_groups_add_up(const struct line_setup *setup)
+{
+	bool has_stacks =
+		setup->schedule.policy->workers == POLICY_WORKERS_FIBRES;
+	uint64_t before = stack_capacity(), of_one;
+	struct line first, second;
+
+	line_start(&first, setup);
+	of_one = stack_capacity() - before;
+	assert((of_one > 0) == has_stacks);
+	line_start(&second, setup);
+	assert(stack_capacity() == before + 2 * of_one);
+	group_stop(first.group);
+	line_release(&first);
+	assert(stack_capacity() == before + of_one);
+	group_stop(second.group);
+	line_release(&second);
+	assert(stack_capacity() == before);
+}
+
 static void test_idle_group_uses_no_cpu(const struct line_setup *setup)
 {
 	struct line l;
@@ -383,6 +415,7 @@ int main(void)
 	line_each_setup(test_failed_start_leaves_no_thread);
 	line_each_setup(test_too_long_a_queue_is_refused);
 	line_each_setup(test_workers_are_as_many_as_planned);
+	line_each_setup(test_stacks_of_groups_add_up);
 	line_each_setup(test_idle_group_uses_no_cpu);
 	return 0;
 }

@@ -92,6 +92,13 @@ void resources_set_capacity(struct resources *r, enum resource which,
 	WRITE(r->of[which].limit, capacity);
 }
 
+void resources_add_capacity(struct resources *r, enum resource which,
+			    int64_t amount)
+{
+	(void)ADD(r->of[which].capacity, (uint64_t)amount);
+	(void)ADD(r->of[which].limit, (uint64_t)amount);
+}
+
 void resources_take(struct resources *r, enum resource which, int64_t amount)
 {
 	(void)ADD(r->of[which].used, amount);

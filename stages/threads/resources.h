@@ -86,6 +86,13 @@ struct resources *resources_process(void);
 void resources_set_capacity(struct resources *r, enum resource which,
 			    uint64_t capacity);
 
+/*
+ * For stacks, whose limit stays at the capacity: one more owner has `amount` of
+ * them; below 0: it has gone.
+ */
+void resources_add_capacity(struct resources *r, enum resource which,
+			    int64_t amount);
+
 /* Take, or with an amount below 0 give back. */
 void resources_take(struct resources *r, enum resource which, int64_t amount);
 
