@@ -48,8 +48,8 @@ enum {
 	VISITS_KNOWN = 8,
 };
 
-/* Utilisation at which pressure begins, and at which it is 1. */
-#define PRESSURE_FROM 0.5
+#define PRESSURE_FROM RESOURCES_PRESSURE_FROM
+/* Utilisation at which pressure is 1. */
 #define PRESSURE_FULL 0.95
 #define BACKLASH 0.05
 /* At full pressure, tickets change by 2 to the power of this. */

@@ -160,6 +160,39 @@ static void test_a_limit_rises_late_and_slowly(void)
 	assert(limit(&m, RESOURCE_MEMORY) == CAPACITY);
 }
 
+/* Policies hold the use below a limit, from a half of it on. */
+static void test_a_limit_that_holds_threads_back_rises(void)
+{
+	struct machine m;
+
+	start(&m);
+	use(&m, 80000000);
+	run_windows(&m, 20, 1, 0);
+	run_window(&m, 0.5, 1000);
+	assert(limit(&m, RESOURCE_MEMORY) == 72000000);
+	use(&m, 50000000);
+	run_windows(&m, 100, 1, 0);
+	assert(resources_utilisation(&m.r, RESOURCE_MEMORY) <
+	       RESOURCES_PRESSURE_FROM);
+	assert(limit(&m, RESOURCE_MEMORY) < CAPACITY);
+}
+
+/* A limit of long ago may be below an eighth of what was used since. */
+static void test_the_least_limit_follows_what_is_used(void)
+{
+	struct machine m;
+
+	start(&m);
+	resources_set_capacity(&m.r, RESOURCE_MEMORY, 0);
+	use(&m, 1000);
+	run_windows(&m, 20, 1, 0);
+	run_window(&m, 0.5, 1000);
+	assert(limit(&m, RESOURCE_MEMORY) == 900);
+	use(&m, 800000);
+	run_window(&m, 0.3, 10000);
+	assert(limit(&m, RESOURCE_MEMORY) == 100000);
+}
+
 static void test_a_limit_is_learned_without_a_capacity(void)
 {
 	struct machine m;
@@ -274,6 +307,8 @@ int main(void)
 	test_one_sign_alone_changes_nothing();
 	test_a_limit_falls_below_what_is_used();
 	test_a_limit_rises_late_and_slowly();
+	test_a_limit_that_holds_threads_back_rises();
+	test_the_least_limit_follows_what_is_used();
 	test_a_limit_is_learned_without_a_capacity();
 	test_files_follow_response_times();
 	test_few_passages_are_no_window();

@@ -26,8 +26,8 @@ enum {
 	FAULTS_MIN = 100,
 };
 
-/* A limit falls to this part of what is used, and rises if more is used. */
-#define NEAR 0.9
+/* A limit falls to this part of what is used. */
+#define BELOW_USE 0.9
 /* Signs of thrashing: overhead as a multiple of the usual one, ... */
 #define OVERHEAD_JUMP 2.0
 /* ... and productivity as a part of it. */
@@ -175,15 +175,21 @@ static struct window end_window(struct resources *r, uint64_t now_ns)
 
 static void lower_limit(struct resource_use *u)
 {
-	uint64_t limit = (uint64_t)(NEAR * (double)read_used(u));
+	uint64_t now = READ(u->limit),
+		 least = max_u64(whole(u) / LEAST_PART, 1);
+	uint64_t limit = (uint64_t)(BELOW_USE * (double)read_used(u));
 
 	u->calm_windows = 0;
-	limit = max_u64(limit, max_u64(whole(u) / LEAST_PART, 1));
-	if (READ(u->limit) == 0 || limit < READ(u->limit))
-		WRITE(u->limit, limit);
+	if (now > 0)
+		limit = min_u64(limit, now);
+	WRITE(u->limit, max_u64(limit, least));
 }
 
-/* Only a limit that is in the way rises. */
+/*
+ * Only a limit that is in the way rises.  It already is where policies begin to
+ * hold threads back: they keep the use below a limit, and then it would never
+ * rise.
+ */
 static void raise_limit(struct resource_use *u)
 {
 	uint64_t limit = READ(u->limit), capacity = READ(u->capacity);
@@ -194,7 +200,7 @@ static void raise_limit(struct resource_use *u)
 		return;
 	}
 	if (limit == 0 || limit == capacity ||
-	    (double)read_used(u) < NEAR * (double)limit)
+	    (double)read_used(u) < RESOURCES_PRESSURE_FROM * (double)limit)
 		return;
 	limit += step;
 	WRITE(u->limit, capacity > 0 ? min_u64(limit, capacity) : limit);

@@ -6,9 +6,10 @@
  * After von Behren et al., "Capriccio", SOSP 2003, section 4.  The capacity of
  * a resource is a bound that is known.  Its limit is at most that.  When there
  * are signs of thrashing, the limit falls below what is used now; when there
- * have been none for a while, it rises again, slowly.  A policy gives few turns
- * to threads that would take from a resource whose use is near its limit
- * (policies/capriccio.c).  A limit refuses nothing.
+ * have been none for a while, it rises again, slowly, for as long as policies
+ * follow it.  A policy gives fewer turns to threads that would take from a
+ * resource, the nearer its use is to its limit (policies/capriccio.c).  A limit
+ * refuses nothing.
  *
  * Thrashing is "a decrease in productive work and an increase in overhead".
  *
@@ -96,7 +97,11 @@ void resources_add_capacity(struct resources *r, enum resource which,
 /* Take, or with an amount below 0 give back. */
 void resources_take(struct resources *r, enum resource which, int64_t amount);
 
-/* Use divided by limit; 0 without a limit. */
+/*
+ * Use divided by limit; 0 without a limit.  From RESOURCES_PRESSURE_FROM on,
+ * policies hold back the threads that would take.
+ */
+#define RESOURCES_PRESSURE_FROM 0.5
 double resources_utilisation(const struct resources *r, enum resource which);
 
 /* For productivity and overhead. */
