@@ -439,7 +439,7 @@ static enum visit_step steal_or_rest(struct visitor *v)
 
 	if (victim != NULL)
 		return switch_to(v, victim, true, false);
-	v->has_rested = true;
+	v->unrested_count = 0;
 	if (idle->kind == IDLE_WAKE)
 		return VISIT_REST;
 	if (v->group->schedule->look == LOOK_LENGTHS)
@@ -460,7 +460,7 @@ static bool misses_enough(const struct visitor *v)
 	const struct schedule *c = v->group->schedule;
 	uint32_t most = c->idle.kind == IDLE_WAKE ? 2 * v->station_count : 1;
 
-	return c->look == LOOK_BLIND && !v->has_rested && v->miss_count >= most;
+	return c->look == LOOK_BLIND && v->unrested_count >= most;
 }
 
 /*
@@ -730,7 +730,7 @@ static void measure_rates(struct visitor *v, uint64_t now_ns)
 static void note_find(struct visitor *v, bool has_found)
 {
 	v->miss_count = has_found ? 0 : v->miss_count + 1;
-	v->has_rested = false;
+	v->unrested_count = has_found ? 0 : v->unrested_count + 1;
 }
 
 RARE static enum visit_step end(struct visitor *v, uint64_t now_ns)

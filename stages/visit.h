@@ -148,10 +148,10 @@ struct visitor {
 	uint64_t measured_ns;
 	/*
 	 * Visits that found nothing since the last that did, and rests that
-	 * ended without an event; and whether the last step was a rest.
+	 * ended without an event; and those visits since the last rest.
 	 */
 	uint32_t miss_count;
-	bool has_rested;
+	uint32_t unrested_count;
 	struct visit_station *rest_at; /* after VISIT_REST */
 	uint64_t rest_ns;
 };

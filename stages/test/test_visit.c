@@ -2,13 +2,15 @@
 /*
  * Promises: with one worker at a stage, waiting events are handled in the order
  * of the discipline, also where a cutoff pauses them; a stage over its
- * threshold interrupts a visit, but not an interruption.
+ * threshold interrupts a visit, but not an interruption; a blind worker that is
+ * woken makes a whole round before it rests again.
  *
  * All events wait until the first one, which is held at the gate (line.h), goes
  * on.
  */
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
+#include "stages/visit.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -222,9 +224,70 @@ static void test_stage_long_unvisited_interrupts(void)
 					 "dddddddd") == 0);
 }
 
+static uint32_t count_nothing(const struct visit_station *s)
+{
+	(void)s;
+	return 0;
+}
+
+static struct event *pop_nothing(struct visit_station *s)
+{
+	(void)s;
+	return NULL;
+}
+
+static void ignore_turn(struct visitor *v, uint32_t from, uint32_t to,
+			uint64_t gap_ns)
+{
+	(void)v;
+	(void)from;
+	(void)to;
+	(void)gap_ns;
+}
+
+/* Other workers are always faster: each visit finds nothing. */
+static void test_a_woken_blind_worker_makes_a_round(void)
+{
+	static const struct visit_access access = {
+		.queued_count = count_nothing,
+		.passed_count = count_nothing,
+		.pop = pop_nothing,
+		.turn = ignore_turn,
+	};
+	uint64_t state[64] = { 0 };
+	struct visit_station stations[LINE_STAGES] = { 0 };
+	struct schedule s;
+	struct visit_part part = { .open_count = 0 };
+	struct visit_group group = { .schedule = &s,
+				     .part_count = 1,
+				     .parts = &part };
+	struct visitor v = { .access = &access,
+			     .group = &group,
+			     .station_count = LINE_STAGES,
+			     .policy_state = state };
+
+	schedule_init(&s);
+	assert(s.policy->state_bytes <= sizeof(state));
+	assert(set_flag(&s, "look", "blind"));
+	for (uint32_t i = 0; i < LINE_STAGES; i++) {
+		stations[i].stage = i;
+		v.stations[i] = &stations[i];
+	}
+	visitor_init(&v);
+	for (uint32_t rest = 0; rest < 5; rest++) {
+		uint32_t visits = 0;
+		enum visit_step step;
+
+		while ((step = visitor_step(&v, 1000)) != VISIT_REST)
+			visits += step == VISIT_OVER;
+		assert(visits == 2 * LINE_STAGES);
+	}
+}
+
 int main(void)
 {
 	watchdog_start();
+	test_a_woken_blind_worker_makes_a_round();
 	test_order_is_that_of_the_discipline();
 	test_threshold_interrupts_but_no_interruption();
 	test_stage_long_unvisited_interrupts();
