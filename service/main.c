@@ -277,8 +277,9 @@ static void check_start(const struct options *o)
 		refuse_flag(o, "agent-listen", o->agent_listen, why);
 	if (o->user != NULL && !user_check(o->user, &why_not))
 		refuse_flag(o, "user", o->user, why_not.text);
-	if (o->graph != NULL && !pipeline_graph_load(&graph, o->graph, &why))
-		refuse_flag(o, "graph", o->graph, why);
+	if (o->graph != NULL &&
+	    !pipeline_graph_load(&graph, o->graph, &why_not))
+		refuse_flag(o, "graph", o->graph, why_not.text);
 	if (o->save_graph != NULL && !resources_can_save_graph(o, &why))
 		refuse_flag(o, "save-graph", o->save_graph, why);
 }

@@ -352,12 +352,12 @@ int resources_check_secrets(const struct options *o)
 
 static int load_graph(struct server_resources *r, const struct options *o)
 {
-	const char *why;
+	struct error why;
 
 	if (o->schedule.balance != BALANCE_PARTITION ||
 	    pipeline_graph_load(&r->graph, o->graph, &why))
 		return EXIT_SUCCESS;
-	return resources_refuse(o, EXIT_USAGE, "graph", o->graph, why);
+	return resources_refuse(o, EXIT_USAGE, "graph", o->graph, why.text);
 }
 
 /* Is the file's folder the root folder?  `path` may be any path to it. */

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/options.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -77,73 +78,126 @@ bool graph_save(const struct stage_graph *g, const char *path)
 	return file_draft_commit(&draft, &error);
 }
 
-/* A missing weight is 0.  False: it is not a whole number in range. */
-static bool read_weight(const cJSON *object, const char *name, uint64_t *weight)
+/* A missing weight is 0. */
+static bool read_weight(const cJSON *object, const char *name, uint64_t *weight,
+			struct error *error)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
 	double value = item != NULL ? item->valuedouble : 0;
 
 	if (item != NULL && !cJSON_IsNumber(item))
-		return false;
-	if (!(value >= 0 && value < 0x1p64))
-		return false;
-	*weight = (uint64_t)value;
-	return (double)*weight == value;
+		return error_fail(error, "%s is not a number", name);
+	*weight = 0;
+	if (value >= 0 && value < 0x1p64)
+		*weight = (uint64_t)value;
+	return (double)*weight == value ||
+	       error_fail(error,
+			  "%s: %.16g is not a whole number from 0 to 2^64",
+			  name, value);
 }
 
-/* Returns what is wrong, or NULL. */
-static const char *read_stage(struct stage_graph *g, uint32_t from,
-			      const cJSON *stage)
+static bool is_stage(const struct stage_graph *g, const char *name)
 {
+	uint32_t i = 0;
+
+	while (i < g->stage_count && strcmp(g->names[i], name) != 0)
+		i++;
+	return i < g->stage_count;
+}
+
+/* Are all keys of the object stages? */
+static bool has_only_stages(const struct stage_graph *g, const cJSON *object,
+			    struct error *error)
+{
+	const cJSON *item;
+
+	if (object != NULL && !cJSON_IsObject(object))
+		return error_fail(error, "it must be an object");
+	cJSON_ArrayForEach(item, object)
+	{
+		if (!is_stage(g, item->string))
+			return error_fail(error, "'%.64s' is no stage",
+					  item->string);
+		if (cJSON_GetObjectItemCaseSensitive(object, item->string) !=
+		    item)
+			return error_fail(error, "'%.64s' is there twice",
+					  item->string);
+	}
+	return true;
+}
+
+static bool read_sent(struct stage_graph *g, uint32_t from, const cJSON *sent,
+		      struct error *error)
+{
+	if (!has_only_stages(g, sent, error))
+		return false;
+	for (uint32_t to = 0; to < g->stage_count; to++)
+		if (!read_weight(sent, g->names[to], &g->sent_counts[from][to],
+				 error))
+			return false;
+	return true;
+}
+
+static bool read_stage(struct stage_graph *g, uint32_t from, const cJSON *stage,
+		       struct error *error)
+{
+	static const struct flag keys[] = {
+		{ .name = "service_ns" },
+		{ .name = "sent" },
+		{ 0 },
+	};
 	const cJSON *sent = cJSON_GetObjectItemCaseSensitive(stage, "sent");
+	struct error why;
 
 	if (stage != NULL && !cJSON_IsObject(stage))
-		return "a stage is not an object";
-	if (sent != NULL && !cJSON_IsObject(sent))
-		return "a stage's \"sent\" is not an object";
-	if (!read_weight(stage, "service_ns", &g->service_ns[from]))
-		return "a stage's \"service_ns\" is not a whole number from 0 "
-		       "up";
-	for (uint32_t to = 0; to < g->stage_count; to++)
-		if (!read_weight(sent, g->names[to], &g->sent_counts[from][to]))
-			return "a count of \"sent\" is not a whole number "
-			       "from 0 up";
-	return NULL;
+		return error_fail(error, "it must be an object");
+	if (!flags_read_object(keys, stage, NULL, error) ||
+	    !read_weight(stage, "service_ns", &g->service_ns[from], error))
+		return false;
+	return read_sent(g, from, sent, &why) ||
+	       error_fail(error, "sent: %s", why.text);
 }
 
-/* Returns what is wrong, or NULL. */
-static const char *read_graph(struct stage_graph *g, const cJSON *root)
+static bool read_graph(struct stage_graph *g, const cJSON *root,
+		       struct error *error)
 {
+	static const struct flag keys[] = { { .name = "stages" }, { 0 } };
 	const cJSON *stages = cJSON_GetObjectItemCaseSensitive(root, "stages");
-	const char *why = NULL;
+	struct error why;
 
-	if (root == NULL)
-		return "not JSON";
-	if (!cJSON_IsObject(stages))
-		return "no object \"stages\" in it";
-	for (uint32_t i = 0; i < g->stage_count && why == NULL; i++)
-		why = read_stage(
-			g, i,
-			cJSON_GetObjectItemCaseSensitive(stages, g->names[i]));
-	return why;
+	if (!cJSON_IsObject(root) || !cJSON_IsObject(stages))
+		return error_fail(error, "no object \"stages\" in it");
+	if (!flags_read_object(keys, root, NULL, error))
+		return false;
+	if (!has_only_stages(g, stages, &why))
+		return error_fail(error, "stages: %s", why.text);
+	for (uint32_t i = 0; i < g->stage_count; i++)
+		if (!read_stage(g, i,
+				cJSON_GetObjectItemCaseSensitive(stages,
+								 g->names[i]),
+				&why))
+			return error_fail(error, "stage '%.64s': %s",
+					  g->names[i], why.text);
+	return true;
 }
 
-bool graph_load(struct stage_graph *g, const char *path, const char **why)
+bool graph_load(struct stage_graph *g, const char *path, struct error *error)
 {
-	char *text = file_read_text(path, FILE_BYTES_MAX, why);
+	const char *why;
+	char *text = file_read_text(path, FILE_BYTES_MAX, &why);
+	struct stage_graph loaded = *g;
+	cJSON *root;
+	bool ok;
 
 	if (text == NULL)
-		return false;
-	const bool nothing_may_follow = true;
-	cJSON *root = cJSON_ParseWithOpts(text, NULL, nothing_may_follow);
-	struct stage_graph loaded = *g;
-
-	*why = read_graph(&loaded, root);
-	if (*why == NULL)
+		return error_fail(error, "%s", why);
+	root = json_read_text(text, error);
+	ok = root != NULL && read_graph(&loaded, root, error);
+	if (ok)
 		*g = loaded;
 	cJSON_Delete(root);
 	free(text);
-	return *why == NULL;
+	return ok;
 }
 
 enum {

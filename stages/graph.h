@@ -17,6 +17,7 @@
 #ifndef STAGES_GRAPH_H
 #define STAGES_GRAPH_H
 
+#include "base/error.h"
 #include "stages/schedule.h"
 
 struct stage_graph {
@@ -46,10 +47,12 @@ bool graph_can_be_saved(const char *path);
 
 /*
  * Read the weights of the stages in g->names.  A stage or edge that the file
- * does not mention has weight 0; other stages in the file are ignored.  False:
- * *why says what is wrong ("not JSON"), and the weights are unchanged.
+ * does not mention has weight 0; a file with other stages or keys is refused,
+ * because a name may be misspelt.  False: `error` names the stage and the key
+ * that is wrong, but not the file, and the weights are unchanged.
  */
-bool graph_load(struct stage_graph *g, const char *path, const char **why);
+MUST_CHECK bool graph_load(struct stage_graph *g, const char *path,
+			   struct error *error);
 
 /*
  * Divide the stages into `part_count` parts of about equal work, so that few

@@ -55,12 +55,12 @@ uint32_t pipeline_read_edges(const struct pipeline *p,
 }
 
 bool pipeline_graph_load(struct stage_graph *graph, const char *path,
-			 const char **why)
+			 struct error *error)
 {
 	*graph = (struct stage_graph){ .stage_count = PIPELINE_STEPS };
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
 		graph->names[i] = pipeline_step_names[i];
-	return path == NULL || graph_load(graph, path, why);
+	return path == NULL || graph_load(graph, path, error);
 }
 
 /* "part 0: decode; part 1: scale, blur, encode" */

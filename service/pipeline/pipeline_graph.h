@@ -35,10 +35,10 @@ uint32_t pipeline_read_edges(const struct pipeline *p,
 
 /*
  * Read a graph that graph_save() wrote.  If `path` is NULL, all weights are 0,
- * which divides the steps equally.  False: *why says what is wrong.
+ * which divides the steps equally.  False: `error` says what is wrong in it.
  */
 MUST_CHECK bool pipeline_graph_load(struct stage_graph *graph, const char *path,
-				    const char **why);
+				    struct error *error);
 
 /*
  * Divide a running pipeline into parts by the weights of `graph`, and print the

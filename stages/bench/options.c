@@ -296,19 +296,19 @@ static bool read_arm(struct stages_bench_options *o, const char *text, int argc,
 static bool read_graph(struct stages_bench_options *o, const struct given *g,
 		       struct error *error)
 {
-	const char *why = NULL;
+	struct error why;
 
 	o->graph_path = g->graph;
 	if (o->mode == MODE_FIBRES)
 		return model_read(&o->model,
 				  "{\"stages\": [{\"name\": \"yield\","
 				  "\"service_us\": 0}]}",
-				  ".", &why) ||
-		       error_fail(error, "%s", why);
+				  ".", error);
 	if (o->graph_path == NULL)
 		return error_fail(error, "--graph FILE is missing");
 	return model_load(&o->model, o->graph_path, &why) ||
-	       error_fail(error, "--graph '%s': %s", o->graph_path, why);
+	       error_fail(error, "--graph '%.200s': %s", o->graph_path,
+			  why.text);
 }
 
 static void read_config(struct stages_bench_options *o, const struct given *g)

@@ -2,7 +2,10 @@
 #include "stages/sim/model.h"
 
 #include "base/file.h"
+#include "base/json.h"
+#include "base/options.h"
 
+#include <errno.h>
 #include <libgen.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,82 +17,173 @@
 enum { FILE_BYTES_MAX = 1 << 20, VISIT_ROUNDS = 10000 };
 
 #define BYTES_MAX 1e15 /* of memory */
-
-static bool fail(const char **why, const char *sentence)
-{
-	*why = sentence;
-	return false;
-}
+/* Of the values and the parameters of a distribution. */
+#define VALUE_LEAST 1e-9
+#define VALUE_MOST 1e15
+#define SIGMA_MOST 10
+#define SHAPE_MOST 100
+/* Of whole numbers that are computed from them. */
+#define WHOLE_MOST 1e18
 
 double *distribution_load_numbers(const char *path, uint32_t *count,
-				  const char **why)
+				  struct error *error)
 {
-	FILE *in = fopen(path, "r");
+	FILE *in = fopen(path, "re");
 	double *numbers = NULL, number;
 	uint32_t capacity = 0;
 	int found = 0;
+	bool ok = in != NULL || error_fail(error, "%s", strerrordesc_np(errno));
 
-	*why = "a file of numbers cannot be read";
-	if (in == NULL)
-		return NULL;
-	*why = NULL;
 	*count = 0;
-	while (*why == NULL && (found = fscanf(in, "%lf", &number)) == 1) {
+	while (ok && (found = fscanf(in, "%lf", &number)) == 1) {
 		if (*count == capacity) {
 			capacity = capacity == 0 ? 1024 : 2 * capacity;
 			double *more =
 				realloc(numbers, capacity * sizeof(*numbers));
 
 			if (more == NULL || capacity > DISTRIBUTION_POINTS_MAX)
-				*why = "a file has too many numbers";
+				ok = error_fail(error, "too many numbers");
 			numbers = more != NULL ? more : numbers;
 		}
-		if (!(number > 0) || !isfinite(number))
-			*why = "a file has a number that is not above 0";
-		if (*why == NULL)
+		if (!(number > 0 && number <= VALUE_MOST))
+			ok = error_fail(error,
+					"number %u, %g, is not above 0, and up "
+					"to %g",
+					*count + 1, number, VALUE_MOST);
+		if (ok)
 			numbers[(*count)++] = number;
 	}
-	if (*why == NULL && (found != EOF || *count == 0))
-		*why = "a file has something else than numbers";
-	(void)fclose(in);
-	if (*why == NULL)
+	if (ok && *count == 0)
+		ok = error_fail(error, "it does not begin with a number");
+	if (ok && found != EOF)
+		ok = error_fail(error, "no number follows number %u", *count);
+	if (in != NULL)
+		(void)fclose(in);
+	if (ok)
 		return numbers;
 	free(numbers);
 	return NULL;
 }
 
-/* A member that must be a number above 0. */
-static bool read_number(const cJSON *json, const char *name, double *out,
-			const char **why)
-{
-	const cJSON *number = cJSON_GetObjectItemCaseSensitive(json, name);
+/* --- Objects of the file. --- */
 
-	if (!cJSON_IsNumber(number) || !(number->valuedouble > 0))
-		return fail(why, "a distribution lacks a number above 0");
-	*out = number->valuedouble;
+/* A key without a field is read by other functions. */
+static bool read_keys(const cJSON *json, const struct flag *keys, void *to,
+		      struct error *error)
+{
+	if (!cJSON_IsObject(json))
+		return error_fail(error, "it must be an object");
+	return flags_read_object(keys, json, to, error);
+}
+
+/* NULL: it is not there, or null. */
+static const cJSON *find_item(const cJSON *json, const char *key)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, key);
+
+	return cJSON_IsNull(item) ? NULL : item;
+}
+
+/* The numbers and texts of a distribution, as the file has them. */
+struct distribution_keys {
+	double value, mean, median, sigma, shape, min, max;
+	const char *file;
+};
+
+#define KIND                                                                   \
+	{                                                                      \
+		.name = "kind"                                                 \
+	}
+#define NUMBER(field, from, to)                                                \
+	{                                                                      \
+		.name = #field, .values = "N",                                 \
+		FLAG_FIELD(struct distribution_keys, field), .least = from,    \
+		.most = to                                                     \
+	}
+#define VALUE(field) NUMBER(field, VALUE_LEAST, VALUE_MOST)
+
+static const struct flag constant_keys[] = {
+	KIND,
+	NUMBER(value, 0, VALUE_MOST),
+	{ 0 },
+};
+static const struct flag exponential_keys[] = { KIND, VALUE(mean), { 0 } };
+static const struct flag lognormal_keys[] = {
+	KIND,
+	VALUE(median),
+	NUMBER(sigma, VALUE_LEAST, SIGMA_MOST),
+	{ 0 },
+};
+static const struct flag pareto_keys[] = {
+	KIND,  NUMBER(shape, VALUE_LEAST, SHAPE_MOST), VALUE(min), VALUE(max),
+	{ 0 },
+};
+static const struct flag quantiles_keys[] = {
+	KIND,
+	{ .name = "points" },
+	{ 0 },
+};
+static const struct flag empirical_keys[] = {
+	KIND,
+	{ .name = "file",
+	  .values = "FILE",
+	  FLAG_FIELD(struct distribution_keys, file) },
+	{ 0 },
+};
+
+static const struct flag *const keys_of_kind[] = {
+	[DISTRIBUTION_CONSTANT] = constant_keys,
+	[DISTRIBUTION_EXPONENTIAL] = exponential_keys,
+	[DISTRIBUTION_LOGNORMAL] = lognormal_keys,
+	[DISTRIBUTION_PARETO] = pareto_keys,
+	[DISTRIBUTION_QUANTILES] = quantiles_keys,
+	[DISTRIBUTION_EMPIRICAL] = empirical_keys,
+};
+
+/* In the order of enum distribution_kind. */
+static const struct flag kind_key = {
+	.name = "kind",
+	.values = "constant|exponential|lognormal|pareto|quantiles|empirical",
+	.type = FLAG_CHOICE,
+};
+
+static bool read_kind(const cJSON *json, enum distribution_kind *kind,
+		      struct error *error)
+{
+	const cJSON *item = find_item(json, "kind");
+	struct error why;
+
+	if (!cJSON_IsObject(json))
+		return error_fail(error,
+				  "it must be a number, or an object with a "
+				  "kind");
+	if (!cJSON_IsString(item))
+		return error_fail(error, "kind is missing");
+	return flag_set(&kind_key, item->valuestring, kind, &why) ||
+	       error_fail(error, "kind: %s", why.text);
+}
+
+/* A distribution needs all keys of its kind. */
+static bool has_all(const cJSON *json, const struct flag *keys,
+		    struct error *error)
+{
+	for (; keys->name != NULL; keys++)
+		if (find_item(json, keys->name) == NULL)
+			return error_fail(error, "%s is missing", keys->name);
 	return true;
 }
 
-static bool read_lognormal(struct distribution *d, const cJSON *json,
-			   const char **why)
+static bool set_pareto(struct distribution *d,
+		       const struct distribution_keys *keys,
+		       struct error *error)
 {
-	if (!read_number(json, "median", &d->median, why) ||
-	    !read_number(json, "sigma", &d->sigma, why))
-		return false;
-	d->mean = d->median * exp(d->sigma * d->sigma / 2);
-	return true;
-}
+	double a = keys->shape;
 
-static bool read_pareto(struct distribution *d, const cJSON *json,
-			const char **why)
-{
-	if (!read_number(json, "shape", &d->shape, why) ||
-	    !read_number(json, "min", &d->min, why) ||
-	    !read_number(json, "max", &d->max, why))
-		return false;
-	if (!(d->min < d->max))
-		return fail(why, "a pareto's min is not below its max");
-	double a = d->shape;
+	if (!(keys->min < keys->max))
+		return error_fail(error, "min is not below max");
+	d->shape = a;
+	d->min = keys->min;
+	d->max = keys->max;
 	double norm = a * pow(d->min, a) / (1 - pow(d->min / d->max, a));
 
 	d->mean = fabs(a - 1) < 1e-9 ?
@@ -99,104 +193,138 @@ static bool read_pareto(struct distribution *d, const cJSON *json,
 	return true;
 }
 
-static bool read_points(struct distribution *d, const cJSON *json,
-			const char **why)
+/* Point `i`, which must be above the one before. */
+static bool read_point(struct distribution *d, uint32_t i, const cJSON *point)
 {
-	const cJSON *points = cJSON_GetObjectItemCaseSensitive(json, "points");
-	const cJSON *point;
-	uint32_t i = 0;
+	const cJSON *share = cJSON_GetArrayItem(point, 0);
+	const cJSON *value = cJSON_GetArrayItem(point, 1);
 
-	d->point_count = (uint32_t)cJSON_GetArraySize(points);
-	d->shares = calloc(d->point_count + 1, sizeof(*d->shares));
-	d->values = calloc(d->point_count + 1, sizeof(*d->values));
-	if (d->shares == NULL || d->values == NULL || d->point_count < 2)
-		return fail(why, "quantiles need two points or more");
-	cJSON_ArrayForEach(point, points)
-	{
-		const cJSON *share = cJSON_GetArrayItem(point, 0);
-		const cJSON *value = cJSON_GetArrayItem(point, 1);
-
-		if (!cJSON_IsNumber(share) || !cJSON_IsNumber(value))
-			return fail(why, "a quantile is not [share, value]");
-		d->shares[i] = share->valuedouble;
-		d->values[i] = value->valuedouble;
-		if (!(d->values[i] > 0) ||
-		    (i > 0 && !(d->shares[i] > d->shares[i - 1] &&
-				d->values[i] > d->values[i - 1])))
-			return fail(why, "quantiles do not ascend");
-		if (i > 0)
-			d->mean += (d->shares[i] - d->shares[i - 1]) *
-				   (d->values[i] - d->values[i - 1]) /
-				   log(d->values[i] / d->values[i - 1]);
-		i++;
-	}
-	if (d->shares[0] != 0 || d->shares[i - 1] != 1)
-		return fail(why, "quantiles do not go from 0 to 1");
+	if (!cJSON_IsNumber(share) || !cJSON_IsNumber(value) ||
+	    cJSON_GetArraySize(point) != 2)
+		return false;
+	d->shares[i] = share->valuedouble;
+	d->values[i] = value->valuedouble;
+	if (!(d->values[i] > 0 && d->values[i] <= VALUE_MOST))
+		return false;
+	if (i == 0)
+		return d->shares[0] == 0;
+	if (!(d->shares[i] > d->shares[i - 1] &&
+	      d->values[i] > d->values[i - 1]))
+		return false;
+	d->mean += (d->shares[i] - d->shares[i - 1]) *
+		   (d->values[i] - d->values[i - 1]) /
+		   log(d->values[i] / d->values[i - 1]);
 	return true;
 }
 
-static bool read_empirical(struct distribution *d, const cJSON *json,
-			   const char *folder, const char **why)
+static bool read_points(struct distribution *d, const cJSON *json,
+			struct error *error)
 {
-	const cJSON *file = cJSON_GetObjectItemCaseSensitive(json, "file");
+	const cJSON *points = find_item(json, "points");
+	const cJSON *point;
+	uint32_t i = 0;
+
+	if (!cJSON_IsArray(points) || cJSON_GetArraySize(points) < 2)
+		return error_fail(error, "points must be a list of two or more "
+					 "[share, value]");
+	d->point_count = (uint32_t)cJSON_GetArraySize(points);
+	d->shares = calloc(d->point_count, sizeof(*d->shares));
+	d->values = calloc(d->point_count, sizeof(*d->values));
+	if (d->shares == NULL || d->values == NULL)
+		return error_fail(error, "out of memory");
+	cJSON_ArrayForEach(point, points)
+	{
+		if (!read_point(d, i++, point))
+			return error_fail(error,
+					  "points: the one numbered %u is not "
+					  "[share, value], with both above "
+					  "those before, from share 0 on",
+					  i);
+	}
+	return d->shares[i - 1] == 1 ||
+	       error_fail(error, "points: the last share is not 1");
+}
+
+static bool read_empirical(struct distribution *d, const char *file,
+			   const char *folder, struct error *error)
+{
+	struct error why;
 	char path[4096];
 
-	if (!cJSON_IsString(file))
-		return fail(why, "an empirical distribution lacks its file");
 	(void)snprintf(path, sizeof(path), "%s%s%s",
-		       file->valuestring[0] == '/' ? "" : folder,
-		       file->valuestring[0] == '/' ? "" : "/",
-		       file->valuestring);
-	d->values = distribution_load_numbers(path, &d->point_count, why);
+		       file[0] == '/' ? "" : folder, file[0] == '/' ? "" : "/",
+		       file);
+	d->values = distribution_load_numbers(path, &d->point_count, &why);
 	if (d->values == NULL)
-		return false;
+		return error_fail(error, "file: '%.100s': %s", file, why.text);
 	for (uint32_t i = 0; i < d->point_count; i++)
 		d->mean += d->values[i] / d->point_count;
 	return true;
 }
 
-static bool is_kind(const cJSON *json, const char *name)
+/* The keys of its kind were read. */
+static bool set_distribution(struct distribution *d,
+			     const struct distribution_keys *keys,
+			     const cJSON *json, const char *folder,
+			     struct error *error)
 {
-	const cJSON *kind = cJSON_GetObjectItemCaseSensitive(json, "kind");
+	switch (d->kind) {
+	case DISTRIBUTION_CONSTANT:
+		d->mean = keys->value;
+		return true;
+	case DISTRIBUTION_EXPONENTIAL:
+		d->mean = keys->mean;
+		return true;
+	case DISTRIBUTION_LOGNORMAL:
+		d->median = keys->median;
+		d->sigma = keys->sigma;
+		d->mean = d->median * exp(d->sigma * d->sigma / 2);
+		return true;
+	case DISTRIBUTION_PARETO:
+		return set_pareto(d, keys, error);
+	case DISTRIBUTION_QUANTILES:
+		return read_points(d, json, error);
+	case DISTRIBUTION_EMPIRICAL:
+		return read_empirical(d, keys->file, folder, error);
+	}
+	abort();
+}
 
-	return cJSON_IsString(kind) && strcmp(kind->valuestring, name) == 0;
+static bool read_distribution(struct distribution *d, const cJSON *json,
+			      const char *folder, struct error *error)
+{
+	struct distribution_keys keys = { .file = NULL };
+
+	if (cJSON_IsNumber(json)) {
+		d->mean = json->valuedouble;
+		return (d->mean >= 0 && d->mean <= VALUE_MOST) ||
+		       error_fail(error, "%g is not a number from 0 to %g",
+				  d->mean, VALUE_MOST);
+	}
+	if (!read_kind(json, &d->kind, error) ||
+	    !read_keys(json, keys_of_kind[d->kind], &keys, error) ||
+	    !has_all(json, keys_of_kind[d->kind], error) ||
+	    !set_distribution(d, &keys, json, folder, error))
+		return false;
+	return isfinite(d->mean) ||
+	       error_fail(error, "its mean cannot be computed");
 }
 
 /*
- * Fill `d` from its JSON; relative files are looked for in `folder`.  False:
- * *why says what is wrong, and `d` may only be given to distribution_release().
+ * Fill `d` from this member of an object, if it is there; relative files are
+ * looked for in `folder`.  False: `error` names the member, and `d` may only be
+ * given to distribution_release().
  */
-static bool distribution_read(struct distribution *d, const cJSON *json,
-			      const char *folder, const char **why)
+static bool read_distribution_at(struct distribution *d, const cJSON *json,
+				 const char *key, const char *folder,
+				 struct error *error)
 {
+	const cJSON *item = find_item(json, key);
+	struct error why;
+
 	*d = (struct distribution){ .kind = DISTRIBUTION_CONSTANT };
-	if (cJSON_IsNumber(json) && json->valuedouble >= 0) {
-		d->mean = json->valuedouble;
-		return true;
-	}
-	if (is_kind(json, "constant"))
-		return read_number(json, "value", &d->mean, why);
-	if (is_kind(json, "exponential")) {
-		d->kind = DISTRIBUTION_EXPONENTIAL;
-		return read_number(json, "mean", &d->mean, why);
-	}
-	if (is_kind(json, "lognormal")) {
-		d->kind = DISTRIBUTION_LOGNORMAL;
-		return read_lognormal(d, json, why);
-	}
-	if (is_kind(json, "pareto")) {
-		d->kind = DISTRIBUTION_PARETO;
-		return read_pareto(d, json, why);
-	}
-	if (is_kind(json, "quantiles")) {
-		d->kind = DISTRIBUTION_QUANTILES;
-		return read_points(d, json, why);
-	}
-	if (is_kind(json, "empirical")) {
-		d->kind = DISTRIBUTION_EMPIRICAL;
-		return read_empirical(d, json, folder, why);
-	}
-	return fail(why, "a distribution is of no known kind");
+	return item == NULL || read_distribution(d, item, folder, &why) ||
+	       error_fail(error, "%s: %s", key, why.text);
 }
 
 static double draw_quantile(const struct distribution *d, double share)
@@ -256,178 +384,236 @@ static uint32_t find_stage(const struct model *m, const char *name)
 	return i;
 }
 
-static bool read_names(struct model *m, const cJSON *stages, const char **why)
+static bool read_name(struct model *m, const cJSON *stage, struct error *error)
+{
+	const cJSON *name = find_item(stage, "name");
+	char *copy;
+
+	if (!cJSON_IsString(name) || name->valuestring[0] == '\0')
+		return error_fail(error, "stage %u has no name",
+				  m->stage_count + 1);
+	if (find_stage(m, name->valuestring) < m->stage_count)
+		return error_fail(error, "stage '%.64s' is there twice",
+				  name->valuestring);
+	copy = strdup(name->valuestring);
+	if (copy == NULL)
+		return error_fail(error, "out of memory");
+	m->stages[m->stage_count++].name = copy;
+	return true;
+}
+
+static bool read_names(struct model *m, const cJSON *stages,
+		       struct error *error)
 {
 	const cJSON *stage;
 
 	if (!cJSON_IsArray(stages) || cJSON_GetArraySize(stages) < 1 ||
 	    cJSON_GetArraySize(stages) > STAGES_MAX)
-		return fail(why, "there are not 1 to 32 stages");
+		return error_fail(error, "stages must be a list of 1 to %d",
+				  STAGES_MAX);
 	cJSON_ArrayForEach(stage, stages)
 	{
-		const cJSON *name =
-			cJSON_GetObjectItemCaseSensitive(stage, "name");
-
-		if (!cJSON_IsString(name) || name->valuestring[0] == '\0')
-			return fail(why, "a stage has no name");
-		if (find_stage(m, name->valuestring) < m->stage_count)
-			return fail(why, "two stages have the same name");
-		char *copy = strdup(name->valuestring);
-
-		if (copy == NULL)
-			return fail(why, "out of memory");
-		m->stages[m->stage_count++].name = copy;
-	}
-	return true;
-}
-
-/* *out stays 0 without the member.  False: it is something else. */
-static bool read_bytes(const cJSON *json, const char *name, double *out)
-{
-	const cJSON *number = cJSON_GetObjectItemCaseSensitive(json, name);
-
-	if (number == NULL)
-		return true;
-	*out = number->valuedouble;
-	return cJSON_IsNumber(number) && fabs(*out) <= BYTES_MAX;
-}
-
-static bool read_takes(const struct model *m, struct model_stage *s,
-		       const cJSON *json, const char **why)
-{
-	if (!read_bytes(json, "takes", &s->takes) ||
-	    !read_bytes(json, "takes_per_size", &s->takes_per_size))
-		return fail(why, "what a stage takes is not a number of bytes");
-	return m->has_size || s->takes_per_size == 0 ||
-	       fail(why, "takes_per_size needs a graph with a size");
-}
-
-static bool read_memory(struct model *m, const cJSON *json, const char **why)
-{
-	double bytes = 0;
-
-	if (!read_bytes(json, "memory", &bytes) || bytes < 0)
-		return fail(why, "memory is not a number of bytes");
-	m->memory = (uint64_t)bytes;
-	return true;
-}
-
-static bool read_service(const struct model *m, struct model_stage *s,
-			 const cJSON *json, const char *folder,
-			 const char **why)
-{
-	const cJSON *factor =
-		cJSON_GetObjectItemCaseSensitive(json, "us_per_size");
-	const cJSON *own = cJSON_GetObjectItemCaseSensitive(json, "service_us");
-
-	if (factor == NULL && own == NULL)
-		return fail(why, "a stage has no service time");
-	if (factor != NULL) {
-		if (!m->has_size || !cJSON_IsNumber(factor) ||
-		    factor->valuedouble < 0)
-			return fail(why, "us_per_size needs a number, and the "
-					 "graph a size");
-		s->ns_per_size = 1000 * factor->valuedouble;
-	}
-	return own == NULL ||
-	       distribution_read(&s->service_us, own, folder, why);
-}
-
-/* Probabilities by the name of the stage; *sum is 1 at most. */
-static bool read_shares(const struct model *m, const cJSON *json,
-			double shares[STAGES_MAX], double *sum,
-			const char **why)
-{
-	const cJSON *share;
-
-	*sum = 0;
-	cJSON_ArrayForEach(share, json)
-	{
-		uint32_t to = find_stage(m, share->string);
-
-		if (to == m->stage_count)
-			return fail(why, "a route leads to no stage");
-		if (!cJSON_IsNumber(share) || share->valuedouble < 0)
-			return fail(why, "a route has no probability");
-		shares[to] = share->valuedouble;
-		*sum += share->valuedouble;
-	}
-	if (*sum > 1 + 1e-9)
-		return fail(why, "routes come to more than 1");
-	return true;
-}
-
-static bool read_entries(struct model *m, const cJSON *json, const char **why)
-{
-	double sum;
-
-	m->entries[0] = json == NULL ? 1 : 0;
-	if (json == NULL)
-		return true;
-	if (!read_shares(m, json, m->entries, &sum, why))
-		return false;
-	return sum > 1 - 1e-9 || fail(why, "entries come to less than 1");
-}
-
-static bool read_graph(struct model *m, const cJSON *json, const char *folder,
-		       const char **why)
-{
-	const cJSON *size = cJSON_GetObjectItemCaseSensitive(json, "size");
-	const cJSON *deadline =
-		cJSON_GetObjectItemCaseSensitive(json, "deadline_us");
-	const cJSON *stages = cJSON_GetObjectItemCaseSensitive(json, "stages");
-	const cJSON *stage;
-	double sum;
-	uint32_t i = 0;
-
-	m->has_size = size != NULL;
-	if (m->has_size && !distribution_read(&m->size, size, folder, why))
-		return false;
-	m->has_deadline = deadline != NULL;
-	if (m->has_deadline &&
-	    !distribution_read(&m->deadline_us, deadline, folder, why))
-		return false;
-	if (!read_memory(m, json, why) || !read_names(m, stages, why) ||
-	    !read_entries(m, cJSON_GetObjectItemCaseSensitive(json, "entries"),
-			  why))
-		return false;
-	cJSON_ArrayForEach(stage, stages)
-	{
-		struct model_stage *s = &m->stages[i++];
-		const cJSON *routes =
-			cJSON_GetObjectItemCaseSensitive(stage, "routes");
-
-		if (!read_service(m, s, stage, folder, why) ||
-		    !read_takes(m, s, stage, why) ||
-		    !read_shares(m, routes, s->routes, &sum, why))
+		if (!read_name(m, stage, error))
 			return false;
 	}
 	return true;
 }
 
-bool model_read(struct model *m, const char *json, const char *folder,
-		const char **why)
+static bool read_share(const struct model *m, const cJSON *json,
+		       const cJSON *share, double shares[STAGES_MAX],
+		       struct error *error)
 {
-	cJSON *parsed = cJSON_Parse(json);
+	const char *name = share->string;
+	uint32_t to = find_stage(m, name);
+
+	if (to == m->stage_count)
+		return error_fail(error, "'%.64s' is no stage", name);
+	if (cJSON_GetObjectItemCaseSensitive(json, name) != share)
+		return error_fail(error, "'%.64s' is there twice", name);
+	if (!cJSON_IsNumber(share) ||
+	    !(share->valuedouble >= 0 && share->valuedouble <= 1))
+		return error_fail(
+			error, "'%.64s' has no probability from 0 to 1", name);
+	shares[to] = share->valuedouble;
+	return true;
+}
+
+/* Probabilities by the name of the stage; *sum is 1 at most. */
+static bool read_shares(const struct model *m, const cJSON *json,
+			double shares[STAGES_MAX], double *sum,
+			struct error *error)
+{
+	const cJSON *share;
+
+	*sum = 0;
+	if (!cJSON_IsObject(json))
+		return error_fail(error, "it must be an object");
+	cJSON_ArrayForEach(share, json)
+	{
+		if (!read_share(m, json, share, shares, error))
+			return false;
+		*sum += share->valuedouble;
+	}
+	return *sum <= 1 + 1e-9 ||
+	       error_fail(error, "the probabilities come to %g, more than 1",
+			  *sum);
+}
+
+static bool read_entries(struct model *m, const cJSON *json,
+			 struct error *error)
+{
+	const cJSON *entries = find_item(json, "entries");
+	struct error why;
+	double sum;
+
+	m->entries[0] = entries == NULL ? 1 : 0;
+	if (entries == NULL)
+		return true;
+	if (!read_shares(m, entries, m->entries, &sum, &why))
+		return error_fail(error, "entries: %s", why.text);
+	return sum > 1 - 1e-9 ||
+	       error_fail(error,
+			  "entries: the probabilities come to %g, less than 1",
+			  sum);
+}
+
+static bool read_routes(const struct model *m, struct model_stage *s,
+			const cJSON *json, struct error *error)
+{
+	const cJSON *routes = find_item(json, "routes");
+	struct error why;
+	double sum;
+
+	return routes == NULL ||
+	       read_shares(m, routes, s->routes, &sum, &why) ||
+	       error_fail(error, "routes: %s", why.text);
+}
+
+/* *out stays 0 without the member. */
+static bool read_bytes(const cJSON *json, const char *name, double *out,
+		       struct error *error)
+{
+	const cJSON *number = find_item(json, name);
+
+	if (number == NULL)
+		return true;
+	*out = number->valuedouble;
+	return (cJSON_IsNumber(number) && fabs(*out) <= BYTES_MAX) ||
+	       error_fail(error, "%s is not a number of bytes from %g to %g",
+			  name, -BYTES_MAX, BYTES_MAX);
+}
+
+struct stage_keys {
+	double us_per_size;
+};
+
+static const struct flag stage_keys[] = {
+	{ .name = "name" },
+	{ .name = "us_per_size",
+	  .values = "N",
+	  FLAG_FIELD(struct stage_keys, us_per_size),
+	  .most = VALUE_MOST },
+	{ .name = "service_us" },
+	{ .name = "takes" },
+	{ .name = "takes_per_size" },
+	{ .name = "routes" },
+	{ 0 },
+};
+
+static bool read_stage(const struct model *m, struct model_stage *s,
+		       const cJSON *json, const char *folder,
+		       struct error *error)
+{
+	struct stage_keys keys = { 0 };
+	bool has_factor = find_item(json, "us_per_size") != NULL;
+
+	if (!read_keys(json, stage_keys, &keys, error) ||
+	    !read_distribution_at(&s->service_us, json, "service_us", folder,
+				  error) ||
+	    !read_bytes(json, "takes", &s->takes, error) ||
+	    !read_bytes(json, "takes_per_size", &s->takes_per_size, error) ||
+	    !read_routes(m, s, json, error))
+		return false;
+	if (!has_factor && find_item(json, "service_us") == NULL)
+		return error_fail(error, "service_us or us_per_size is "
+					 "missing");
+	if (!m->has_size && (has_factor || s->takes_per_size != 0))
+		return error_fail(error, "%s needs a graph with a size",
+				  has_factor ? "us_per_size" :
+					       "takes_per_size");
+	s->ns_per_size = 1000 * keys.us_per_size;
+	return true;
+}
+
+struct graph_keys {
+	double memory;
+};
+
+static const struct flag graph_keys[] = {
+	{ .name = "about" },
+	{ .name = "size" },
+	{ .name = "deadline_us" },
+	{ .name = "memory",
+	  .values = "N",
+	  FLAG_FIELD(struct graph_keys, memory),
+	  .most = BYTES_MAX },
+	{ .name = "entries" },
+	{ .name = "stages" },
+	{ 0 },
+};
+
+static bool read_graph(struct model *m, const cJSON *json, const char *folder,
+		       struct error *error)
+{
+	const cJSON *stages = find_item(json, "stages");
+	const cJSON *stage;
+	struct graph_keys keys = { 0 };
+	struct error why;
+	uint32_t i = 0;
+
+	if (!read_keys(json, graph_keys, &keys, error) ||
+	    !read_distribution_at(&m->size, json, "size", folder, error) ||
+	    !read_distribution_at(&m->deadline_us, json, "deadline_us", folder,
+				  error) ||
+	    !read_names(m, stages, error) || !read_entries(m, json, error))
+		return false;
+	m->memory = (uint64_t)keys.memory;
+	m->has_size = find_item(json, "size") != NULL;
+	m->has_deadline = find_item(json, "deadline_us") != NULL;
+	cJSON_ArrayForEach(stage, stages)
+	{
+		struct model_stage *s = &m->stages[i++];
+
+		if (!read_stage(m, s, stage, folder, &why))
+			return error_fail(error, "stage '%.64s': %s", s->name,
+					  why.text);
+	}
+	return true;
+}
+
+bool model_read(struct model *m, const char *json, const char *folder,
+		struct error *error)
+{
+	cJSON *parsed = json_read_text(json, error);
 
 	*m = (struct model){ .stage_count = 0 };
-	bool ok = parsed != NULL ? read_graph(m, parsed, folder, why) :
-				   fail(why, "it is not JSON");
+	bool ok = parsed != NULL && read_graph(m, parsed, folder, error);
 
 	cJSON_Delete(parsed);
 	return ok;
 }
 
-bool model_load(struct model *m, const char *path, const char **why)
+bool model_load(struct model *m, const char *path, struct error *error)
 {
-	char *text = file_read_text(path, FILE_BYTES_MAX, why);
+	const char *why = "out of memory";
 	char *folder = strdup(path);
+	char *text = folder != NULL ?
+			     file_read_text(path, FILE_BYTES_MAX, &why) :
+			     NULL;
 
-	if (folder == NULL)
-		*why = "out of memory";
 	*m = (struct model){ .stage_count = 0 };
-	bool ok = text != NULL && folder != NULL &&
-		  model_read(m, text, dirname(folder), why);
+	bool ok = text != NULL ? model_read(m, text, dirname(folder), error) :
+				 error_fail(error, "%s", why);
 
 	free(folder);
 	free(text);
@@ -449,6 +635,11 @@ void model_release(struct model *m)
 		free(m->stages[i].name);
 	}
 	*m = (struct model){ .stage_count = 0 };
+}
+
+static int64_t whole(double number)
+{
+	return llround(fmin(fmax(number, -WHOLE_MOST), WHOLE_MOST));
 }
 
 /* Draw one of the stages; stage_count means none. */
@@ -478,16 +669,16 @@ void model_draw(const struct model *m, struct random *r, struct model_path *out)
 		work_ns += ns;
 		out->steps[out->step_count++] = (struct model_step){
 			.stage = at,
-			.service_ns = (uint64_t)llround(ns),
-			.taken = llround(s->takes + size * s->takes_per_size),
+			.service_ns = (uint64_t)whole(ns),
+			.taken = whole(s->takes + size * s->takes_per_size),
 		};
 		at = draw_stage(m, s->routes, r);
 	}
 	out->size = m->has_size ? size : work_ns / 1000;
 	out->deadline_ns =
 		m->has_deadline ?
-			(uint64_t)llround(
-				1000 * distribution_draw(&m->deadline_us, r)) :
+			(uint64_t)whole(1000 *
+					distribution_draw(&m->deadline_us, r)) :
 			0;
 }
 
@@ -543,9 +734,9 @@ void model_weigh(const struct model *m, struct stage_graph *out)
 	*out = (struct stage_graph){ .stage_count = m->stage_count };
 	for (uint32_t i = 0; i < m->stage_count; i++) {
 		out->names[i] = m->stages[i].name;
-		out->service_ns[i] = (uint64_t)llround(1e6 * by_stage[i]);
+		out->service_ns[i] = (uint64_t)whole(1e6 * by_stage[i]);
 		for (uint32_t to = 0; to < m->stage_count; to++)
-			out->sent_counts[i][to] = (uint64_t)llround(
+			out->sent_counts[i][to] = (uint64_t)whole(
 				1e6 * visits[i] * m->stages[i].routes[to]);
 	}
 }

@@ -19,8 +19,9 @@
  *	  ]
  *	}
  *
- * A stage may send to any stage, also to itself and to earlier ones.  The whole
- * path of a request is drawn when the request begins, so that its work is
+ * Other keys are refused, so that a misspelt one is not taken for a missing
+ * one.  A stage may send to any stage, also to itself and to earlier ones.  The
+ * whole path of a request is drawn when the request begins, so that its work is
  * known.
  *
  * Threads    Any number may use a loaded model, because it is never changed.
@@ -29,8 +30,9 @@
 #ifndef STAGES_SIM_MODEL_H
 #define STAGES_SIM_MODEL_H
 
-#include "base/util.h"
+#include "base/error.h"
 #include "base/random.h"
+#include "base/util.h"
 #include "stages/graph.h"
 
 #include <stdbool.h>
@@ -52,7 +54,8 @@
  * draws the numbers of the file, all with equal probability; the path is
  * relative to the graph file.
  *
- * Limits     Values are above 0 (a constant may be 0); DISTRIBUTION_POINTS_MAX.
+ * Limits     Values are from 1e-9 to 1e15 (a constant may be 0), `sigma` is at
+ *            most 10, `shape` 100; DISTRIBUTION_POINTS_MAX.
  */
 #define DISTRIBUTION_POINTS_MAX 10000000
 
@@ -120,14 +123,15 @@ struct model_path {
 };
 
 /*
- * False: *why says what is wrong with the file, and `m` may only be given to
- * model_release().
+ * False: `error` names the stage and the key that is wrong, but not the file,
+ * and `m` may only be given to model_release().
  */
-MUST_CHECK bool model_load(struct model *m, const char *path, const char **why);
+MUST_CHECK bool model_load(struct model *m, const char *path,
+			   struct error *error);
 
 /* The same, from JSON text; relative file names start in `folder`. */
 MUST_CHECK bool model_read(struct model *m, const char *json,
-			   const char *folder, const char **why);
+			   const char *folder, struct error *error);
 
 void model_release(struct model *m);
 
@@ -146,8 +150,8 @@ double model_work_ns(const struct model *m, double by_stage[STAGES_MAX]);
  */
 void model_weigh(const struct model *m, struct stage_graph *out);
 
-/* The numbers of a file, one per line.  NULL: *why says what is wrong. */
+/* The numbers of a file, one per line.  NULL: `error` says what is wrong. */
 double *distribution_load_numbers(const char *path, uint32_t *count,
-				  const char **why);
+				  struct error *error);
 
 #endif

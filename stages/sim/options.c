@@ -146,12 +146,12 @@ static bool take_for_schedule(void *options, const struct flag *f,
 static bool read_graph(struct sim_options *o, const struct given *g,
 		       struct error *error)
 {
-	const char *path = g->graph, *why = NULL;
+	struct error why;
 
-	if (path == NULL)
+	if (g->graph == NULL)
 		return error_fail(error, "--graph FILE is missing");
-	return model_load(&o->model, path, &why) ||
-	       error_fail(error, "--graph '%s': %s", path, why);
+	return model_load(&o->model, g->graph, &why) ||
+	       error_fail(error, "--graph '%.200s': %s", g->graph, why.text);
 }
 
 static bool read_schedule(struct sim_options *o, int argc, char **argv,
@@ -273,7 +273,8 @@ static bool read_arrivals(struct sim_options *o, const struct given *g,
 {
 	struct sim_config *c = &o->config;
 	double by_stage[STAGES_MAX];
-	const char *path = g->gaps, *why = NULL;
+	const char *path = g->gaps;
+	struct error why;
 
 	if ((g->load > 0) + (c->rate_per_s > 0) + (c->client_count > 0) +
 		    (path != NULL) !=
@@ -288,7 +289,7 @@ static bool read_arrivals(struct sim_options *o, const struct given *g,
 	o->gaps_s = distribution_load_numbers(path, &c->gap_count, &why);
 	c->gaps_s = o->gaps_s;
 	return o->gaps_s != NULL ||
-	       error_fail(error, "--gaps '%s': %s", path, why);
+	       error_fail(error, "--gaps '%.200s': %s", path, why.text);
 }
 
 bool sim_options_parse(struct sim_options *o, int argc, char **argv,

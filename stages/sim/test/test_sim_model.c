@@ -2,7 +2,7 @@
 /*
  * Promise: a graph file means what model.h says, means are those of what is
  * drawn, the graphs that come with the program are what they claim to be, and a
- * file with a mistake is refused.
+ * file with a mistake is refused with the stage and the key that is wrong.
  */
 #include "stages/sim/model.h"
 
@@ -27,11 +27,11 @@ static void expect(const char *what, double is, double should, double tolerance)
 
 static void read_whole(struct model *m, const char *json)
 {
-	const char *why = NULL;
+	struct error why;
 	bool ok = model_read(m, json, "/nowhere", &why);
 
 	if (!ok)
-		fprintf(stderr, "%s: %s\n", json, why);
+		fprintf(stderr, "%s: %s\n", json, why.text);
 	assert(ok);
 }
 
@@ -105,7 +105,7 @@ static void test_numbers_of_a_file(void)
 static void load_shipped(struct model *m, const char *name)
 {
 	char path[512];
-	const char *why = NULL;
+	struct error why;
 
 	(void)snprintf(path, sizeof(path), SIM_GRAPHS "/%s.json", name);
 	assert(model_load(m, path, &why));
@@ -174,49 +174,182 @@ static void test_paths_follow_the_routes(void)
 	model_release(&m);
 }
 
-static void test_mistakes_are_refused(void)
+/* A graph with a mistake, and what the error must say. */
+struct mistake {
+	const char *graph, *why;
+};
+
+static void expect_refused(const struct mistake *all, size_t count)
 {
-#define A "\"name\": \"a\""
-	static const char *const graphs[] = {
-		"",
-		"{}",
-		"{\"stages\": []}",
-		"{\"stages\": [{\"service_us\": 1}]}",
-		"{\"stages\": [{" A "}]}",
-		"{\"stages\": [{" A ", \"us_per_size\": 1}]}",
-		"{\"stages\": [{" A ", \"service_us\": -1}]}",
-		"{\"stages\": [{" A ", \"service_us\": {\"kind\": \"x\"}}]}",
-		"{\"stages\": [{" A ", \"service_us\": {\"kind\": "
-		"\"exponential\"}}]}",
-		"{\"stages\": [{" A ", \"service_us\": {\"kind\": \"pareto\", "
-		"\"shape\": 1, \"min\": 2, \"max\": 1}}]}",
-		"{\"stages\": [{" A ", \"service_us\": {\"kind\": "
-		"\"quantiles\", \"points\": [[0, 1]]}}]}",
-		"{\"stages\": [{" A ", \"service_us\": {\"kind\": "
-		"\"quantiles\", \"points\": [[0, 2], [1, 1]]}}]}",
-		"{\"stages\": [{" A ", \"service_us\": {\"kind\": "
-		"\"empirical\", \"file\": \"none\"}}]}",
-		"{\"stages\": [{" A ", \"service_us\": 1}, {" A
-		", \"service_us\": 1}]}",
-		"{\"stages\": [{" A ", \"service_us\": 1, "
-		"\"routes\": {\"b\": 1}}]}",
-		"{\"stages\": [{" A ", \"service_us\": 1, "
-		"\"routes\": {\"a\": 1.1}}]}",
-		"{\"entries\": {\"a\": 0.5}, \"stages\": [{" A
-		", \"service_us\": 1}]}",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(graphs); i++) {
-		const char *why = NULL;
+	for (size_t i = 0; i < count; i++) {
+		struct error why = { "" };
 		struct model m;
+		bool ok = model_read(&m, all[i].graph, "/nowhere", &why);
 
-		if (model_read(&m, graphs[i], "/nowhere", &why)) {
-			fprintf(stderr, "accepted: %s\n", graphs[i]);
+		if (ok || strstr(why.text, all[i].why) == NULL) {
+			fprintf(stderr, "%s: %s, without '%s'\n", all[i].graph,
+				ok ? "accepted" : why.text, all[i].why);
 			abort();
 		}
-		assert(why != NULL);
 		model_release(&m);
 	}
+}
+
+/* A graph of one stage with more keys; and such a graph with a service time. */
+#define OF_STAGE(more) "{\"stages\": [{\"name\": \"a\"" more "}]}"
+#define OF_STAGE_1(more) OF_STAGE(", \"service_us\": 1" more)
+
+static void test_graphs_with_a_mistake(void)
+{
+	static const struct mistake all[] = {
+		{ "", "not JSON in line 1" },
+		{ "{\"stages\":\n[}", "not JSON in line 2" },
+		{ OF_STAGE_1("") " x", "not JSON" },
+		{ "[]", "it must be an object" },
+		{ "5", "it must be an object" },
+		{ "{}", "stages must be a list of 1 to 32" },
+		{ "{\"stages\": []}", "stages must be a list of 1 to 32" },
+		{ "{\"stages\": {}}", "stages must be a list of 1 to 32" },
+		{ "{\"stage\": []}", "stage: there is no such key" },
+		{ "{\"size\": 1, \"size\": 2, \"stages\": []}",
+		  "size: it is there twice" },
+		{ "{\"size\": -1, \"stages\": []}",
+		  "size: -1 is not a number" },
+		{ "{\"deadline_us\": \"soon\", \"stages\": []}",
+		  "deadline_us: it must be a number, or an object" },
+		{ "{\"memory\": -1, \"stages\": []}", "memory: '-1' is not" },
+		{ "{\"memory\": \"1G\", \"stages\": []}",
+		  "memory: '1G' is not a number" },
+		{ "{\"entries\": [1], \"stages\": [{\"name\": \"a\"}]}",
+		  "entries: it must be an object" },
+		{ "{\"entries\": {\"a\": 0.5}, \"stages\": [{\"name\": "
+		  "\"a\"}]}",
+		  "entries: the probabilities come to 0.5, less than 1" },
+		{ "{\"stages\": [5]}", "stage 1 has no name" },
+		{ "{\"stages\": [{\"name\": \"a\"}, {\"nam\": \"b\"}]}",
+		  "stage 2 has no name" },
+		{ "{\"stages\": [{\"name\": \"a\"}, {\"name\": \"a\"}]}",
+		  "stage 'a' is there twice" },
+	};
+
+	expect_refused(all, ARRAY_SIZE(all));
+}
+
+static void test_stages_with_a_mistake(void)
+{
+	static const struct mistake all[] = {
+		{ OF_STAGE(""),
+		  "stage 'a': service_us or us_per_size is missing" },
+		{ OF_STAGE(", \"service_us\": null"),
+		  "stage 'a': service_us or us_per_size is missing" },
+		{ OF_STAGE_1(", \"route\": {\"a\": 0.5}"),
+		  "stage 'a': route: there is no such key" },
+		{ OF_STAGE_1(", \"Takes\": 5"),
+		  "stage 'a': Takes: there is no such key" },
+		{ OF_STAGE_1(", \"takes\": 5, \"takes\": 6"),
+		  "stage 'a': takes: it is there twice" },
+		{ OF_STAGE_1(", \"takes\": \"5\""),
+		  "stage 'a': takes is not a number of bytes" },
+		{ OF_STAGE_1(", \"takes_per_size\": 5"),
+		  "stage 'a': takes_per_size needs a graph with a size" },
+		{ OF_STAGE(", \"us_per_size\": 1"),
+		  "stage 'a': us_per_size needs a graph with a size" },
+		{ OF_STAGE_1(", \"us_per_size\": -0.5"),
+		  "stage 'a': us_per_size: '-0.5' is not a number" },
+		{ OF_STAGE_1(", \"routes\": [1]"),
+		  "stage 'a': routes: it must be an object" },
+		{ OF_STAGE_1(", \"routes\": {\"b\": 1}"),
+		  "stage 'a': routes: 'b' is no stage" },
+		{ OF_STAGE_1(", \"routes\": {\"a\": 0.2, \"a\": 0.3}"),
+		  "stage 'a': routes: 'a' is there twice" },
+		{ OF_STAGE_1(", \"routes\": {\"a\": -1}"),
+		  "stage 'a': routes: 'a' has no probability" },
+		{ OF_STAGE_1(", \"routes\": {\"a\": \"1\"}"),
+		  "stage 'a': routes: 'a' has no probability" },
+		{ "{\"stages\": [{\"name\": \"a\", \"service_us\": 1}, "
+		  "{\"name\": \"b\", \"service_us\": 1, \"routes\": "
+		  "{\"a\": 0.7, \"b\": 0.6}}]}",
+		  "stage 'b': routes: the probabilities come to 1.3" },
+	};
+
+	expect_refused(all, ARRAY_SIZE(all));
+}
+
+/* Of a stage called "a". */
+#define SERVICE(text) OF_STAGE(", \"service_us\": " text)
+#define OF_KIND(kind, more) SERVICE("{\"kind\": \"" kind "\"" more "}")
+#define AT "stage 'a': service_us: "
+
+static void test_distributions_with_a_mistake(void)
+{
+	static const struct mistake all[] = {
+		{ SERVICE("-3"), AT "-3 is not a number from 0" },
+		{ SERVICE("1e400"), AT "inf is not a number from 0" },
+		{ SERVICE("[3]"), AT "it must be a number, or an object" },
+		{ SERVICE("{}"), AT "kind is missing" },
+		{ OF_KIND("x", ""), AT "kind: 'x' is not a valid constant|" },
+		{ OF_KIND("constant", ", \"valu\": 3"),
+		  AT "valu: there is no such key" },
+		{ OF_KIND("exponential", ""), AT "mean is missing" },
+		{ OF_KIND("exponential", ", \"mean\": 0"),
+		  AT "mean: '0' is not a number" },
+		{ OF_KIND("exponential", ", \"mean\": 1, \"median\": 1"),
+		  AT "median: there is no such key" },
+		{ OF_KIND("lognormal", ", \"median\": 1"),
+		  AT "sigma is missing" },
+		{ OF_KIND("lognormal", ", \"median\": 1, \"sigma\": 11"),
+		  AT "sigma: '11' is not a number" },
+		{ OF_KIND("pareto", ", \"shape\": 1, \"min\": 2, \"max\": 1"),
+		  AT "min is not below max" },
+		{ OF_KIND("pareto",
+			  ", \"shape\": 99, \"min\": 1e-9, \"max\": 1"),
+		  AT "its mean cannot be computed" },
+		{ OF_KIND("quantiles", ", \"points\": [[0, 1]]"),
+		  AT "points must be a list" },
+		{ OF_KIND("quantiles", ", \"points\": [[0, 1], 5]"),
+		  AT "points: the one numbered 2" },
+		{ OF_KIND("quantiles", ", \"points\": [[0, 2], [1, 1]]"),
+		  AT "points: the one numbered 2" },
+		{ OF_KIND("quantiles", ", \"points\": [[0.1, 1], [1, 2]]"),
+		  AT "points: the one numbered 1" },
+		{ OF_KIND("quantiles", ", \"points\": [[0, 1], [0.5, 2]]"),
+		  AT "points: the last share is not 1" },
+		{ OF_KIND("empirical", ", \"file\": 5"),
+		  AT "file: '5' is not a string" },
+		{ OF_KIND("empirical", ", \"file\": \"none\""),
+		  AT "file: 'none': No such file" },
+	};
+
+	expect_refused(all, ARRAY_SIZE(all));
+}
+
+static void test_files_of_numbers_with_a_mistake(void)
+{
+	static const struct mistake all[] = {
+		{ "", "it does not begin with a number" },
+		{ "x", "it does not begin with a number" },
+		{ "1\n2\nthree\n", "no number follows number 2" },
+		{ "1 0 2", "number 2, 0, is not above 0" },
+		{ "5\n-1", "number 2, -1, is not above 0" },
+		{ "inf", "number 1, inf, is not above 0" },
+		{ "1\nnan", "number 2, nan, is not above 0" },
+	};
+	char path[] = "/tmp/test_sim_model.XXXXXX";
+	int file = mkstemp(path);
+
+	assert(file >= 0);
+	(void)close(file);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		FILE *out = fopen(path, "we");
+		struct error why = { "" };
+		uint32_t count;
+
+		assert(out != NULL && fputs(all[i].graph, out) >= 0 &&
+		       fclose(out) == 0);
+		assert(distribution_load_numbers(path, &count, &why) == NULL);
+		assert(strstr(why.text, all[i].why) != NULL);
+	}
+	(void)unlink(path);
 }
 
 int main(void)
@@ -225,6 +358,9 @@ int main(void)
 	test_numbers_of_a_file();
 	test_image_sizes_are_of_the_thesis();
 	test_paths_follow_the_routes();
-	test_mistakes_are_refused();
+	test_graphs_with_a_mistake();
+	test_stages_with_a_mistake();
+	test_distributions_with_a_mistake();
+	test_files_of_numbers_with_a_mistake();
 	return 0;
 }

@@ -6,7 +6,7 @@
 void trial_init(struct trial *t, const char *graph, uint32_t cores,
 		double rate_per_s)
 {
-	const char *why = NULL;
+	struct error why;
 
 	*t = (struct trial){
 		.schedule.policy = policy_find("cohort"),
