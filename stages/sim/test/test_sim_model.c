@@ -150,24 +150,34 @@ static void test_image_sizes_are_of_the_thesis(void)
 static void test_paths_follow_the_routes(void)
 {
 	double drawn[STAGES_MAX] = { 0 }, by_stage[STAGES_MAX];
+	double checked_again = 0;
 	struct model m;
 	struct model_path path;
 	struct random r;
 
 	load_shipped(&m, "search");
 	assert(m.stage_count == 14);
+	assert(strcmp(m.stages[4].name, "spell-checker") == 0);
 	random_init(&r, 1, 0);
 	for (int n = 0; n < DRAWS; n++) {
 		model_draw(&m, &r, &path);
 		assert(path.steps[0].stage == 0);
-		for (uint32_t i = 0; i < path.step_count; i++)
+		uint32_t checks = 0;
+
+		for (uint32_t i = 0; i < path.step_count; i++) {
 			drawn[path.steps[i].stage] +=
 				(double)path.steps[i].service_ns / DRAWS;
+			checks += path.steps[i].stage == 4;
+		}
+		checked_again += checks > 1;
 	}
 	double work_ns = model_work_ns(&m, by_stage);
 
 	for (uint32_t i = 0; i < m.stage_count; i++)
 		expect(m.stages[i].name, drawn[i], by_stage[i], 0.02);
+	/* As "about" in the file says. */
+	expect("80 % of 8 cores", 0.8 * 8 * 1e9 / work_ns, 1020, 0.001);
+	expect("checked again", checked_again / DRAWS, 0.036, 0.05);
 	/* The one heavy stage. */
 	assert(strcmp(m.stages[10].name, "set-combiner") == 0);
 	assert(by_stage[10] > 0.8 * work_ns);
