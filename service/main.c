@@ -155,11 +155,14 @@ static struct cores *find_cores(const struct options *o)
 static void complete_schedule(const struct options *o, uint32_t core_count,
 			      struct schedule *s)
 {
-	char error[SCHEDULE_ERROR_BYTES];
+	char error[SCHEDULE_ERROR_BYTES], dropped[OPTIONS_DROPPED_BYTES];
 
 	*s = o->schedule;
 	if (!schedule_complete(s, PIPELINE_STEPS, core_count, error)) {
-		(void)fprintf(stderr, "darkroom: %s\n", error);
+		bool drops = options_drop_best(o, dropped);
+
+		(void)fprintf(stderr, "darkroom: %s%s%s\n", error,
+			      drops ? "; " : "", drops ? dropped : "");
 		exit(EXIT_USAGE);
 	}
 	options_fit_pools(s, core_count);

@@ -60,6 +60,7 @@ static void log_started(const struct server *s)
 {
 	const struct options *o = s->options;
 	FILE *to = log_begin(s->log);
+	char dropped[OPTIONS_DROPPED_BYTES];
 
 	if (to == NULL)
 		return;
@@ -73,6 +74,8 @@ static void log_started(const struct server *s)
 		(void)fprintf(to, "agent on %s (port %u), ", o->agent_listen,
 			      s->resources.agent_port);
 	pipeline_print_schedule(s->config, to);
+	if (options_drop_best(o, dropped))
+		(void)fprintf(to, " (%s)", dropped);
 	(void)fprintf(to, ", cores");
 	print_cores(s->config->cores, to);
 	log_end(s->log);

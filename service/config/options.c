@@ -301,6 +301,11 @@ static const struct flag action_flags[] = {
 
 enum { ANYWHERE = FLAGS_IN_ENVIRONMENT | FLAGS_IN_FILE };
 
+/* The schedule that was fastest in measurements: docs/scheduling.md. */
+#define BEST_POLICY "color"
+#define BEST_DISCIPLINE "srpt"
+#define BEST_SLICE_US "1000"
+
 static const struct flag_group groups[] = {
 	{ .flags = own_flags, .sources = ANYWHERE },
 	{ .flags = file_flags, .sources = FLAGS_IN_ENVIRONMENT },
@@ -308,10 +313,10 @@ static const struct flag_group groups[] = {
 	{ .flags = schedule_flags,
 	  .sources = ANYWHERE,
 	  .title = "How stages get the CPU (docs/scheduling.md)",
-	  .about = "Without any of these flags: --policy color --discipline "
-		   "srpt --slice 1000. If one of them is given, the others "
-		   "have the "
-		   "defaults below." },
+	  .about = "Without any of these flags: --policy " BEST_POLICY
+		   " --discipline " BEST_DISCIPLINE " --slice " BEST_SLICE_US
+		   ". If one of them is given, the others have the defaults "
+		   "below." },
 	{ 0 },
 };
 
@@ -374,14 +379,34 @@ static bool take_flag(void *reading, const struct flag *f, const char *value,
 }
 
 /*
- * The schedule that was fastest in measurements: docs/scheduling.md.  It is
- * used only if no scheduling flag is given.  If one is given, the others have
- * the defaults of the papers.
+ * The best schedule is used only if no scheduling flag is given.  If one is
+ * given, the others have the defaults of the papers.
  */
 static void set_best(struct options *o)
 {
-	o->schedule.policy = policy_find("color");
+	o->schedule.policy = policy_find(BEST_POLICY);
 	o->schedule.discipline.kind = DISCIPLINE_SRPT;
+}
+
+bool options_drop_best(const struct options *o,
+		       char dropped[OPTIONS_DROPPED_BYTES])
+{
+	enum policy_workers workers = o->schedule.policy->workers;
+	bool has_queues = workers == POLICY_WORKERS_ROAM ||
+			  workers == POLICY_WORKERS_STAY;
+	bool policy = !options_is_given(o, "policy");
+	bool discipline = has_queues && !options_is_given(o, "discipline");
+	bool slice = discipline && !options_is_given(o, "slice");
+
+	if (o->schedule.given == 0 || !(policy || discipline))
+		return false;
+	(void)snprintf(
+		dropped, OPTIONS_DROPPED_BYTES,
+		"one scheduling flag drops the other defaults, here%s%s%s",
+		policy ? " --policy " BEST_POLICY : "",
+		discipline ? " --discipline " BEST_DISCIPLINE : "",
+		slice ? " --slice " BEST_SLICE_US : "");
+	return true;
 }
 
 /* Memory that is reserved for the program itself, not for uploads. */

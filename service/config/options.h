@@ -104,6 +104,15 @@ void options_release(struct options *o);
 bool options_is_given(const struct options *o, const char *flag);
 
 /*
+ * A scheduling flag is given, so others do not have the values of the default
+ * schedule.  Writes a sentence that names these values to `dropped`.  False:
+ * there are none.
+ */
+enum { OPTIONS_DROPPED_BYTES = 128 };
+bool options_drop_best(const struct options *o,
+		       char dropped[OPTIONS_DROPPED_BYTES]);
+
+/*
  * The threads of pools that --pool does not name: as many for each core as in
  * the thesis, rounded up.  `s` is complete.
  */

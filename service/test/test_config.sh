@@ -112,6 +112,10 @@ test_refusals_have_a_source() {
 		--save-graph /nowhere/x
 	refuses 'makes no sense' --check-config --steal
 	refuses 'makes no sense' --print-config --steal
+	refuses 'defaults, here --policy color --discipline srpt' \
+		--check-config --slice 1000
+	DARKROOM_SLICE=1000 refuses 'defaults, here --policy color' \
+		--check-config
 	refuses 1000000 --check-config --max-connections 1000000
 	# The number of open files in the message is enough.  An admin port, a
 	# store or counters need more.
@@ -156,6 +160,8 @@ test_a_file_starts_a_server() {
 	start --config "$work/file"
 	[ "$(stat_of .policy)" = mg1 ] || fail "$(stat_of .policy)"
 	stop
+	grep -qF 'defaults, here --discipline srpt --slice 1000)' "$work/log" ||
+		fail "the log does not say which defaults were dropped"
 }
 
 test_the_documented_example_is_valid() {

@@ -66,6 +66,34 @@ static void test_limits_of_work_follow_megapixels(void)
 	assert(o.output_pixels_max == 0 && o.cpu_ms_max == 0);
 }
 
+static void expect_dropped(const char *line, const char *values)
+{
+	struct options o;
+	char dropped[OPTIONS_DROPPED_BYTES];
+
+	assert(parse(&o, line));
+	assert(options_drop_best(&o, dropped) == (values != NULL));
+	if (values != NULL)
+		assert(strstr(dropped, values) != NULL &&
+		       strlen(strstr(dropped, " here")) ==
+			       strlen(" here") + strlen(values));
+}
+
+/* What a scheduling flag changes about the others has a sentence. */
+static void test_dropped_defaults_are_named(void)
+{
+	expect_dropped("", NULL);
+	expect_dropped("--max-uploads 3", NULL);
+	expect_dropped("--slice 1000", " --policy color --discipline srpt");
+	expect_dropped("--regime gated",
+		       " --policy color --discipline srpt --slice 1000");
+	expect_dropped("--discipline srpt", " --policy color");
+	expect_dropped("--policy color", " --discipline srpt --slice 1000");
+	expect_dropped("--policy mg1 --discipline edf", NULL);
+	expect_dropped("--policy capriccio", NULL);
+	expect_dropped("--policy servlib --threads 1:1", NULL);
+}
+
 /* If one scheduling flag is given, the others have the papers' defaults. */
 static void test_one_flag_asks_for_the_papers(void)
 {
@@ -184,6 +212,7 @@ int main(void)
 	test_defaults_run();
 	test_limits_of_work_follow_megapixels();
 	test_one_flag_asks_for_the_papers();
+	test_dropped_defaults_are_named();
 	test_steps_pause_for_what_has_less_left();
 	test_both_ways_to_give_a_value();
 	test_every_policy_can_be_chosen();
