@@ -56,7 +56,8 @@ struct group_view {
  * Called by one worker with its own `state`, so it needs no lock.  Returns the
  * index of a stage that has events.  Only if no stage has events, it returns
  * POLICY_IDLE, and the worker sleeps.  If it is blind, its order must come to
- * each stage again and again, whether visits find events or not.
+ * each stage again and again, whether visits find events or not; if the policy
+ * cannot do this, it sets needs_lengths.
  */
 typedef uint32_t policy_pick_fn(void *state, const struct group_view *view);
 
@@ -155,6 +156,11 @@ struct policy {
 	 * it.  The view shows this queue as one stage, the first.
 	 */
 	bool has_central_queue;
+	/*
+	 * It chooses by queued_count, so its workers cannot be blind: --look
+	 * blind is refused.
+	 */
+	bool needs_lengths;
 	bool reads_rates; /* it uses the means in struct stage_view */
 	bool reads_p95;   /* and service_p95_ns */
 	/*

@@ -649,8 +649,11 @@ bool schedule_refuse(const char *name, const char *text, struct error *why)
 #define IS_N_TO_1 FACT(14)
 #define IS_SYNC FACT(15)
 #define IS_ASYNC FACT(16)
+#define NEEDS_LENGTHS FACT(17)
+#define IS_BLIND FACT(18)
 #define BY_POLICY                                                              \
-	(CALLS | STAYS | ROAMS | IS_CENTRAL | IS_THREADED | HAS_NO_MODEL)
+	(CALLS | STAYS | ROAMS | IS_CENTRAL | IS_THREADED | HAS_NO_MODEL |     \
+	 NEEDS_LENGTHS)
 
 /* Of the threads of connections. */
 static uint64_t find_thread_facts(const struct schedule *s)
@@ -680,6 +683,10 @@ static uint64_t find_facts(const struct schedule *s, uint32_t core_count)
 
 	if (s->policy->has_central_queue)
 		facts |= IS_CENTRAL;
+	if (s->policy->needs_lengths)
+		facts |= NEEDS_LENGTHS;
+	if (s->look == LOOK_BLIND)
+		facts |= IS_BLIND;
 	if (s->balance != BALANCE_SHARED)
 		facts |= IS_DIVIDED;
 	if (s->balance == BALANCE_PARTITION)
@@ -736,6 +743,8 @@ static const struct {
 	  "a stage is visited wherever its event is taken" },
 	{ IS_CENTRAL | GIVEN(THRESHOLD), "--threshold",
 	  "a visit is one event" },
+	{ NEEDS_LENGTHS | IS_BLIND, "--look blind",
+	  "it chooses by the lengths of the queues" },
 	{ CALLS | GIVEN(RESOURCES), "--resources",
 	  "the kernel chooses among its threads" },
 	{ STAYS | GIVEN(RESOURCES), "--resources",

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "stages/test/each_policy.h"
 #include "stages/test/line.h"
 
 #include "base/clock.h"
@@ -134,7 +135,7 @@ void line_each_setup(line_test_fn *test)
 
 	if (count < 2)
 		(void)printf("replicas not tested: one CPU only\n");
-	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+	for (const struct policy *const *p = policy_list; each_policy(*p); p++)
 		for (uint32_t replicas = 1; replicas <= count; replicas++) {
 			struct line_setup setup = {
 				.cores = cores,

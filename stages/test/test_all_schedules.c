@@ -10,6 +10,7 @@
  * each item on its way, too.
  */
 #include "stages/group.h"
+#include "stages/test/each_policy.h"
 #include "stages/test/fake_cores.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
@@ -399,7 +400,8 @@ int main(void)
 	const uint32_t sample_asleep = is_all ? 1 : SAMPLE_ASLEEP;
 
 	watchdog_start();
-	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+	for (const struct policy *const *p = policy_list; each_policy(*p);
+	     p++) {
 		fake_core_count = WORKERS;
 		walk_asleep(*p, sample_asleep, &setup);
 		setup.delay_ns_max = 3000;

@@ -16,6 +16,7 @@
 #include "stages/cores.h"
 #include "stages/stage.h"
 #include "stages/stats.h"
+#include "stages/test/each_policy.h"
 #include "stages/test/watchdog.h"
 
 #include "base/clock.h"
@@ -372,7 +373,7 @@ int main(void)
 	test_who_is_paused();
 	test_an_overrun_is_overtaken();
 	test_nested_pauses_are_bounded();
-	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+	for (const struct policy *const *p = policy_list; each_policy(*p); p++)
 		if ((*p)->pick != NULL)
 			test_many_pauses(*p);
 	return 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: every policy in list.h keeps the contract of policy.h, for every
- * combination of empty and waiting stages, and whatever is measured.  No
- * threads.
+ * Promise: every policy in list.h keeps the contract of policy.h, whatever is
+ * measured; each_policy() tries it for every combination of empty and waiting
+ * stages.  No threads.
  */
+#include "stages/test/each_policy.h"
 #include "stages/test/trial.h"
 
 #include "base/util.h"
@@ -18,7 +19,8 @@ enum { ROUNDS_MAX = 1000, UNDER_WAY_MAX = 16 };
 static void each_policy_that_picks(void (*test)(const struct policy *,
 						uint32_t stage_count))
 {
-	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+	for (const struct policy *const *p = policy_list; each_policy(*p);
+	     p++) {
 		if ((*p)->pick == NULL)
 			continue;
 		/* A worker that stays sees one stage. */
@@ -28,43 +30,6 @@ static void each_policy_that_picks(void (*test)(const struct policy *,
 		for (uint32_t count = 1; count <= most; count++)
 			test(*p, count);
 	}
-}
-
-static void test_never_sleeps_on_work(const struct policy *p, uint32_t count)
-{
-	struct trial t;
-
-	trial_init(&t, p, count);
-	/* The state is kept throughout, as in a worker. */
-	for (uint32_t waiting = 1; waiting < 1u << count; waiting++) {
-		for (uint32_t i = 0; i < count; i++)
-			t.stages[i].queued_count = (waiting >> i & 1) * 3;
-		uint32_t left = 0, visits = 0;
-
-		do {
-			(void)trial_visit(&t);
-			left = 0;
-			for (uint32_t i = 0; i < count; i++)
-				left += t.stages[i].queued_count;
-			assert(++visits < ROUNDS_MAX);
-		} while (left > 0);
-	}
-	trial_release(&t);
-}
-
-static void test_sleeps_when_nothing_waits(const struct policy *p,
-					   uint32_t count)
-{
-	struct trial t;
-
-	trial_init(&t, p, count);
-	for (uint32_t i = 0; i < 3 * count; i++) {
-		assert(trial_pick(&t) == POLICY_IDLE);
-		t.stages[i % count].queued_count = 1;
-		(void)trial_visit(&t);
-		assert(trial_pick(&t) == POLICY_IDLE);
-	}
-	trial_release(&t);
 }
 
 static void test_serves_every_stage_of_a_steady_flow(const struct policy *p,
@@ -142,48 +107,12 @@ static void test_any_measurement_is_survived(const struct policy *p,
 	trial_release(&t);
 }
 
-/* However visits turn out, each stage is named again within a round. */
-static void test_comes_to_each_stage_blindly(const struct policy *p,
-					     uint32_t count)
+static void test_every_policy_is_found(void)
 {
-	enum { ROUND = 300 }; /* more than a table of MG1 */
-	struct trial t;
-	uint32_t named[TRIAL_STAGES] = { 0 };
-
-	trial_init(&t, p, count);
-	t.view.is_blind = true;
-	for (uint32_t i = 0; i < count; i++)
-		t.stages[i].queued_count = 1;
-	for (uint32_t i = 0; i < ROUND; i++) {
-		uint32_t stage = trial_pick(&t);
-
-		assert(stage < count);
-		named[stage]++;
-		t.view.has_found = false;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		assert(named[i] > 0);
-	trial_release(&t);
-}
-
-static void test_only_color_has_a_central_queue(void)
-{
-	for (const struct policy *const *p = policy_list; *p != NULL; p++)
-		assert((*p)->has_central_queue == (*p == policy_find("color")));
-}
-
-static void test_every_policy_is_described_and_found(void)
-{
-	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
-		assert((*p)->name[0] != '\0' && (*p)->summary[0] != '\0');
-		assert(strchr((*p)->summary, '\n') == NULL);
+	for (const struct policy *const *p = policy_list; each_policy(*p);
+	     p++) {
 		/* This also fails if two policies have the same name. */
 		assert(policy_find((*p)->name) == *p);
-		assert(((*p)->pick == NULL) ==
-		       ((*p)->workers == POLICY_WORKERS_CALLER ||
-			(*p)->workers == POLICY_WORKERS_FIBRES));
-		assert(((*p)->threads != NULL) ==
-		       ((*p)->workers == POLICY_WORKERS_FIBRES));
 	}
 	assert(policy_list[0] != NULL);
 	assert(policy_find("") == NULL);
@@ -194,13 +123,9 @@ static void test_every_policy_is_described_and_found(void)
 
 int main(void)
 {
-	test_every_policy_is_described_and_found();
-	each_policy_that_picks(test_never_sleeps_on_work);
-	each_policy_that_picks(test_sleeps_when_nothing_waits);
+	test_every_policy_is_found();
 	each_policy_that_picks(test_serves_every_stage_of_a_steady_flow);
 	each_policy_that_picks(test_states_are_independent);
 	each_policy_that_picks(test_any_measurement_is_survived);
-	each_policy_that_picks(test_comes_to_each_stage_blindly);
-	test_only_color_has_a_central_queue();
 	return 0;
 }

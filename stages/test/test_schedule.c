@@ -5,6 +5,7 @@
  * but defaults never are.
  */
 #include "stages/schedule.h"
+#include "stages/test/each_policy.h"
 
 #include "base/util.h"
 
@@ -85,7 +86,8 @@ static void test_every_policy_is_a_value(void)
 	struct schedule s;
 
 	schedule_init(&s);
-	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+	for (const struct policy *const *p = policy_list; each_policy(*p);
+	     p++) {
 		assert(set(&s, "policy", (*p)->name));
 		assert(s.policy == *p);
 	}
@@ -331,7 +333,8 @@ static void test_nonsense_is_no_value(void)
 
 static void test_defaults_are_complete_with_every_policy(void)
 {
-	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+	for (const struct policy *const *p = policy_list; each_policy(*p);
+	     p++) {
 		char error[SCHEDULE_ERROR_BYTES];
 		struct schedule s;
 
@@ -469,6 +472,24 @@ static void test_what_makes_no_sense_is_refused(void)
 	}
 }
 
+static void test_a_policy_that_needs_lengths_is_not_blind(void)
+{
+	struct policy mine = *policy_find("srpt");
+	char error[SCHEDULE_ERROR_BYTES] = "";
+	struct schedule s;
+
+	mine.name = "mine";
+	mine.needs_lengths = true;
+	schedule_init(&s);
+	s.policy = &mine;
+	assert(set(&s, "look", "lengths") && set(&s, "idle", "backoff"));
+	assert(schedule_complete(&s, STAGES, CORES, error));
+	assert(set(&s, "look", "blind"));
+	assert(!schedule_complete(&s, STAGES, CORES, error));
+	assert(strcmp(error, "--look blind makes no sense with --policy mine: "
+			     "it chooses by the lengths of the queues") == 0);
+}
+
 static void test_what_makes_sense_is_taken(void)
 {
 	static const char *const lines[] = {
@@ -512,6 +533,7 @@ int main(void)
 	test_defaults_are_complete_with_every_policy();
 	test_parts_follow_cores_and_stages();
 	test_what_makes_no_sense_is_refused();
+	test_a_policy_that_needs_lengths_is_not_blind();
 	test_what_makes_sense_is_taken();
 	return 0;
 }

@@ -4,6 +4,7 @@
  * values has its own explanation.
  */
 #include "stages/schedule.h"
+#include "stages/test/each_policy.h"
 
 #include "base/util.h"
 
@@ -196,7 +197,8 @@ static void test_each_value_has_words_of_its_own(void)
 
 static void test_each_policy_brings_its_words(void)
 {
-	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+	for (const struct policy *const *p = policy_list; each_policy(*p);
+	     p++) {
 		char line[64];
 		struct schedule_word w;
 

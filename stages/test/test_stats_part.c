@@ -3,6 +3,7 @@
  * Promise: what is counted of the parts adds up to what is counted of the
  * stage, and each part knows how many wait in its own queues.
  */
+#include "stages/test/each_policy.h"
 #include "stages/test/fake_cores.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
@@ -166,7 +167,8 @@ int main(void)
 	setup.schedule.part_count = 1;
 	test_partitions_have_their_stages(setup);
 	test_thieves_count_at_their_own_part(setup);
-	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+	for (const struct policy *const *p = policy_list; each_policy(*p);
+	     p++) {
 		setup.schedule.policy = *p;
 		setup.schedule.balance = BALANCE_SHARED;
 		setup.schedule.part_count = 1;

@@ -9,6 +9,7 @@
 #include "stages/test/fake_cores.h"
 
 #include "base/util.h"
+#include "stages/test/each_policy.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
 
@@ -59,6 +60,7 @@ static void draw_schedule(struct schedule *s, uint32_t *random)
 	const struct policy *policy =
 		policy_list[next_random(random) % policy_count];
 
+	(void)each_policy(policy);
 	do {
 		schedule_init(s);
 		s->policy = policy;

@@ -8,6 +8,7 @@
  * All events wait until the first one, which is held at the gate (line.h), goes
  * on.
  */
+#include "stages/test/each_policy.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
 #include "stages/visit.h"
@@ -164,7 +165,7 @@ static void test_order_is_that_of_the_discipline(void)
 					       "time-gated=20", "cutoff=1" };
 	uint32_t stack_count = 0, count = 0;
 
-	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+	for (const struct policy *const *p = policy_list; each_policy(*p); p++)
 		for (uint32_t i = 0; i < 5 * 5; i++) {
 			struct schedule s;
 

@@ -7,6 +7,7 @@
  * Two replicas with one worker each.
  */
 #include "stages/group.h"
+#include "stages/test/each_policy.h"
 #include "stages/test/fake_cores.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
@@ -259,7 +260,7 @@ int main(void)
 
 	watchdog_start();
 	fake_core_count = 2;
-	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+	for (const struct policy *const *p = policy_list; each_policy(*p); p++)
 		if ((*p)->workers == POLICY_WORKERS_ROAM)
 			test_idle_worker_takes_what_waits(*p, cores);
 	test_thief_visits_as_the_regime_says(cores);

@@ -35,6 +35,7 @@
 #include "stages/group.h"
 #include "stages/sim/test/trial.h"
 #include "stages/stats.h"
+#include "stages/test/each_policy.h"
 #include "stages/test/fake_cores.h"
 #include "stages/test/watchdog.h"
 
@@ -654,6 +655,7 @@ static void try_worker(const struct policy *p, const struct choice *c,
 	for (uint32_t i = 0; i < ARRAY_SIZE(slices) * ARRAY_SIZE(looks); i++) {
 		uint32_t look = i / ARRAY_SIZE(slices);
 		bool is_plain = look == 0, has_slice;
+		bool is_refused = p->needs_lengths && looks[look][0] != NULL;
 		uint32_t count;
 
 		tried.values[LOOK_FLAG] = looks[look][0];
@@ -665,7 +667,9 @@ static void try_worker(const struct policy *p, const struct choice *c,
 		 * schedule_complete() refuses the other combinations: see
 		 * schedule.c.
 		 */
-		if (p->has_central_queue)
+		if (is_refused)
+			assert(count == 0);
+		else if (p->has_central_queue)
 			assert(count == (is_partition || !is_plain ? 0 :
 					 has_slice ? RANKED_COUNT :
 						     QUEUED_COUNT));
@@ -793,7 +797,8 @@ int main(void)
 	if (getenv("TEST_ALL") != NULL)
 		sample = 1;
 	watchdog_start();
-	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+	for (const struct policy *const *p = policy_list; each_policy(*p);
+	     p++) {
 		if ((*p)->workers == POLICY_WORKERS_FIBRES)
 			test_one_scheduler(*p, cores);
 		if ((*p)->workers == POLICY_WORKERS_ROAM)
