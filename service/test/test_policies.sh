@@ -20,21 +20,17 @@ shift
 # more that follow each other; then every value of the other flags with policies
 # that support it.
 arms() {
-	local policy
+	local policy lines balance
 	for policy in $("$DARKROOM" --list-policies | awk '{print $1}'); do
-		if [ "$policy" = thread-per-connection ] ||
-			[ "$policy" = capriccio ] ||
-			[ "$policy" = servlib ]; then
-			echo "--policy $policy"
-			echo "--policy $policy"
-			continue
-		fi
-		echo "--policy $policy --balance replicate"
-		echo "--policy $policy --balance shared"
-		case $policy in
-		color | pool-per-stage) ;;
-		*) echo "--policy $policy --balance partition" ;;
-		esac
+		echo "--policy $policy"
+		lines=1
+		for balance in replicate partition; do
+			"$DARKROOM" --check-config --cores 0,1 --policy "$policy" \
+				--balance $balance >"$work/check" 2>&1 || continue
+			echo "--policy $policy --balance $balance"
+			lines=$((lines + 1))
+		done
+		[ $lines -gt 1 ] || echo "--policy $policy"
 	done
 	cat <<-'EOF'
 		--policy mg1 --regime gated --discipline stack --balance partition
