@@ -46,10 +46,15 @@ end() {
 }
 trap end EXIT
 
-"$source/script/package" --output "$work/first" >"$work/log" 2>&1 ||
-	fail "script/package"
-packages=("$work"/first/*.deb)
+# As docs/operations.md says; it prints where the packages are.
+(cd "$source" && script/package) >"$work/log" 2>&1 || fail "script/package"
+mapfile -t packages < <(grep '\.deb$' "$work/log")
 [ ${#packages[@]} = 2 ] || fail "${#packages[@]} packages"
+version=${packages[0]##*/}
+version=${version#*_} # and the architecture
+mkdir "$work/first"
+cp "$source"/build/package/*_"${version%.deb}".{deb,changes,buildinfo} \
+	"$work/first" || fail "the packages are not where the documents say"
 mkdir "$work/elsewhere"
 (
 	umask 077

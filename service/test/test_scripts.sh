@@ -168,7 +168,63 @@ test_skips_are_counted() {
 	[ "$(tail -n 1 said)" = '== skipped: 0' ] || fail "skipped: 0"
 }
 
+# package DIR ARG...: run script/package with these arguments in this folder
+package() {
+	local from=$1
+	shift
+	(cd "$from" && run 0 "$work/tree/script/package" "$@") || exit 1
+	mv "$from/said" .
+}
+
+# has_package DIR: the folder has what was built, and nothing of it is left
+# elsewhere
+has_package() {
+	[ "$(cd "$1" && echo *)" = "darkroom_1.2.3_all.buildinfo \
+darkroom_1.2.3_all.changes darkroom_1.2.3_all.deb" ] || fail "$1: $(ls "$1")"
+	says "$(realpath "$1")/darkroom_1.2.3_all.deb"
+	[ -z "$(ls temporary)" ] || fail "left: $(ls temporary)"
+	rm -r "$1"
+}
+
+# The command as documented, and with a folder that is given in any form, from
+# any folder.  What was built is kept if it cannot be moved there.
+test_packages_are_where_they_belong() {
+	local PATH=$work/bin:$PATH TMPDIR=$work/temporary
+	export PATH TMPDIR
+	rm -rf bin
+	mkdir -p bin temporary elsewhere tree/deploy/debian tree/script
+	cp script/package tree/script
+	printf '#!/bin/sh\n' >tree/script/bootstrap
+	chmod 755 tree/script/bootstrap
+	echo 'project(darkroom VERSION 1.2.3)' >tree/CMakeLists.txt
+	echo 'Maintainer: Nobody <nobody@example.com>' \
+		>tree/deploy/debian/control
+	stub git 'case $1 in
+		describe) echo 0123456789ab ;;
+		log) echo 1000000000 ;;
+		ls-files) find * -type f -print0 ;;
+		esac'
+	stub dpkg-buildpackage '[ -s debian/control ] || exit 1
+		for end in deb changes buildinfo; do
+			echo built >"../darkroom_1.2.3_all.$end"
+		done'
+	package tree
+	has_package tree/build/package
+	package elsewhere
+	has_package tree/build/package
+	package elsewhere --output here
+	has_package elsewhere/here
+	package tree --output "$work/elsewhere/there"
+	has_package elsewhere/there
+	stub mv '[[ ${!#} != */full ]] || exit 1
+		exec '"$(command -v mv)"' "$@"'
+	run 1 tree/script/package --output full
+	says "the packages stay in $TMPDIR"
+	[ "$(cat temporary/*/*.deb)" = built ] || fail "the packages are lost"
+}
+
 test_a_failed_build_says_why
 test_format
 test_bootstrap
 test_skips_are_counted
+test_packages_are_where_they_belong
