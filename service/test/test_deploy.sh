@@ -84,6 +84,29 @@ test_ports_agree() {
 		fail "a port is taken twice: $(sort "$work/ports" | uniq -d)"
 }
 
+# nginx lets larger bodies through than the server, which then answers itself.
+test_nginx_has_higher_limits() {
+	local file limit
+	limit=$("$DARKROOM" --print-config | jq -r '."max-body"')
+	[[ $limit =~ ^[0-9]+M$ ]] || fail "--max-body is $limit"
+	for file in nginx.conf nginx-store.conf; do
+		[ "$(sed -n 's/.*client_max_body_size \([0-9]*\)m;.*/\1/p' \
+			"$deploy/$file")" -gt "${limit%M}" ] ||
+			fail "$file: not more than $limit"
+	done
+}
+
+# The file for one server has the port and the folder of its unit.
+test_the_store_is_the_units() {
+	local folder
+	folder=/var/lib/$(sed -n 's/^StateDirectory=//p' \
+		"$deploy/darkroom.service")
+	grep -q "alias $folder/" "$deploy/nginx-store.conf" || fail "not $folder"
+	[ "$(ports "$deploy/nginx-store.conf" 'server 127.0.0.1:')" = \
+		"$("$DARKROOM" --print-config | jq -r .listen | sed 's/.*://') " ] ||
+		fail "another port than that of darkroom.service"
+}
+
 test_haproxy_accepts_its_file() {
 	PATH=$PATH:/usr/sbin
 	have haproxy || return 0
@@ -119,6 +142,8 @@ test_unit darkroom.service
 test_unit darkroom@.service
 test_units_agree
 test_ports_agree
+test_nginx_has_higher_limits
+test_the_store_is_the_units
 test_haproxy_accepts_its_file
 test_boot_is_retried
 test_manifest

@@ -16,7 +16,8 @@ case $kind in
 nginx) delay=0s ;;
 haproxy) delay=6s ;;
 esac
-flags=(--shutdown-delay "$delay" --drain-timeout 60s --host photos.example)
+flags=(--shutdown-delay "$delay" --drain-timeout 60s --host photos.example
+	--max-body 1M)
 
 # asks STATUS HEADER...: a browser's upload with these headers gets this status
 asks() {
@@ -35,6 +36,11 @@ asks 200 'Host: photos.example:8080' 'Origin: http://photos.example:8080'
 asks 403 'Host: photos.example:8080' 'Origin: http://photos.example:8081'
 asks 403 'Host: photos.example' 'Origin: http://evil.example'
 asks 421 'Host: evil.example' 'Origin: http://evil.example'
+# What is too large gets the server's own answer.
+head -c 1100000 /dev/zero >"$work/large"
+expect_problem 413 body_too_large --data-binary "@$work/large" "$front/?w=64"
+expect_problem 414 target_too_long --data-binary "@$dir/clownfish.jpg" \
+	"$front/?w=64&$(printf 'a%.0s' {1..17000})"
 "$LOADGEN" --dataset "$dir" --connections 4 --duration 3600 --timeout 120 \
 	--json "$work/json" "$front/?w=64" >"$work/report" 2>&1 &
 client=$!
