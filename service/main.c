@@ -334,6 +334,26 @@ static int run(const struct options *o)
 	return status;
 }
 
+/*
+ * The variables are not for the processes that this one starts.  False: `error`
+ * says what is wrong with the sockets of the service manager.
+ */
+static bool inherit_sockets(struct options *o, struct error *error)
+{
+	static const char *const names[] = { "LISTEN_PID", "LISTEN_FDS",
+					     "LISTEN_FDNAMES" };
+	const struct listen_variables v = {
+		.pid = getenv(names[0]),
+		.fds = getenv(names[1]),
+		.names = getenv(names[2]),
+	};
+	bool ok = options_inherit(o, &v, error);
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		(void)unsetenv(names[i]);
+	return ok;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o;
@@ -349,6 +369,9 @@ int main(int argc, char **argv)
 		status = EXIT_SUCCESS;
 	} else if (o.wants_policies) {
 		list_policies();
+	} else if (!inherit_sockets(&o, &error)) {
+		(void)fprintf(stderr, "darkroom: %s\n", error.text);
+		status = EXIT_USAGE;
 	} else {
 		status = run(&o);
 	}

@@ -202,6 +202,9 @@ static _Noreturn void read_when_asked(struct reader *r, const struct options *o)
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		(void)dup2(null, fd);
+	for (uint32_t use = 0; use < LISTEN_USES; use++)
+		if (o->inherited.fds[use] >= 0)
+			(void)close(o->inherited.fds[use]);
 	(void)close(r->ask[1]);
 	(void)close(r->told[0]);
 	while (read(r->ask[0], &byte, 1) == 1) {
@@ -405,13 +408,18 @@ static int check_save_graph(const struct options *o)
  * LISTEN_FAILED is not a usage error: the address may not exist yet (at boot)
  * or may still be in use, so a later start may succeed.
  */
-static int open_listener(const struct options *o, const char *flag,
+static int open_listener(const struct options *o, enum listen_use use,
 			 const char *address, int *fd, uint16_t *port)
 {
-	const char *why;
+	const char *flag = listen_flags[use], *why;
 
 	if (address == NULL)
 		return EXIT_SUCCESS;
+	if (o->inherited.fds[use] >= 0) {
+		*fd = o->inherited.fds[use];
+		*port = listen_port(*fd);
+		return EXIT_SUCCESS;
+	}
 	switch (listen_on(address, fd, port, &why)) {
 	case LISTEN_OK:
 		return EXIT_SUCCESS;
@@ -511,13 +519,13 @@ int server_resources_init(struct server_resources *r, const struct options *o)
 	if (status == EXIT_SUCCESS)
 		status = load_graph(r, o);
 	if (status == EXIT_SUCCESS)
-		status = open_listener(o, "listen", o->listen, &r->listen_fd,
+		status = open_listener(o, LISTEN_MAIN, o->listen, &r->listen_fd,
 				       &r->port);
 	if (status == EXIT_SUCCESS)
-		status = open_listener(o, "admin-listen", o->admin_listen,
+		status = open_listener(o, LISTEN_ADMIN, o->admin_listen,
 				       &r->admin_fd, &r->admin_port);
 	if (status == EXIT_SUCCESS)
-		status = open_listener(o, "agent-listen", o->agent_listen,
+		status = open_listener(o, LISTEN_AGENT, o->agent_listen,
 				       &r->agent_fd, &r->agent_port);
 	if (status == EXIT_SUCCESS)
 		status = change_user(o);

@@ -81,6 +81,29 @@ static void log_started(const struct server *s)
 	log_end(s->log);
 }
 
+/* Say which flags sockets of the service manager replace, if any. */
+static void log_inherited(const struct server *s)
+{
+	const int *fds = s->options->inherited.fds;
+	const char *comma = "";
+	FILE *to;
+
+	if (fds[LISTEN_MAIN] < 0 && fds[LISTEN_ADMIN] < 0 &&
+	    fds[LISTEN_AGENT] < 0)
+		return;
+	to = log_begin(s->log);
+	if (to == NULL)
+		return;
+	(void)fprintf(to, "the service manager has opened the sockets of ");
+	for (uint32_t use = 0; use < LISTEN_USES; use++) {
+		if (fds[use] < 0)
+			continue;
+		(void)fprintf(to, "%s--%s", comma, listen_flags[use]);
+		comma = ", ";
+	}
+	log_end(s->log);
+}
+
 static void log_sandbox(const struct server *s)
 {
 	FILE *to = log_begin(s->log);
@@ -387,6 +410,8 @@ static int serve_http(struct server *s, const sigset_t *signals)
 		.listen_fd = s->resources.listen_fd,
 		.admin_fd = s->resources.admin_fd,
 		.agent_fd = s->resources.agent_fd,
+		.shares_listen_fd = s->options->inherited.fds[LISTEN_MAIN] >= 0,
+		.shares_admin_fd = s->options->inherited.fds[LISTEN_ADMIN] >= 0,
 		.listen_address = s->options->listen,
 		.admin_address = s->options->admin_listen,
 		.host_names = s->options->host_names,
@@ -426,6 +451,7 @@ static int serve_http(struct server *s, const sigset_t *signals)
 			    "HTTP could not be started: %s", why.text);
 		return EXIT_FAILURE;
 	}
+	log_inherited(s);
 	log_started(s);
 	handle_signals(s, signals);
 	return drain_and_stop(s);

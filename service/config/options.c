@@ -522,7 +522,7 @@ bool options_parse(struct options *o, int argc, char *const *argv,
 	const struct program *p = &options_program;
 	struct reading r = { .options = o };
 
-	*o = (struct options){ .listen = NULL };
+	*o = (struct options){ .inherited.fds = { -1, -1, -1 } };
 	schedule_init(&o->schedule);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
 		o->schedule.pool_threads[i] = 0; /* not given */
@@ -542,6 +542,23 @@ bool options_parse(struct options *o, int argc, char *const *argv,
 	if (o->schedule.given == 0)
 		set_best(o);
 	set_derived(o);
+	return true;
+}
+
+bool options_inherit(struct options *o, const struct listen_variables *v,
+		     struct error *error)
+{
+	const char **addresses[LISTEN_USES] = {
+		[LISTEN_MAIN] = &o->listen,
+		[LISTEN_ADMIN] = &o->admin_listen,
+		[LISTEN_AGENT] = &o->agent_listen,
+	};
+
+	if (!listen_inherit(&o->inherited, v, error))
+		return false;
+	for (uint32_t use = 0; use < LISTEN_USES; use++)
+		if (o->inherited.fds[use] >= 0)
+			*addresses[use] = o->inherited.addresses[use];
 	return true;
 }
 

@@ -7,6 +7,7 @@
 #define SERVICE_OPTIONS_H
 
 #include "base/options.h"
+#include "service/http/connection/listen.h"
 #include "service/log/log.h"
 #include "service/pipeline/pipeline.h"
 #include "service/sandbox.h"
@@ -30,6 +31,11 @@ struct options {
 	const char *listen;
 	const char *admin_listen; /* NULL: no admin port */
 	const char *agent_listen; /* NULL: no agent */
+	/*
+	 * Sockets that take the place of these addresses, which are theirs
+	 * then: options_inherit().
+	 */
+	struct listen_inherited inherited;
 	/* Names of this server, see auth.h; NULL: none. */
 	const char *host_names;
 	bool insecure; /* listen beyond loopback without keys */
@@ -99,6 +105,14 @@ struct options {
 MUST_CHECK bool options_parse(struct options *o, int argc, char *const *argv,
 			      char *const *environment, struct error *error);
 void options_release(struct options *o);
+
+/*
+ * Take the sockets that the service manager has opened, in place of the
+ * addresses of flags.  False: `error` says what is wrong with them.
+ */
+MUST_CHECK bool options_inherit(struct options *o,
+				const struct listen_variables *v,
+				struct error *error);
 
 /* Does any source set the flag? */
 bool options_is_given(const struct options *o, const char *flag);

@@ -48,6 +48,12 @@ struct io_thread {
 	struct io_thread_config config;
 	struct wire_tls *tls; /* NULL: none */
 	int pause_fd;         /* a timer */
+	/*
+	 * What the accepting thread waits for: the listening socket; or, if
+	 * that is shared, and so cannot be shut down to wake the thread, an
+	 * epoll of the socket and stop_fd.
+	 */
+	int wait_fd, stop_fd;
 
 	/* Of the connection that was accepted; the accepting thread's. */
 	int accepted_fd;

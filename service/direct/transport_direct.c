@@ -15,6 +15,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -201,7 +203,7 @@ static void accept_all(void *arg)
 		t->must_pause = is_full(t);
 		t->accepted_fd = -1;
 		if (!t->must_pause)
-			uthread_transfer(t->config.listen_fd, step_accept, t);
+			uthread_transfer(t->wait_fd, step_accept, t);
 		if (t->accepted_fd >= 0)
 			begin_connection(t, t->accepted_fd,
 					 (const struct sockaddr *)&t->from);
@@ -220,10 +222,34 @@ static void io_thread_free(struct io_thread *t)
 {
 	if (t->pause_fd >= 0)
 		(void)close(t->pause_fd);
+	if (t->wait_fd >= 0 && t->wait_fd != t->config.listen_fd)
+		(void)close(t->wait_fd);
+	if (t->stop_fd >= 0)
+		(void)close(t->stop_fd);
 	wire_tls_free(t->tls);
 	(void)pthread_cond_destroy(&t->ended);
 	(void)pthread_mutex_destroy(&t->lock);
 	free(t);
+}
+
+/* False: no memory, or no descriptor. */
+static bool open_wait(struct io_thread *t)
+{
+	struct epoll_event input = { .events = EPOLLIN };
+
+	if (!t->config.is_shared) {
+		set_blocking(t->config.listen_fd, blocks(t));
+		t->wait_fd = t->config.listen_fd;
+		return true;
+	}
+	/* Others that have it must not find a socket that blocks. */
+	set_blocking(t->config.listen_fd, false);
+	t->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	t->wait_fd = epoll_create1(EPOLL_CLOEXEC);
+	return t->stop_fd >= 0 && t->wait_fd >= 0 &&
+	       epoll_ctl(t->wait_fd, EPOLL_CTL_ADD, t->stop_fd, &input) == 0 &&
+	       epoll_ctl(t->wait_fd, EPOLL_CTL_ADD, t->config.listen_fd,
+			 &input) == 0;
 }
 
 /* False: no memory, no descriptor, or no thread. */
@@ -238,9 +264,8 @@ static bool begin_accepting(struct io_thread *t)
 		CLOCK_MONOTONIC, TFD_CLOEXEC | (blocks(t) ? 0 : TFD_NONBLOCK));
 	if (t->pause_fd < 0)
 		return false;
-	set_blocking(t->config.listen_fd, blocks(t));
-	if (!uthreads_watch(t->config.uthreads, t->pause_fd) ||
-	    !uthreads_watch(t->config.uthreads, t->config.listen_fd))
+	if (!open_wait(t) || !uthreads_watch(t->config.uthreads, t->pause_fd) ||
+	    !uthreads_watch(t->config.uthreads, t->wait_fd))
 		return false;
 	t->is_accepting = uthread_spawn(t->config.uthreads, accept_all, t);
 	return t->is_accepting;
@@ -254,7 +279,7 @@ static struct io_thread *direct_start(const struct io_thread_config *config)
 	if (t == NULL)
 		return NULL;
 	t->config = *config;
-	t->pause_fd = -1;
+	t->pause_fd = t->wait_fd = t->stop_fd = -1;
 	LIST_INIT(&t->connections);
 	(void)pthread_mutex_init(&t->lock, NULL);
 	(void)pthread_cond_init(&t->ended, NULL);
@@ -287,9 +312,14 @@ static void accept_rest(struct io_thread *t)
 
 static int direct_stop_accepting(struct io_thread *t)
 {
+	const uint64_t one = 1;
 	int fd = t->config.listen_fd;
 
 	atomic_store(&t->refusing, true);
+	if (t->config.is_shared) {
+		(void)!write(t->stop_fd, &one, sizeof(one));
+		return fd;
+	}
 	accept_rest(t);
 	(void)shutdown(fd, SHUT_RDWR);
 	return fd;

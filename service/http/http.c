@@ -132,6 +132,7 @@ static bool give_connection(void *arg, uint32_t thread, int fd,
 
 struct port_config {
 	int fd;
+	bool is_shared; /* see http_config.shares_listen_fd */
 	uint32_t io_threads;
 	const char *address;
 	/* Each connection has a thread of libmicrohttpd; 1 I/O thread. */
@@ -151,6 +152,7 @@ static bool start_io_thread(struct port *port, const struct port_config *c)
 			.port = port,
 			.index = port->io_thread_count,
 			.listen_fd = c->io_threads > 1 ? -1 : c->fd,
+			.is_shared = c->is_shared,
 			.has_threads = c->has_threads,
 			.uthreads = c->uthreads,
 			.has_tls = port->http->config.has_tls,
@@ -222,6 +224,7 @@ static bool start_port(struct port *port, struct http *h,
 
 	port->http = h;
 	port->address = c->address;
+	port->is_shared = c->is_shared;
 	port->transport =
 		c->uthreads != NULL ? &transport_direct : &transport_mhd;
 	port->has_threads = c->has_threads;
@@ -234,7 +237,8 @@ static bool start_port(struct port *port, struct http *h,
 		if (!start_io_thread(port, c))
 			return false;
 	}
-	return !has_acceptor || acceptor_start(port->acceptor);
+	port->accepts = !has_acceptor || acceptor_start(port->acceptor);
+	return port->accepts;
 }
 
 static bool start_main(struct http *h)
@@ -247,6 +251,7 @@ static bool start_main(struct http *h)
 		&h->main, h,
 		&(struct port_config){
 			.fd = h->config.listen_fd,
+			.is_shared = h->config.shares_listen_fd,
 			.io_threads = has_io_threads ? h->config.io_threads : 1,
 			.address = h->config.listen_address,
 			.has_threads = uthreads == NULL && !has_workers,
@@ -263,6 +268,7 @@ static bool start_admin(struct http *h)
 	return start_port(&h->admin, h,
 			  &(struct port_config){
 				  .fd = h->config.admin_fd,
+				  .is_shared = h->config.shares_admin_fd,
 				  .io_threads = 1,
 				  .address = h->config.admin_address,
 				  .connections_max = HTTP_ADMIN_CONNECTIONS_MAX,
@@ -271,17 +277,22 @@ static bool start_admin(struct http *h)
 			  });
 }
 
-/* Accept no more connections.  Returns a socket to close at the end, if any. */
-static int stop_accepting(struct port *port)
+/*
+ * Accept no more connections.  Without an acceptor, the listening socket is
+ * closed later, by http_stop(), because an I/O thread may still use it.  Until
+ * then clients are refused; at a shared socket they wait for the next server.
+ */
+static void stop_accepting(struct port *port)
 {
-	int fd = -1;
-
+	if (!port->accepts)
+		return;
+	port->accepts = false;
 	acceptor_stop(port->acceptor);
 	if (port->acceptor == NULL)
-		fd = port->transport->stop_accepting(port->io_threads[0]);
-	if (fd >= 0)
-		(void)shutdown(fd, SHUT_RDWR);
-	return fd;
+		port->refused_fd =
+			port->transport->stop_accepting(port->io_threads[0]);
+	if (port->refused_fd >= 0 && !port->is_shared)
+		(void)shutdown(port->refused_fd, SHUT_RDWR);
 }
 
 static void stop_port(struct port *port)
@@ -291,6 +302,12 @@ static void stop_port(struct port *port)
 		port->transport->stop(port->io_threads[i]);
 	acceptor_free(port->acceptor);
 	clients_stop(port->clients);
+}
+
+static void close_refused(const struct port *port)
+{
+	if (port->refused_fd >= 0)
+		(void)close(port->refused_fd);
 }
 
 /* The replies that clients.c sends.  False: no memory. */
@@ -320,6 +337,7 @@ static void stop_ports(struct http *h)
 enum {
 	POLL_MS = 5,
 	QUIET_POLLS = 10,
+	ADMIN_LAST_MS = 500, /* for requests of a shared admin port */
 	/*
 	 * Limits for clients that still send a refused request: see linger.h.
 	 */
@@ -414,7 +432,7 @@ struct http *http_start(const struct http_config *config, struct error *why)
 	if (h == NULL)
 		return NULL;
 	h->config = *config;
-	h->refused_fd = -1;
+	h->main.refused_fd = h->admin.refused_fd = -1;
 	accepted_init(&h->accepted);
 	reading_init(&h->reading, config->read_bytes_max, config->read_threads,
 		     config->connections_max);
@@ -438,19 +456,17 @@ struct http *http_start(const struct http_config *config, struct error *why)
 void http_leave(struct http *h)
 {
 	atomic_store(&h->leaving, true);
+	if (h->main.is_shared)
+		stop_accepting(&h->main);
 }
 
-/*
- * Without an acceptor, the listening socket is closed later, by http_stop(),
- * because an I/O thread may still use it.
- */
 void http_refuse(struct http *h, uint32_t limit_ms)
 {
 	atomic_store(&h->refusing, true);
 	if (h->spooler != NULL)
 		spooler_leave(h->spooler);
 	clients_drain(h->main.clients, limit_ms);
-	h->refused_fd = stop_accepting(&h->main);
+	stop_accepting(&h->main);
 	clients_end_holding(h->main.clients);
 	budget_end_waits(pipeline_budget(h->config.pipeline), BUDGET_OUTSIDE);
 	if (h->config.admin_fd >= 0)
@@ -465,18 +481,19 @@ void http_abandon(struct http *h)
 	clients_drain(h->main.clients, 0);
 }
 
-bool http_wait_answered(struct http *h, uint32_t limit_ms)
+/*
+ * Wait until no request of the port is open.  Bytes in a socket may be a
+ * request that was not read yet, so check several times.  False: this took
+ * longer than `limit_ms`.
+ */
+static bool wait_answered(struct http *h, struct port *port, uint32_t limit_ms)
 {
 	uint64_t end_ns = clock_after_ms(limit_ms);
 	int quiet_count = 0;
 
-	/*
-	 * Bytes in a socket may be a request that was not read yet, so check
-	 * several times.
-	 */
 	while (quiet_count < QUIET_POLLS) {
 		bool quiet =
-			atomic_load(&h->main.request_count) == 0 &&
+			atomic_load(&port->request_count) == 0 &&
 			(h->spooler == NULL || spooler_is_idle(h->spooler));
 
 		if (clock_now_ns() >= end_ns)
@@ -485,6 +502,20 @@ bool http_wait_answered(struct http *h, uint32_t limit_ms)
 		(void)usleep(POLL_MS * 1000);
 	}
 	return true;
+}
+
+bool http_wait_answered(struct http *h, uint32_t limit_ms)
+{
+	return wait_answered(h, &h->main, limit_ms);
+}
+
+/* Clients of a shared admin port wait for the next server. */
+static void leave_admin(struct http *h)
+{
+	if (!h->admin.is_shared || !h->admin.accepts)
+		return;
+	stop_accepting(&h->admin);
+	(void)wait_answered(h, &h->admin, ADMIN_LAST_MS);
 }
 
 /* Clients that have read their replies close their side soon: wait for them. */
@@ -501,6 +532,7 @@ static void end_linger(struct http *h)
 
 void http_stop(struct http *h)
 {
+	leave_admin(h);
 	clients_end_holding(h->main.clients);
 	clients_end_holding(h->admin.clients);
 	budget_end_waits(pipeline_budget(h->config.pipeline), BUDGET_OUTSIDE);
@@ -513,8 +545,8 @@ void http_stop(struct http *h)
 	reports_stop(h->reports);
 	end_linger(h);
 	spooler_stop(h->spooler);
-	if (h->refused_fd >= 0)
-		(void)close(h->refused_fd);
+	close_refused(&h->main);
+	close_refused(&h->admin);
 	accepted_release(&h->accepted);
 	reading_release(&h->reading);
 	minute_release(&h->minute);

@@ -50,7 +50,8 @@ struct http *http_start(const struct http_config *config, struct error *why);
 
 /*
  * The server will stop soon: /readyz answers 503, the agent says 0 %, and every
- * reply is the last one on its connection.  Uploads are still taken.
+ * reply is the last one on its connection.  Uploads are still taken; but at a
+ * shared socket no more connections are accepted, because the next server will.
  */
 void http_leave(struct http *h);
 

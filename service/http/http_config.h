@@ -72,6 +72,11 @@ struct http_config {
 	int listen_fd; /* owned by struct http after the start */
 	int admin_fd;  /* owned in the same way; -1: no admin port */
 	int agent_fd;  /* see agent_start(); -1: no agent */
+	/*
+	 * Another process has the socket, too, and gives it to the next
+	 * server: it is closed, but not shut down.
+	 */
+	bool shares_listen_fd, shares_admin_fd;
 	/* The addresses of the two sockets, as in the flags. */
 	const char *listen_address, *admin_address;
 	const char *host_names; /* see auth.h; NULL: none */

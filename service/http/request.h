@@ -280,6 +280,10 @@ struct port {
 	uint32_t io_thread_count;
 	/* NULL: the only I/O thread accepts its connections by itself. */
 	struct acceptor *acceptor;
+	bool is_shared; /* its socket: http_config.shares_listen_fd */
+	bool accepts;
+	/* The listening socket that is no longer used; -1: none. */
+	int refused_fd;
 	/*
 	 * Each connection has a kernel thread of its own.  Where an
 	 * I/O thread would suspend the connection, this thread waits.
@@ -298,8 +302,8 @@ struct port {
 /*
  * The server: the state that all requests share.  A member that is neither
  * atomic nor protected by its own lock is set before there are connections.
- * Only `refused_fd` is set later, and used only by the thread that calls
- * http.h.
+ * Only `accepts` and `refused_fd` of a port are set later, and used only by the
+ * thread that calls http.h.
  */
 struct http {
 	struct http_config config;
@@ -326,8 +330,6 @@ struct http {
 	 * http_refuse(), http_abandon() if the limit was reached, http_stop().
 	 */
 	_Atomic bool leaving, refusing, abandoning, stopping;
-	/* The listening socket that is no longer used; -1: none. */
-	int refused_fd;
 	_Atomic bool was_full;       /* at the last /readyz: see control.c */
 	_Atomic uint64_t refused_ns; /* time of the last refusal; 0: none */
 	char *refusals[CLIENT_REFUSALS]; /* see clients_config; owned */

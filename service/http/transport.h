@@ -179,6 +179,7 @@ struct io_thread_config {
 	 * transport_direct does not have.
 	 */
 	int listen_fd;
+	bool is_shared; /* see http_config.shares_listen_fd */
 	/* Each connection has a kernel thread, and nothing is suspended. */
 	bool has_threads;
 	/* They run the connections of transport_direct; otherwise NULL. */

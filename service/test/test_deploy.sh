@@ -40,6 +40,28 @@ test_unit() {
 	[ ! -s "$work/report" ] || fail "$(cat "$work/report")"
 }
 
+# The sockets are those of the unit's flags, under the flags' names.
+test_sockets() {
+	local name socket
+	{
+		echo "listen $("$DARKROOM" --print-config | jq -r .listen)"
+		flags_of "$deploy/darkroom.service" |
+			sed -n '/^--admin-listen$/{n;s/^/admin-listen /p}'
+	} >"$work/expected"
+	for name in darkroom darkroom-admin; do
+		socket=$deploy/$name.socket
+		grep -qx 'Service=darkroom.service' "$socket" ||
+			fail "$name.socket is for another unit"
+		echo "$(sed -n 's/^FileDescriptorName=//p' "$socket")" \
+			"$(sed -n 's/^ListenStream=//p' "$socket")"
+	done | diff "$work/expected" - || fail "the sockets are others"
+	have systemd-analyze || return 0
+	cp "$deploy"/*.socket "$work"
+	systemd-analyze verify --man=no "$work"/darkroom{,-admin}.socket \
+		>"$work/report" 2>&1 || fail "$(cat "$work/report")"
+	[ ! -s "$work/report" ] || fail "$(cat "$work/report")"
+}
+
 test_manifest() {
 	local manifest=$deploy/kubernetes.yaml
 	mapfile -t flags < <(sed -n 's/^ *- \(--.*\)/\1/p' "$manifest" |
@@ -140,6 +162,7 @@ test_boot_is_retried() {
 
 test_unit darkroom.service
 test_unit darkroom@.service
+test_sockets
 test_units_agree
 test_ports_agree
 test_nginx_has_higher_limits

@@ -85,7 +85,9 @@ for file in usr/share/man/man1/darkroom.1.gz usr/share/man/man1/loadgen.1.gz \
 	usr/share/bash-completion/completions/darkroom \
 	usr/share/bash-completion/completions/darkroom-store \
 	usr/share/bash-completion/completions/loadgen \
-	usr/lib/systemd/system/darkroom.service etc/darkroom/environment; do
+	usr/lib/systemd/system/darkroom.service \
+	usr/lib/systemd/system/darkroom.socket \
+	usr/lib/systemd/system/darkroom-admin.socket etc/darkroom/environment; do
 	[ -s "$root/$file" ] || fail "no $file"
 done
 grep -q '^ExecStart=/usr/bin/darkroom ' \

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/connection/listen.h"
 
+#include "base/take.h"
+
+#include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -51,7 +57,7 @@ bool listen_check(const char *address, const char **why)
 	return split_address(address, host, &service, why);
 }
 
-static uint16_t port_of(int fd)
+uint16_t listen_port(int fd)
 {
 	struct sockaddr_storage at = { 0 };
 	socklen_t bytes = sizeof(at);
@@ -181,8 +187,135 @@ enum listen_result listen_on(const char *address, int *fd, uint16_t *port,
 		*why = strerror(errno);
 		result = errno == EACCES ? LISTEN_BAD_ADDRESS : LISTEN_FAILED;
 	} else {
-		*port = port_of(*fd);
+		*port = listen_port(*fd);
 	}
 	freeaddrinfo(found);
 	return result;
+}
+
+const char *const listen_flags[LISTEN_USES] = { "listen", "admin-listen",
+						"agent-listen" };
+
+enum { FIRST_FD = 3, NAME_BYTES = 256 }; /* of sd_listen_fds(3) */
+
+static bool has_option(int fd, int option, int value)
+{
+	int found = 0;
+	socklen_t bytes = sizeof(found);
+
+	return getsockopt(fd, SOL_SOCKET, option, &found, &bytes) == 0 &&
+	       found == value;
+}
+
+/* Is it a TCP socket that listens? */
+static bool is_listening(int fd)
+{
+	return (has_option(fd, SO_DOMAIN, AF_INET) ||
+		has_option(fd, SO_DOMAIN, AF_INET6)) &&
+	       has_option(fd, SO_TYPE, SOCK_STREAM) &&
+	       has_option(fd, SO_ACCEPTCONN, 1);
+}
+
+/* As listen_on() takes it. */
+static void print_address(int fd, char text[LISTEN_ADDRESS_BYTES])
+{
+	struct sockaddr_storage at = { 0 };
+	socklen_t bytes = sizeof(at);
+	char host[INET6_ADDRSTRLEN] = "";
+	bool is_6;
+
+	(void)getsockname(fd, (struct sockaddr *)&at, &bytes);
+	is_6 = at.ss_family == AF_INET6;
+	(void)inet_ntop(
+		at.ss_family,
+		is_6 ? (const void *)&((struct sockaddr_in6 *)&at)->sin6_addr :
+		       (const void *)&((struct sockaddr_in *)&at)->sin_addr,
+		host, sizeof(host));
+	(void)snprintf(text, LISTEN_ADDRESS_BYTES, is_6 ? "[%s]:%u" : "%s:%u",
+		       host, listen_port(fd));
+}
+
+/* Copy the name before the next ":" of *names, and move past it. */
+static void cut_name(const char **names, char name[NAME_BYTES])
+{
+	size_t bytes = strcspn(*names, ":");
+
+	(void)snprintf(name, NAME_BYTES, "%.*s",
+		       bytes < NAME_BYTES ? (int)bytes : 0, *names);
+	*names += bytes;
+	*names += **names == ':';
+}
+
+/* LISTEN_USES: the name is none of those. */
+static uint32_t find_use(const char *name)
+{
+	uint32_t use = 0;
+
+	while (use < LISTEN_USES && strcmp(name, listen_flags[use]) != 0)
+		use++;
+	return use;
+}
+
+/* Take socket number `i` of `count`, with this name; NULL: it has none. */
+static bool inherit_one(struct listen_inherited *out, uint32_t i,
+			uint32_t count, const char *name, struct error *why)
+{
+	int fd = FIRST_FD + (int)i;
+	uint32_t use = name != NULL ? find_use(name) : i;
+
+	if (use == LISTEN_USES && count == 1)
+		use = LISTEN_MAIN;
+	if (use == LISTEN_USES)
+		return error_fail(why,
+				  "LISTEN_FDNAMES: '%.64s': with several "
+				  "sockets, each is named listen, admin-listen "
+				  "or agent-listen (FileDescriptorName=)",
+				  name);
+	if (out->fds[use] >= 0)
+		return error_fail(why,
+				  "LISTEN_FDNAMES: two sockets are named %s; "
+				  "[::]:PORT serves IPv4 and IPv6",
+				  listen_flags[use]);
+	if (!is_listening(fd))
+		return error_fail(why,
+				  "LISTEN_FDS: descriptor %d is no TCP socket "
+				  "that listens (ListenStream=, Accept=no)",
+				  fd);
+	if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 ||
+	    fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK) != 0)
+		return error_fail(why, "LISTEN_FDS: descriptor %d: %s", fd,
+				  strerror(errno));
+	out->fds[use] = fd;
+	print_address(fd, out->addresses[use]);
+	return true;
+}
+
+bool listen_inherit(struct listen_inherited *out,
+		    const struct listen_variables *v, struct error *why)
+{
+	const char *names = v->names;
+	uint64_t pid, count;
+	char name[NAME_BYTES];
+
+	for (uint32_t use = 0; use < LISTEN_USES; use++)
+		out->fds[use] = -1;
+	/* What is for another process is ignored, as sd_listen_fds() does. */
+	if (v->pid == NULL || v->fds == NULL ||
+	    !number_read_whole(v->pid, 1, INT32_MAX, &pid) ||
+	    pid != (uint64_t)getpid())
+		return true;
+	if (!number_read_whole(v->fds, 0, LISTEN_USES, &count))
+		return error_fail(why,
+				  "LISTEN_FDS: '%.32s': must be up to %d "
+				  "sockets, named listen, admin-listen and "
+				  "agent-listen",
+				  v->fds, LISTEN_USES);
+	for (uint32_t i = 0; i < count; i++) {
+		if (names != NULL)
+			cut_name(&names, name);
+		if (!inherit_one(out, i, (uint32_t)count,
+				 names != NULL ? name : NULL, why))
+			return false;
+	}
+	return true;
 }
