@@ -110,13 +110,15 @@ static bool read_files(struct auth *auth, struct tls *tls,
 			 o->api_key_file, refusal) &&
 	       read_keys(auth, auth_read_sign_keys, o, "sign-key-file",
 			 o->sign_key_file, refusal) &&
+	       read_keys(auth, auth_read_metrics_keys, o, "metrics-key-file",
+			 o->metrics_key_file, refusal) &&
 	       read_tls(tls, o, refusal);
 }
 
 static bool has_files(const struct options *o)
 {
 	return o->api_key_file != NULL || o->sign_key_file != NULL ||
-	       o->tls_key != NULL;
+	       o->metrics_key_file != NULL || o->tls_key != NULL;
 }
 
 static int check_exposure(const struct secrets *s, const struct options *o,
@@ -153,9 +155,15 @@ static int secrets_load(struct secrets *s, const struct options *o)
 		(void)fprintf(stderr, "darkroom: %s\n", refusal);
 		return EXIT_USAGE;
 	}
+	if (o->metrics_key_file != NULL && !auth_is_on(s->auth))
+		return resources_refuse(
+			o, EXIT_USAGE, "metrics-key-file", o->metrics_key_file,
+			"without --api-key-file or --sign-key-file nobody "
+			"needs a key to read /metrics");
 	s->has_tls = s->tls.certificate != NULL;
 	warn_of_mode(o->api_key_file);
 	warn_of_mode(o->sign_key_file);
+	warn_of_mode(o->metrics_key_file);
 	warn_of_mode(o->tls_key);
 	status = check_exposure(s, o, "listen", o->listen);
 	if (status == EXIT_SUCCESS)

@@ -97,6 +97,10 @@ static const struct flag own_flags[] = {
 	{ "sign-key-file", "FILE", NULL,
 	  "file with keys for signed URLs, see docs/http-api.md",
 	  FLAG_FIELD(struct options, sign_key_file) },
+	{ "metrics-key-file", "FILE", NULL,
+	  "file with keys for monitoring; a client with one may read /metrics\n"
+	  "and nothing else",
+	  FLAG_FIELD(struct options, metrics_key_file) },
 	{ "tls-cert", "FILE", NULL,
 	  "serve only HTTPS, with this certificate and its chain (PEM)",
 	  FLAG_FIELD(struct options, tls_cert) },

@@ -43,6 +43,7 @@ struct options {
 	const char *user;
 	const char *api_key_file; /* files; NULL: none */
 	const char *sign_key_file;
+	const char *metrics_key_file;
 	const char *tls_cert;
 	const char *tls_key;
 	struct schedule schedule; /* schedule_complete() needs the cores */

@@ -182,6 +182,8 @@ struct keys {
 	struct signature_key sign_keys[AUTH_KEYS_MAX];
 	char sign_owners[AUTH_KEYS_MAX][AUTH_OWNER_BYTES];
 	uint32_t sign_count;
+	uint8_t metrics_digests[AUTH_KEYS_MAX][SHA256_DIGEST_SIZE];
+	uint32_t metrics_count;
 };
 
 struct auth {
@@ -276,6 +278,11 @@ static void keep_sign_key(struct keys *a, const struct line *l)
 	signature_key_set(&a->sign_keys[a->sign_count], l->key.text,
 			  l->key.bytes);
 	set_owner(a->sign_owners[a->sign_count++], l);
+}
+
+static void keep_metrics_key(struct keys *a, const struct line *l)
+{
+	digest_of(a->metrics_digests[a->metrics_count++], l->key);
 }
 
 static struct line split_key_line(const char *text, size_t bytes)
@@ -377,6 +384,12 @@ bool auth_read_sign_keys(struct auth *a, const char *path,
 	return read_key_file(&a->keys, keep_sign_key, path, why);
 }
 
+bool auth_read_metrics_keys(struct auth *a, const char *path,
+			    char why[AUTH_WHY_BYTES])
+{
+	return read_key_file(&a->keys, keep_metrics_key, path, why);
+}
+
 static bool has_keys(const struct keys *k)
 {
 	return k->api_count > 0 || k->sign_count > 0;
@@ -404,21 +417,43 @@ bool auth_takes_parameter(struct auth *a, const char *key)
 	return has_sign_keys;
 }
 
-static enum problem match_key(const struct keys *k, const char *authorization,
-			      char owner[AUTH_OWNER_BYTES])
+/* False: the request has no key. */
+static bool digest_request(uint8_t digest[SHA256_DIGEST_SIZE],
+			   const char *authorization)
 {
-	uint8_t digest[SHA256_DIGEST_SIZE];
-	const char *found = NULL;
-
 	if (authorization == NULL ||
 	    strncasecmp(authorization, scheme, strlen(scheme)) != 0)
-		return PROBLEM_UNAUTHORIZED;
+		return false;
 
 	const char *key = authorization + strlen(scheme);
 
 	key += strspn(key, " ");
 	digest_of(digest,
 		  (struct text_part){ key, strnlen(key, KEY_CHARS_MAX + 1) });
+	return true;
+}
+
+static bool is_metrics_key(const struct keys *k, const char *authorization)
+{
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	bool found = false;
+
+	if (!digest_request(digest, authorization))
+		return false;
+	for (uint32_t i = 0; i < k->metrics_count; i++)
+		found |= memeql_sec(digest, k->metrics_digests[i],
+				    sizeof(digest)) != 0;
+	return found;
+}
+
+static enum problem match_key(const struct keys *k, const char *authorization,
+			      char owner[AUTH_OWNER_BYTES])
+{
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	const char *found = NULL;
+
+	if (!digest_request(digest, authorization))
+		return PROBLEM_UNAUTHORIZED;
 	for (uint32_t i = 0; i < k->api_count; i++)
 		if (memeql_sec(digest, k->api_digests[i], sizeof(digest)))
 			found = k->api_owners[i];
@@ -691,6 +726,18 @@ static enum problem check_page(const struct request *r)
 	return PROBLEM_NONE;
 }
 
+/* The key is no API key: is it a metrics key, and may that do this? */
+static enum problem match_metrics_key(const struct keys *k,
+				      const struct request *r)
+{
+	bool is_metrics = r->route->role == ROLE_REPORT &&
+			  r->route->report == REPORT_METRICS;
+
+	if (!is_metrics_key(k, request_header(r, "Authorization")))
+		return PROBLEM_INVALID_KEY;
+	return is_metrics ? PROBLEM_NONE : PROBLEM_KEY_NOT_ALLOWED;
+}
+
 /* With keys: one of them must allow the request. */
 static enum problem check_keys(const struct keys *k, struct request *r)
 {
@@ -700,6 +747,8 @@ static enum problem check_keys(const struct keys *k, struct request *r)
 		return PROBLEM_NONE;
 	problem = match_key(k, request_header(r, "Authorization"),
 			    r->storing.owner);
+	if (problem == PROBLEM_INVALID_KEY)
+		problem = match_metrics_key(k, r);
 	if (problem == PROBLEM_NONE || r->route->role != ROLE_UPLOAD)
 		return problem;
 	signature = check_signed_query(k, r);

@@ -6,12 +6,15 @@
  *	             request
  *	a sign key   is never sent; it signs the query of an upload, which is
  *	             then allowed until the time in its parameter `expires`
+ *	a metrics    is sent like an API key, and allows only to read /metrics
+ *	key
  *
- * If there are no keys, a request is allowed unless it comes from a page of
- * another site (see auth.c).
+ * If there are no API or sign keys, a request is allowed unless it comes from a
+ * page of another site (see auth.c).
  *
  * The keys themselves are not kept, only what is needed to check requests:
- * SHA-256 of each API key, and the state of HMAC-SHA256 after each sign key.
+ * SHA-256 of API and metrics keys, and the state of HMAC-SHA256 after each sign
+ * key.
  *
  * A file has one key on each line: 16 to 512 printable characters without
  * spaces.  A name and a space may stand before the key.  Empty lines and lines
@@ -52,6 +55,8 @@ MUST_CHECK bool auth_read_api_keys(struct auth *a, const char *path,
 				   char why[AUTH_WHY_BYTES]);
 MUST_CHECK bool auth_read_sign_keys(struct auth *a, const char *path,
 				    char why[AUTH_WHY_BYTES]);
+MUST_CHECK bool auth_read_metrics_keys(struct auth *a, const char *path,
+				       char why[AUTH_WHY_BYTES]);
 
 /*
  * To pass keys from one process of this program to another: auth_pack() copies
@@ -62,7 +67,7 @@ size_t auth_packed_bytes(void);
 void auth_pack(const struct auth *a, void *to);
 void auth_unpack(struct auth *a, const void *from);
 
-/* Are there keys, of either kind? */
+/* Are there API or sign keys? */
 bool auth_is_on(struct auth *a);
 
 /*

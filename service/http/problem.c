@@ -45,6 +45,8 @@ static const struct {
 				   "KEY\", or sign the upload's query." },
 	[PROBLEM_INVALID_KEY] = { 401, "invalid_key", "Invalid key",
 				  "This server does not know the key." },
+	[PROBLEM_KEY_NOT_ALLOWED] = { 403, "key_not_allowed", "Key not allowed",
+				      "This key may only read /metrics." },
 	[PROBLEM_BAD_SIGNATURE] = { 403, "bad_signature", "Bad signature",
 				    "The signature does not belong to this "
 				    "request, or expires is missing." },

@@ -354,6 +354,10 @@ void reply_count_sent(struct request *r)
 /* RFC 6750, 3: gives the reason, unless no key was sent at all. */
 static void add_challenge_header(const struct request *r, struct reply *p)
 {
+	if (r->problem == PROBLEM_KEY_NOT_ALLOWED)
+		reply_add_header(p, "WWW-Authenticate",
+				 "Bearer realm=\"darkroom\", "
+				 "error=\"insufficient_scope\"");
 	if (problem_status(r->problem) != STATUS_UNAUTHORIZED)
 		return;
 	reply_add_header(p, "WWW-Authenticate",

@@ -151,6 +151,31 @@ static void test_only_the_keys_are_enough(void)
 	auth_free(a);
 }
 
+static void test_metrics_keys_are_of_their_own(void)
+{
+	char owner[AUTH_OWNER_BYTES], why[AUTH_WHY_BYTES];
+	struct auth *a = auth_of("0123456789abcdef\n", NULL);
+
+	write_file("# of monitoring\nprometheus fedcba9876543210\n");
+	assert(auth_read_metrics_keys(a, keys_path, why));
+	assert(is_metrics_key(&a->keys, "Bearer fedcba9876543210"));
+	assert(match_key(&a->keys, "Bearer fedcba9876543210", owner) ==
+	       PROBLEM_INVALID_KEY);
+	assert(!is_metrics_key(&a->keys, "Bearer 0123456789abcdef"));
+	assert(!is_metrics_key(&a->keys, "Bearer fedcba9876543210x"));
+	assert(!is_metrics_key(&a->keys, "Bearer prometheus fedcba9876543210"));
+	assert(!is_metrics_key(&a->keys, NULL));
+	write_file("too-short\n");
+	assert(!auth_read_metrics_keys(a, keys_path, why));
+	auth_free(a);
+
+	/* Alone, they do not close the server. */
+	a = auth_of(NULL, NULL);
+	write_file("fedcba9876543210\n");
+	assert(auth_read_metrics_keys(a, keys_path, why) && !auth_is_on(a));
+	auth_free(a);
+}
+
 static const char *owner_of(struct auth *a, const char *authorization)
 {
 	static char owner[AUTH_OWNER_BYTES];
@@ -540,6 +565,7 @@ int main(void)
 	test_files_are_read_as_documented();
 	test_wrong_files_are_told_by_line();
 	test_only_the_keys_are_enough();
+	test_metrics_keys_are_of_their_own();
 	test_a_key_has_an_owner();
 	test_a_signature_is_good_until_it_expires();
 	test_signatures_need_a_sign_key();

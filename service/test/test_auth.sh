@@ -3,7 +3,8 @@
 # Access control.  A server listens for other machines only with keys or
 # --insecure.  With keys, a request needs a key or a signed query; only stored
 # images may be fetched by everybody.  A key cannot remove an image that another
-# key has stored, even if both images are equal.  No key appears in any output.
+# key has stored, even if both images are equal.  A metrics key may only read
+# /metrics.  No key appears in any output.
 #
 # usage: DARKROOM=PROGRAM test_auth.sh SAMPLES_DIR HTTP_API_MD
 . "$(dirname "$0")/nobody.sh"
@@ -16,9 +17,12 @@ other_key=api-key-0123456789-two
 sign_key=sign-key-0123456789-one
 old_key=api-key-0123456789-old
 new_key=api-key-0123456789-new
+metrics_key=metrics-key-0123456789
 printf '# ours\n%s\n\n%s\nshop %s\nshop %s\n' $api_key $other_key \
 	$old_key $new_key >"$work/api.keys"
 printf '%s\n' another-sign-key-0123 "shop $sign_key" >"$work/sign.keys"
+printf '%s\n' another-metrics-key-0 "prometheus $metrics_key" \
+	>"$work/metrics.keys"
 chmod 600 "$work"/*.keys
 
 # accepts FLAGS...: a server may start with these flags
@@ -283,6 +287,55 @@ test_no_core_dump_has_keys() {
 		fail "others of its user can read its memory"
 }
 
+# With a metrics key, a client may read /metrics, at whichever port, and do
+# nothing else; with a key for everything, it may still read them.
+test_metrics_keys() {
+	local path _
+	start --metrics-key-file "$work/metrics.keys" --store "$work/store" "$@"
+	[ "$(status -H "$(bearer $metrics_key)" "$admin/metrics")" = 200 ] ||
+		fail "may not read /metrics: $(shown "$work/body")"
+	grep -q '^darkroom_build_info' "$work/body" || fail "no metrics"
+	[ "$(status --head -H "$(bearer another-metrics-key-0)" \
+		"$admin/metrics")" = 200 ] || fail "HEAD is not allowed"
+	for path in /stats /trace /v1/load /v1/live /v1/blocking-graph; do
+		expect_problem 403 key_not_allowed -m 60 \
+			-H "$(bearer $metrics_key)" "$admin$path"
+		challenge 'Bearer realm="darkroom", error="insufficient_scope"'
+	done
+	for path in / /v1/process /v1/images; do
+		expect_problem 403 key_not_allowed --data-binary "@$photo" \
+			-H "$(bearer $metrics_key)" "$url$path"
+	done
+	expect_problem 403 key_not_allowed -X DELETE \
+		-H "$(bearer $metrics_key)" \
+		"$url/v1/images/$(printf 'a%.0s' {1..64})"
+	expect_problem 401 invalid_key -H "$(bearer ${metrics_key}x)" \
+		"$admin/metrics"
+	expect_problem 401 unauthorized "$admin/metrics"
+	# It is read again like the others.
+	echo metrics-key-of-tomorrow >"$work/metrics.keys"
+	kill -HUP "$server"
+	for _ in $(patience); do
+		! grep -q 'read again' "$work/log" || break
+		sleep 0.05
+	done
+	expect_problem 401 invalid_key -H "$(bearer $metrics_key)" \
+		"$admin/metrics"
+	[ "$(status -H "$(bearer metrics-key-of-tomorrow)" \
+		"$admin/metrics")" = 200 ] || fail "the new key is not accepted"
+	echo "prometheus $metrics_key" >"$work/metrics.keys"
+	echo another-metrics-key-0 >>"$work/metrics.keys"
+	stop
+}
+
+test_metrics_keys_alone_are_refused() {
+	refuses "--metrics-key-file: '$work/metrics.keys': without" \
+		--check-config --metrics-key-file "$work/metrics.keys"
+	refuses "--metrics-key-file: '$work/none'" --check-config \
+		--api-key-file "$work/api.keys" \
+		--metrics-key-file "$work/none"
+}
+
 test_signed_queries() {
 	start --sign-key-file "$work/sign.keys" "$@"
 	expect_problem 401 unauthorized --data-binary "@$photo" "$url/?w=99"
@@ -311,5 +364,9 @@ start --sign-key-file "$work/sign.keys" --api-key-file "$work/api.keys" \
 test_images_are_public
 test_each_owner_has_its_own_images
 stop
+test_metrics_keys --api-key-file "$work/api.keys"
+test_metrics_keys --sign-key-file "$work/sign.keys" \
+	--admin-listen 127.0.0.1:0
+test_metrics_keys_alone_are_refused
 test_others_are_not_listened_to_unasked
 test_wrong_files_are_refused_and_not_shown

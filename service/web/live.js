@@ -13,6 +13,7 @@ const SILENCE_MS = 5000; // ten frames
 // Reasons for having no stream.
 const refusals = {
 	invalid_key: "locked",
+	key_not_allowed: "locked",
 	not_found: "elsewhere",
 	too_many_viewers: "full",
 	unauthorized: "locked",
