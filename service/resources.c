@@ -464,28 +464,26 @@ static struct store *open_remote_store(const struct options *o,
 
 static int open_store(struct server_resources *r, const struct options *o)
 {
-	struct error error;
-	const char *why = error.text;
-	char as_user[256];
+	struct error error, as_user;
 
 	if (o->store == NULL)
 		return EXIT_SUCCESS;
 	if (remote_is_url(o->store))
 		r->store = open_remote_store(o, &error);
 	else
-		r->store = store_open(o->store, o->store_quota_bytes, &why);
+		r->store = store_open(o->store, o->store_quota_bytes, &error);
 	if (r->store != NULL)
 		return EXIT_SUCCESS;
-	if (o->user != NULL) {
-		(void)snprintf(as_user, sizeof(as_user),
-			       "as user %.64s: %.128s", o->user, why);
-		why = as_user;
-	}
+	as_user = error;
+	if (o->user != NULL)
+		error_set(&as_user, "as user %.64s: %.400s", o->user,
+			  error.text);
 	/*
 	 * This is not a usage error: the folder may not be mounted yet, or may
 	 * still be in use.
 	 */
-	return resources_refuse(o, EXIT_FAILURE, "store", o->store, why);
+	return resources_refuse(o, EXIT_FAILURE, "store", o->store,
+				as_user.text);
 }
 
 static int open_trace(struct server_resources *r, const struct options *o)

@@ -277,8 +277,10 @@ static const int calls[] = {
  * those of allow_opening().
  */
 static const int file_calls[] = {
-	SCMP_SYS(flock),    SCMP_SYS(fstatfs), SCMP_SYS(rename),
-	SCMP_SYS(renameat), SCMP_SYS(unlink),  SCMP_SYS(unlinkat),
+	SCMP_SYS(faccessat),  /* asks only whether a folder is writable */
+	SCMP_SYS(faccessat2), /* used instead, if the kernel has it */
+	SCMP_SYS(flock),      SCMP_SYS(fstatfs), SCMP_SYS(rename),
+	SCMP_SYS(renameat),   SCMP_SYS(unlink),  SCMP_SYS(unlinkat),
 };
 
 static bool allow_calls(scmp_filter_ctx filter, const int *list, size_t count)

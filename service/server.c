@@ -603,7 +603,7 @@ static void log_store(void *arg, bool is_wrong, const char *text)
 static int start_store(struct server *s)
 {
 	if (s->resources.store == NULL ||
-	    remote_start(s->resources.store, log_store, s))
+	    store_start(s->resources.store, log_store, s))
 		return EXIT_SUCCESS;
 	log_message(s->log, LOG_LEVEL_ERROR,
 		    "the thread of the store could not be started");

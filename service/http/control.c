@@ -144,30 +144,44 @@ static enum readiness read_readiness(const struct http *h, bool *was_full)
 	return readiness_decide(was_full, &view);
 }
 
-/* True: r->detail says why. */
-static bool is_store_away(struct request *r)
+/* Can images be stored, or is there no store?  False: `why` says why not. */
+static bool can_store(const struct http_config *c, enum store_answer *answer,
+		      struct error *why)
 {
-	struct store_stats stats;
-
-	if (r->config->store == NULL || !store_is_remote(r->config->store))
-		return false;
-	store_stats(r->config->store, &stats);
-	if (stats.remote.is_available != 0)
-		return false;
-	(void)snprintf(r->detail, sizeof(r->detail), "The store is away: %s.",
-		       stats.remote.why);
-	return true;
+	*answer = c->store != NULL ? store_look(c->store, why) : STORE_OK;
+	return *answer == STORE_OK;
 }
 
 /*
- * All servers share the store, so a server without it stays in use: it still
- * answers uploads that are not stored.  ?store=1 asks for the store, too.
+ * All servers share an object store, so a server without it stays in use: it
+ * still answers uploads that are not stored.  ?store=1 asks for the store, too.
  */
-static bool reply_store_away(struct request *r)
+static bool reply_without_remote(struct request *r, enum store_answer answer)
 {
 	if (request_argument(r, "store") == NULL)
-		return reply_ok(r, "ready, but the store is away\n");
+		return reply_ok(r, answer == STORE_UNAVAILABLE ?
+					   "ready, but the store is away\n" :
+					   "ready, but the store refuses "
+					   "images\n");
 	r->problem = PROBLEM_STORE_UNAVAILABLE;
+	return reply_problem(r);
+}
+
+/* A folder is this server's alone, so another server can store images. */
+static bool reply_without_store(struct request *r, enum store_answer answer,
+				const char *why)
+{
+	bool is_remote = store_is_remote(r->config->store);
+	const char *what = answer == STORE_UNAVAILABLE ? "is away" :
+			   answer == STORE_FULL        ? "is full" :
+			   is_remote                   ? "refuses images" :
+							 "cannot be written";
+
+	(void)snprintf(r->detail, sizeof(r->detail), "The store %s: %.200s.",
+		       what, why);
+	if (is_remote)
+		return reply_without_remote(r, answer);
+	r->problem = PROBLEM_NOT_READY;
 	return reply_problem(r);
 }
 
@@ -176,10 +190,12 @@ static bool reply_ready(struct request *r)
 {
 	bool was_full;
 	enum readiness readiness = read_readiness(r->http, &was_full);
+	enum store_answer answer;
+	struct error why;
 
 	atomic_store(&r->http->was_full, was_full);
-	if (readiness == READINESS_OK && is_store_away(r))
-		return reply_store_away(r);
+	if (readiness == READINESS_OK && !can_store(r->config, &answer, &why))
+		return reply_without_store(r, answer, why.text);
 	if (readiness == READINESS_OK)
 		return reply_ok(r, "ready\n");
 	r->problem = readiness == READINESS_STOPPING ? PROBLEM_STOPPING :
@@ -187,6 +203,18 @@ static bool reply_ready(struct request *r)
 	(void)snprintf(r->detail, sizeof(r->detail), "%s",
 		       readiness_reason(readiness));
 	return reply_problem(r);
+}
+
+/* Would /readyz be answered 200? */
+static bool is_ready(struct http *h)
+{
+	const struct store *store = h->config.store;
+	enum store_answer answer;
+	struct error why;
+	bool was_full; /* ignored: only /readyz keeps it */
+
+	return read_readiness(h, &was_full) == READINESS_OK &&
+	       (can_store(&h->config, &answer, &why) || store_is_remote(store));
 }
 
 uint32_t control_weight_percent(const struct http *h)
@@ -271,7 +299,6 @@ static bool reply_load(struct request *r)
 /* NULL: no memory. */
 static char *make_metrics(struct http *h)
 {
-	bool was_full; /* ignored: only /readyz keeps it */
 	struct clients_counts main = { 0 }, admin = { 0 };
 
 	clients_read_counts(h->main.clients, &main);
@@ -280,7 +307,7 @@ static char *make_metrics(struct http *h)
 
 	const struct http_report report = {
 		.counts = &h->counts,
-		.is_ready = read_readiness(h, &was_full) == READINESS_OK,
+		.is_ready = is_ready(h),
 		.weight_percent = control_weight_percent(h),
 		.connections_max = h->config.connections_max,
 		.connection_count = atomic_load(&h->main.connection_count),

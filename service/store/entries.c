@@ -7,9 +7,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -28,12 +31,15 @@ enum {
 	 */
 	MOVES_MAX = 8,
 	BLOCK_BYTES_MIN = 512,
+	OWNER_TEXT_BYTES = 96,
 	/*
 	 * Network file systems report the size of a transfer as that of a
 	 * block.
 	 */
 	BLOCK_BYTES_MAX = 64 << 10,
 };
+
+static const char tmp_folder[] = "tmp";
 
 bool store_is_id(const char *text)
 {
@@ -124,6 +130,41 @@ enum store_answer entry_read(int entry, const char *name, int *fd,
 	*fd = opened;
 	*bytes = (uint64_t)file.st_size;
 	return STORE_OK;
+}
+
+static void print_owner(char text[OWNER_TEXT_BYTES], uid_t user, gid_t group)
+{
+	const struct passwd *u = getpwuid(user);
+	const struct group *g = getgrgid(group);
+
+	(void)snprintf(text, OWNER_TEXT_BYTES, "%.32s:%.32s (%u:%u)",
+		       u != NULL ? u->pw_name : "?",
+		       g != NULL ? g->gr_name : "?", user, group);
+}
+
+void store_explain(struct error *why, const char *path, const char *file,
+		   int error)
+{
+	char owner[OWNER_TEXT_BYTES], own[OWNER_TEXT_BYTES], *at = NULL;
+	struct stat found;
+
+	if (asprintf(&at, "%s%s%s", path, file[0] != '\0' ? "/" : "", file) < 0)
+		at = NULL;
+	/* It may not exist, or a folder above it may forbid to look. */
+	while (at != NULL && stat(at, &found) != 0 && strchr(at + 1, '/'))
+		*strrchr(at + 1, '/') = '\0';
+	if (at == NULL || stat(at, &found) != 0) {
+		error_set(why, "%s", strerror(error));
+	} else {
+		print_owner(owner, found.st_uid, found.st_gid);
+		print_owner(own, geteuid(), getegid());
+		error_set(why,
+			  "%s: '%.160s' belongs to %s and has mode %04o; this "
+			  "process is %s",
+			  strerror(error), at, owner, found.st_mode & 07777U,
+			  own);
+	}
+	free(at);
 }
 
 void folder_close(int fd)
@@ -275,13 +316,15 @@ static bool folder_add_file(int folder, const struct store_file *f,
 
 /*
  * Make a folder with these files and sync it.  *bytes: its size on the disk.
- * False: a part of it may exist.
+ * False: a part of it may exist; *failed is the name of the file, or "" for the
+ * folder itself.
  */
 static bool folder_write(int parent, const char *name,
 			 const struct store_file *files, uint32_t file_count,
-			 uint64_t *bytes)
+			 uint64_t *bytes, const char **failed)
 {
 	*bytes = 0;
+	*failed = "";
 	if (mkdirat(parent, name, 0777) != 0)
 		return false;
 
@@ -292,8 +335,10 @@ static bool folder_write(int parent, const char *name,
 
 	bool ok = true;
 
-	for (uint32_t i = 0; ok && i < file_count; i++)
+	for (uint32_t i = 0; ok && i < file_count; i++) {
 		ok = folder_add_file(folder, &files[i], bytes);
+		*failed = ok ? "" : files[i].name;
+	}
 	ok = ok && fsync(folder) == 0;
 	*bytes += disk_bytes_of(folder);
 	folder_close(folder);
@@ -395,7 +440,7 @@ bool entries_open(struct entries *e, int root, uint64_t quota_bytes)
 {
 	e->quota_bytes = quota_bytes;
 	e->opened_ns = clock_read_ns(CLOCK_REALTIME);
-	e->tmp = folder_open(root, "tmp");
+	e->tmp = folder_open(root, tmp_folder);
 	return e->tmp >= 0 && read_block_bytes(e) && clear_temporary(e);
 }
 
@@ -415,6 +460,37 @@ bool entries_count(struct entries *e, int root, const char *folder)
 					 folder_disk_bytes(dirfd(list), id));
 	(void)closedir(list);
 	return true;
+}
+
+/* The path of a file of an entry; `entry` and `file` may be "". */
+static void print_path(char path[ENTRIES_PATH_BYTES], const char *folder,
+		       const char *entry, const char *file)
+{
+	(void)snprintf(path, ENTRIES_PATH_BYTES, "%s%s%s%s%s", folder,
+		       entry[0] != '\0' ? "/" : "", entry,
+		       file[0] != '\0' ? "/" : "", file);
+}
+
+/* Tell the owner of `e` what errno is about.  Does not change errno. */
+static void tell_failed(const struct entries *e, const char *folder,
+			const char *entry, const char *file)
+{
+	char path[ENTRIES_PATH_BYTES];
+	int saved = errno;
+
+	print_path(path, folder, entry, file);
+	if (e->failed != NULL)
+		e->failed(e->failed_arg, path, saved);
+	errno = saved;
+}
+
+/* The answer after a failure that was told, from errno. */
+static enum store_answer failed_at(const struct entries *e,
+				   const struct entry_folder *folder,
+				   const char *entry, const char *file)
+{
+	tell_failed(e, folder->name, entry, file);
+	return store_write_error();
 }
 
 static void name_temporary(struct entries *e, char name[TEMPORARY_BYTES])
@@ -471,10 +547,13 @@ static bool write_temporary(struct entries *e, const char *name,
 			    const struct store_file *files, uint32_t file_count,
 			    uint64_t *reserved)
 {
+	const char *failed;
 	uint64_t bytes;
 
-	if (!folder_write(e->tmp, name, files, file_count, &bytes))
+	if (!folder_write(e->tmp, name, files, file_count, &bytes, &failed)) {
+		tell_failed(e, tmp_folder, name, failed);
 		return false;
+	}
 	/* Unsigned arithmetic: also correct if `bytes` is larger. */
 	release_bytes(e, *reserved - bytes);
 	*reserved = bytes;
@@ -510,21 +589,35 @@ static bool move_in(const struct entries *e, const char *name, int shard,
 	return false;
 }
 
+/* As move_in(); a failure is told. */
+static bool move_to_place(const struct entries *e, const char *name,
+			  const struct entry_folder *folder, const char *id,
+			  const struct store_file *files, uint32_t file_count,
+			  bool *moved)
+{
+	if (move_in(e, name, folder->fd, id, files, file_count, moved))
+		return true;
+	tell_failed(e, folder->name, id, "");
+	return false;
+}
+
 /* STORE_OK: the entry exists; *moved is true if this call made it. */
-static enum store_answer make_entry(struct entries *e, int shard,
-				    const char *id,
-				    const struct store_file *files,
-				    uint32_t file_count, bool *moved)
+static enum store_answer
+make_entry(struct entries *e, const struct entry_folder *folder, const char *id,
+	   const struct store_file *files, uint32_t file_count, bool *moved)
 {
 	char name[TEMPORARY_BYTES];
 	uint64_t bytes = estimate_bytes(e, files, file_count);
 
-	if (!reserve_bytes(e, bytes))
+	if (!reserve_bytes(e, bytes)) {
+		errno = 0;
+		tell_failed(e, "", "", "");
 		return STORE_FULL;
+	}
 	name_temporary(e, name);
 
 	bool ok = write_temporary(e, name, files, file_count, &bytes) &&
-		  move_in(e, name, shard, id, files, file_count, moved);
+		  move_to_place(e, name, folder, id, files, file_count, moved);
 	enum store_answer answer = ok ? STORE_OK : store_write_error();
 	int saved = errno;
 	uint64_t discarded = folder_remove(e->tmp, name);
@@ -534,7 +627,28 @@ static enum store_answer make_entry(struct entries *e, int shard,
 	return answer;
 }
 
-enum store_answer entry_put(struct entries *e, int folder, const char *id,
+bool entries_try(struct entries *e, char file[ENTRIES_PATH_BYTES])
+{
+	static const struct store_file files[] = { { "trial.txt", "", 1 } };
+	char name[TEMPORARY_BYTES];
+	const char *failed;
+	uint64_t bytes;
+	bool ok;
+	int saved;
+
+	name_temporary(e, name);
+	ok = folder_write(e->tmp, name, files, ARRAY_SIZE(files), &bytes,
+			  &failed);
+	saved = errno;
+	if (!ok)
+		print_path(file, tmp_folder, name, failed);
+	(void)folder_remove(e->tmp, name);
+	errno = saved;
+	return ok;
+}
+
+enum store_answer entry_put(struct entries *e,
+			    const struct entry_folder *folder, const char *id,
 			    const struct store_file *files, uint32_t file_count,
 			    bool *moved)
 {
@@ -543,40 +657,44 @@ enum store_answer entry_put(struct entries *e, int folder, const char *id,
 	for (uint32_t i = 0; i < file_count; i++)
 		assert(store_is_file_name(files[i].name) && files[i].count > 0);
 	*moved = false;
-	if (!folder_has(folder, id, files, file_count))
+	if (!folder_has(folder->fd, id, files, file_count))
 		answer = make_entry(e, folder, id, files, file_count, moved);
 	/*
 	 * Also done if another thread moved the entry, because that thread may
 	 * not have synced the folder yet.
 	 */
-	if (answer == STORE_OK && fsync(folder) != 0)
-		answer = store_write_error();
+	if (answer == STORE_OK && fsync(folder->fd) != 0)
+		answer = failed_at(e, folder, "", "");
 	return answer;
 }
 
-enum store_answer entry_remove(struct entries *e, int folder, const char *id)
+enum store_answer entry_remove(struct entries *e,
+			       const struct entry_folder *folder,
+			       const char *id)
 {
 	char name[TEMPORARY_BYTES];
 	bool moved, ok;
 	int saved;
 
 	name_temporary(e, name);
-	moved = renameat(folder, id, e->tmp, name) == 0;
-	ok = moved && fsync(folder) == 0;
+	moved = renameat(folder->fd, id, e->tmp, name) == 0;
+	ok = moved && fsync(folder->fd) == 0;
 	saved = errno;
 	if (moved)
 		release_bytes(e, folder_remove(e->tmp, name));
 	errno = saved;
 	if (ok || errno == ENOENT)
 		return ok ? STORE_OK : STORE_NOT_FOUND;
+	tell_failed(e, folder->name, id, "");
 	return STORE_FAILED;
 }
 
-enum store_answer entry_extend(struct entries *e, int folder, const char *id,
-			       const struct store_file *file)
+enum store_answer entry_extend(struct entries *e,
+			       const struct entry_folder *folder,
+			       const char *id, const struct store_file *file)
 {
 	uint64_t bytes = estimate_file_bytes(e, file), added = 0;
-	int entry = folder_open(folder, id), saved;
+	int entry = folder_open(folder->fd, id), saved;
 	enum store_answer answer = STORE_OK;
 
 	if (entry < 0)
@@ -584,10 +702,12 @@ enum store_answer entry_extend(struct entries *e, int folder, const char *id,
 	release_bytes(e, folder_remove_file(entry, file->name));
 	if (!reserve_bytes(e, bytes)) {
 		folder_close(entry);
+		errno = 0;
+		tell_failed(e, "", "", "");
 		return STORE_FULL;
 	}
 	if (!folder_add_file(entry, file, &added) || fsync(entry) != 0) {
-		answer = store_write_error();
+		answer = failed_at(e, folder, id, file->name);
 		saved = errno;
 		(void)folder_remove_file(entry, file->name);
 		errno = saved;
@@ -598,15 +718,24 @@ enum store_answer entry_extend(struct entries *e, int folder, const char *id,
 	return answer;
 }
 
-enum store_answer entry_move(struct entries *e, int from, int to,
-			     const char *id)
+enum store_answer entry_move(struct entries *e, const struct entry_folder *from,
+			     const struct entry_folder *to, const char *id)
 {
-	if (renameat(from, id, to, id) != 0) {
-		if (errno != ENOTEMPTY && errno != EEXIST)
+	if (renameat(from->fd, id, to->fd, id) != 0) {
+		if (errno != ENOTEMPTY && errno != EEXIST) {
+			if (read_error() == STORE_FAILED)
+				tell_failed(e, from->name, id, "");
 			return read_error();
-		if (entry_remove(e, to, id) == STORE_FAILED ||
-		    renameat(from, id, to, id) != 0)
+		}
+		if (entry_remove(e, to, id) == STORE_FAILED)
 			return STORE_FAILED;
+		if (renameat(from->fd, id, to->fd, id) != 0) {
+			tell_failed(e, to->name, id, "");
+			return STORE_FAILED;
+		}
 	}
-	return fsync(to) == 0 && fsync(from) == 0 ? STORE_OK : STORE_FAILED;
+	if (fsync(to->fd) == 0 && fsync(from->fd) == 0)
+		return STORE_OK;
+	tell_failed(e, to->name, id, "");
+	return STORE_FAILED;
 }

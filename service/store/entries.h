@@ -7,8 +7,9 @@
  * Then one rename moves it to its place, and the folder there is synced too.
  * To remove an entry, it is renamed back to tmp/ first.
  *
- * A folder of entries, and an open entry, are named by a descriptor.  Links are
- * not followed.  A failed call sets errno.
+ * A folder of entries is a struct entry_folder; an open entry is a descriptor.
+ * Links are not followed.  A failed call sets errno, and one that writes tells
+ * entries.failed which file it was.
  *
  * Used by folder.c, which knows the folders and what their entries mean.  Other
  * files need only the part of this header up to entry_read().
@@ -21,6 +22,7 @@
 #ifndef SERVICE_ENTRIES_H
 #define SERVICE_ENTRIES_H
 
+#include "base/error.h"
 #include "base/util.h"
 
 #include <dirent.h>
@@ -84,6 +86,15 @@ MUST_CHECK enum store_answer folder_find(int parent, const char *name, int *fd);
  */
 enum store_answer store_write_error(void);
 
+/*
+ * Set `why` to the text of `error`, an errno, with owner and mode of `file` in
+ * the folder `path` ("": of the folder), or of what is next above it; and to
+ * the user that this process is.  It reads the lists of users, so it is for the
+ * start of a program.
+ */
+void store_explain(struct error *why, const char *path, const char *file,
+		   int error);
+
 /* Close `fd` without changing errno. */
 void folder_close(int fd);
 
@@ -93,8 +104,22 @@ DIR *folder_list(int parent, const char *name);
 /* The name of the next file or folder in it; NULL: there is none. */
 const char *folder_next(DIR *list);
 
+/* A folder of the store that contains entries, open. */
+struct entry_folder {
+	int fd;
+	char name[8]; /* in the store, such as "ab" or "spool" */
+};
+
+/*
+ * Called when a file could not be written, moved or removed, by any thread.
+ * `file` is its path in the store.  `error` is an errno; 0: the quota.
+ */
+typedef void entries_failed_fn(void *arg, const char *file, int error);
+
 /* How entries are made and removed, and the disk space that they take. */
 struct entries {
+	entries_failed_fn *failed; /* set by folder.c */
+	void *failed_arg;
 	int tmp; /* descriptor of tmp/, which folder.c closes */
 	uint64_t quota_bytes;
 	uint64_t block_bytes; /* block size of the file system */
@@ -116,26 +141,37 @@ MUST_CHECK bool entries_open(struct entries *e, int root, uint64_t quota_bytes);
 MUST_CHECK bool entries_count(struct entries *e, int root, const char *folder);
 
 /*
+ * Write an entry into tmp/, sync and remove it: can entries be made?  False:
+ * `file` is the path in the store that errno is about.
+ */
+enum { ENTRIES_PATH_BYTES = 160 };
+MUST_CHECK bool entries_try(struct entries *e, char file[ENTRIES_PATH_BYTES]);
+
+/*
  * Make the entry `id` of `folder`.  An existing entry with the same names and
  * bytes stays; any other is replaced.  After STORE_OK, *moved is true if this
  * call made the entry.  After any other answer nothing has changed, with one
  * exception: if the last sync failed, the entry may exist, and *moved is true.
  */
-MUST_CHECK enum store_answer entry_put(struct entries *e, int folder,
-				       const char *id,
-				       const struct store_file *files,
-				       uint32_t file_count, bool *moved);
+MUST_CHECK enum store_answer
+entry_put(struct entries *e, const struct entry_folder *folder, const char *id,
+	  const struct store_file *files, uint32_t file_count, bool *moved);
 
 /* Remove an entry, or anything else with its name. */
-enum store_answer entry_remove(struct entries *e, int folder, const char *id);
+enum store_answer entry_remove(struct entries *e,
+			       const struct entry_folder *folder,
+			       const char *id);
 
 /* Add a file to an entry, or replace the file with the same name. */
-MUST_CHECK enum store_answer entry_extend(struct entries *e, int folder,
+MUST_CHECK enum store_answer entry_extend(struct entries *e,
+					  const struct entry_folder *folder,
 					  const char *id,
 					  const struct store_file *file);
 
 /* Move an entry to another folder; it replaces what has its name there. */
-MUST_CHECK enum store_answer entry_move(struct entries *e, int from, int to,
+MUST_CHECK enum store_answer entry_move(struct entries *e,
+					const struct entry_folder *from,
+					const struct entry_folder *to,
 					const char *id);
 
 #endif

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum {
@@ -28,7 +29,10 @@ enum {
 	FOLDERS = COUNTED_FOLDERS + 1,
 };
 
-enum { BUCKETS = 256 };
+enum {
+	BUCKETS = 256,
+	IMAGE_BLOCKS = 3, /* a folder, meta.json and a picture */
+};
 
 /*
  * The holds on some ids, and a lock.  A thread that changes an entry keeps the
@@ -43,7 +47,7 @@ struct bucket {
 
 struct spool {
 	struct folder *store;
-	int folder, failed; /* descriptors of spool/ and failed/ */
+	struct entry_folder folder, failed; /* spool/ and failed/ */
 	struct bucket buckets[BUCKETS];
 	_Atomic uint64_t waiting_count;
 	_Atomic uint64_t written_count;
@@ -56,6 +60,7 @@ struct spool {
 struct folder {
 	struct store store; /* first: see folder_of() */
 	int root, marker;   /* descriptors; the marker's is locked */
+	char *path;         /* for the log */
 	struct entries entries;
 	struct spool spool;
 };
@@ -63,6 +68,19 @@ struct folder {
 static struct folder *folder_of(struct store *s)
 {
 	return container_of(s, struct folder, store);
+}
+
+/* An entries_failed_fn; also for files that cannot be read. */
+static void tell_failed(void *arg, const char *file, int error)
+{
+	struct folder *s = arg;
+
+	if (error == 0)
+		store_tell_failure(&s->store, "the store is full: the quota "
+					      "is reached (--store-quota)");
+	else
+		store_tell_failure(&s->store, "'%s/%s': %s (%s)", s->path, file,
+				   strerror(error), strerrorname_np(error));
 }
 
 /* The name of folder `i`; if it is a shard, `shard` gets the text. */
@@ -181,27 +199,16 @@ static int store_claim(int root, const char **why)
 	return -1;
 }
 
-/* Open the folder that holds the image `id`. */
+/*
+ * Open the folder that holds the image `id`.  If the result is not STORE_OK, it
+ * has its name nevertheless.
+ */
 static enum store_answer open_shard(const struct folder *s, const char *id,
-				    int *shard)
+				    struct entry_folder *shard)
 {
 	assert(store_is_id(id));
-	return folder_find(s->root, (const char[]){ id[0], id[1], '\0' },
-			   shard);
-}
-
-static enum store_answer put_image(struct folder *s, const char *id,
-				   const struct store_file *files,
-				   uint32_t file_count, bool *moved)
-{
-	int shard;
-	enum store_answer answer;
-
-	if (open_shard(s, id, &shard) != STORE_OK)
-		return store_write_error();
-	answer = entry_put(&s->entries, shard, id, files, file_count, moved);
-	folder_close(shard);
-	return answer;
+	*shard = (struct entry_folder){ .fd = -1, .name = { id[0], id[1] } };
+	return folder_find(s->root, shard->name, &shard->fd);
 }
 
 /* The put() of the kind. */
@@ -211,12 +218,19 @@ static enum store_answer folder_put_image(struct store *s, const char *id,
 					  uint64_t deadline_ns, bool *is_same,
 					  struct error *why)
 {
+	struct folder *f = folder_of(s);
+	struct entry_folder shard;
+	enum store_answer answer;
 	bool moved = false;
-	enum store_answer answer =
-		put_image(folder_of(s), id, files, file_count, &moved);
 
 	(void)deadline_ns;
 	(void)why;
+	if (open_shard(f, id, &shard) != STORE_OK) {
+		tell_failed(f, shard.name, errno);
+		return store_write_error();
+	}
+	answer = entry_put(&f->entries, &shard, id, files, file_count, &moved);
+	folder_close(shard.fd);
 	*is_same = !moved;
 	return answer;
 }
@@ -226,17 +240,22 @@ static enum store_answer folder_find_image(struct store *s, const char *id,
 					   struct store_image *image,
 					   struct error *why)
 {
-	int shard;
-	enum store_answer answer = open_shard(folder_of(s), id, &shard);
+	struct folder *f = folder_of(s);
+	struct entry_folder shard;
+	char path[ENTRIES_PATH_BYTES];
+	enum store_answer answer = open_shard(f, id, &shard);
 
 	(void)is_fresh;
 	(void)deadline_ns;
 	(void)why;
-	if (answer != STORE_OK)
-		return answer;
 	image->is_package = false;
-	answer = folder_find(shard, id, &image->fd);
-	folder_close(shard);
+	if (answer == STORE_OK) {
+		answer = folder_find(shard.fd, id, &image->fd);
+		folder_close(shard.fd);
+	}
+	(void)snprintf(path, sizeof(path), "%s/%s", shard.name, id);
+	if (answer == STORE_FAILED)
+		tell_failed(f, path, errno);
 	return answer;
 }
 
@@ -244,14 +263,17 @@ static enum store_answer folder_remove_image(struct store *s, const char *id,
 					     uint64_t deadline_ns,
 					     struct error *why)
 {
-	int shard;
+	struct folder *f = folder_of(s);
+	struct entry_folder shard;
 	enum store_answer answer = STORE_FAILED;
 
 	(void)deadline_ns;
 	(void)why;
-	if (open_shard(folder_of(s), id, &shard) == STORE_OK) {
-		answer = entry_remove(&folder_of(s)->entries, shard, id);
-		folder_close(shard);
+	if (open_shard(f, id, &shard) == STORE_OK) {
+		answer = entry_remove(&f->entries, &shard, id);
+		folder_close(shard.fd);
+	} else {
+		tell_failed(f, shard.name, errno);
 	}
 	return answer;
 }
@@ -323,14 +345,14 @@ static bool folder_contains(int folder, const char *id)
 static enum store_answer spool_take_out(struct spool *s, const char *id)
 {
 	enum store_answer answer =
-		entry_remove(&s->store->entries, s->folder, id);
+		entry_remove(&s->store->entries, &s->folder, id);
 
 	/*
 	 * After STORE_FAILED, the entry may have been removed without being
 	 * synced.
 	 */
 	if (answer == STORE_OK ||
-	    (answer == STORE_FAILED && !folder_contains(s->folder, id)))
+	    (answer == STORE_FAILED && !folder_contains(s->folder.fd, id)))
 		atomic_fetch_sub(&s->waiting_count, 1);
 	return answer;
 }
@@ -338,7 +360,7 @@ static enum store_answer spool_take_out(struct spool *s, const char *id)
 bool spool_list(const struct spool *s, bool (*take)(void *arg, const char *id),
 		void *arg)
 {
-	DIR *list = folder_list(s->folder, ".");
+	DIR *list = folder_list(s->folder.fd, ".");
 	const char *id = "";
 	bool ok = list != NULL;
 
@@ -351,7 +373,7 @@ bool spool_list(const struct spool *s, bool (*take)(void *arg, const char *id),
 
 bool spool_has(const struct spool *s, const char *id)
 {
-	return folder_contains(s->folder, id);
+	return folder_contains(s->folder.fd, id);
 }
 
 /* Read a small file and append a NUL. */
@@ -377,7 +399,7 @@ static enum store_answer read_text(int entry, const char *name,
 enum store_answer spool_find_failed(const struct spool *s, const char *id,
 				    char text[SPOOL_TEXT_BYTES])
 {
-	int entry = folder_open(s->failed, id);
+	int entry = folder_open(s->failed.fd, id);
 	enum store_answer answer;
 
 	if (entry < 0)
@@ -396,10 +418,10 @@ enum store_answer spool_put(struct spool *s, struct spool_hold *h,
 		{ request_name, request, strlen(request) },
 	};
 	struct bucket *b = bucket_lock(s, h->id);
-	bool was_there = folder_contains(s->folder, h->id), moved;
+	bool was_there = folder_contains(s->folder.fd, h->id), moved;
 	/* This replaces a damaged entry of an earlier run. */
 	enum store_answer answer =
-		entry_put(&s->store->entries, s->folder, h->id, files,
+		entry_put(&s->store->entries, &s->folder, h->id, files,
 			  ARRAY_SIZE(files), &moved);
 
 	atomic_fetch_add(&s->waiting_count, moved && !was_there);
@@ -444,7 +466,7 @@ enum store_answer spool_read(const struct spool *s, const char *id,
 			     struct spool_entry *out)
 {
 	int entry;
-	enum store_answer answer = folder_find(s->folder, id, &entry);
+	enum store_answer answer = folder_find(s->folder.fd, id, &entry);
 
 	if (answer != STORE_OK)
 		return answer;
@@ -462,7 +484,7 @@ enum store_answer spool_finish(struct spool *s, struct spool_hold *h,
 	struct bucket *b = bucket_lock(s, h->id);
 	struct error ignored;
 	enum store_answer answer =
-		folder_contains(s->folder, h->id) ?
+		folder_contains(s->folder.fd, h->id) ?
 			store_put(&s->store->store, h->id, files, file_count, 0,
 				  &ignored) :
 			STORE_NOT_FOUND;
@@ -472,8 +494,8 @@ enum store_answer spool_finish(struct spool *s, struct spool_hold *h,
 	if (answer == STORE_OK) {
 		/* If this fails, a later run stores the same image again. */
 		(void)spool_take_out(s, h->id);
-		if (folder_contains(s->failed, h->id))
-			(void)entry_remove(&s->store->entries, s->failed,
+		if (folder_contains(s->failed.fd, h->id))
+			(void)entry_remove(&s->store->entries, &s->failed,
 					   h->id);
 		atomic_fetch_add(&s->finished_count, 1);
 	}
@@ -495,15 +517,15 @@ enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
 		bucket_unlock(b);
 		return STORE_NOT_FOUND;
 	}
-	answer = entry_extend(&s->store->entries, s->folder, h->id, &file);
+	answer = entry_extend(&s->store->entries, &s->folder, h->id, &file);
 	if (answer == STORE_OK)
-		answer = entry_move(&s->store->entries, s->folder, s->failed,
+		answer = entry_move(&s->store->entries, &s->folder, &s->failed,
 				    h->id);
 	/*
 	 * If the entry was moved but not synced, it may be tried again after a
 	 * power loss.
 	 */
-	if (answer == STORE_FAILED && !folder_contains(s->folder, h->id))
+	if (answer == STORE_FAILED && !folder_contains(s->folder.fd, h->id))
 		answer = STORE_OK;
 	if (answer == STORE_OK) {
 		atomic_fetch_sub(&s->waiting_count, 1);
@@ -541,7 +563,7 @@ enum store_answer spool_delete(struct spool *s, const char *id)
 
 	if (answer != STORE_FAILED)
 		answer = worst_answer(answer, entry_remove(&s->store->entries,
-							   s->failed, id));
+							   &s->failed, id));
 	if (answer != STORE_FAILED)
 		answer = worst_answer(answer, store_delete(&s->store->store, id,
 							   0, &ignored));
@@ -575,40 +597,123 @@ static bool count_one(void *arg, const char *id)
 }
 
 /* False: failed, see errno. */
+static bool open_folder(struct entry_folder *f, int root, const char *name)
+{
+	(void)snprintf(f->name, sizeof(f->name), "%s", name);
+	f->fd = folder_open(root, name);
+	return f->fd >= 0;
+}
+
+/* False: failed, see errno. */
 static bool spool_begin(struct spool *s, int root)
 {
-	s->folder = folder_open(root, "spool");
-	s->failed = folder_open(root, "failed");
-	return s->folder >= 0 && s->failed >= 0 && spool_list(s, count_one, s);
+	return open_folder(&s->folder, root, "spool") &&
+	       open_folder(&s->failed, root, "failed") &&
+	       spool_list(s, count_one, s);
+}
+
+/*
+ * May this process read and write all folders?  False: errno says why not, and
+ * `file` is the folder.
+ */
+static bool may_write(const struct folder *s, char file[ENTRIES_PATH_BYTES])
+{
+	char shard[SHARD_BYTES];
+
+	for (uint32_t i = 0; i < FOLDERS; i++) {
+		const char *name = folder_name(i, shard);
+
+		(void)snprintf(file, ENTRIES_PATH_BYTES, "%s", name);
+		if (faccessat(s->root, name, R_OK | W_OK | X_OK, 0) != 0)
+			return false;
+	}
+	file[0] = '\0';
+	return true;
+}
+
+/* Is there room for the smallest image?  False also if that is not known. */
+static bool has_room(const struct entries *e)
+{
+	uint64_t used = atomic_load(&e->used_bytes);
+	struct statvfs disk;
+
+	if (e->quota_bytes > 0 &&
+	    used + IMAGE_BLOCKS * e->block_bytes > e->quota_bytes)
+		return false;
+	/* Some file systems have no limit of files: f_files is 0. */
+	return fstatvfs(e->tmp, &disk) == 0 && disk.f_bavail > 0 &&
+	       (disk.f_files == 0 || disk.f_favail > 0);
+}
+
+/* Is the folder that was opened still at its path? */
+static bool is_at_its_path(const struct folder *s)
+{
+	struct stat there, open;
+
+	return stat(s->path, &there) == 0 && fstat(s->root, &open) == 0 &&
+	       there.st_dev == open.st_dev && there.st_ino == open.st_ino;
+}
+
+static enum store_answer folder_look(struct store *store, struct error *why)
+{
+	struct folder *s = folder_of(store);
+	char file[ENTRIES_PATH_BYTES];
+
+	if (!is_at_its_path(s)) {
+		error_set(why, "its folder was moved, removed or unmounted");
+		return STORE_FAILED;
+	}
+	if (!may_write(s, file)) {
+		error_set(why, "%s: %s", file, strerror(errno));
+		return STORE_FAILED;
+	}
+	if (has_room(&s->entries))
+		return STORE_OK;
+	error_set(why, "there is no room for another image");
+	return STORE_FULL;
+}
+
+/* A store that is only full is taken: its images can be read and removed. */
+static bool can_store(struct folder *s, char file[ENTRIES_PATH_BYTES])
+{
+	return entries_try(&s->entries, file) ||
+	       store_write_error() == STORE_FULL;
 }
 
 static bool folder_begin(struct folder *s, const char *path,
-			 uint64_t quota_bytes, const char **why)
+			 uint64_t quota_bytes, struct error *why)
 {
-	*why = NULL;
+	const char *text = NULL;
+	char file[ENTRIES_PATH_BYTES] = "";
+
+	s->path = strdup(path);
 	s->root = folder_open(AT_FDCWD, path);
 	if (s->root >= 0)
-		s->marker = store_claim(s->root, why);
-	if (s->marker >= 0 && make_folders(s->root) &&
+		s->marker = store_claim(s->root, &text);
+	if (s->marker >= 0 && s->path != NULL && make_folders(s->root) &&
+	    may_write(s, file) &&
 	    entries_open(&s->entries, s->root, quota_bytes) && count_used(s) &&
-	    spool_begin(&s->spool, s->root))
+	    spool_begin(&s->spool, s->root) && can_store(s, file))
 		return true;
-	if (*why == NULL)
-		*why = strerror(errno);
+	if (text != NULL)
+		error_set(why, "%s", text);
+	else
+		store_explain(why, path, file, errno);
 	return false;
 }
 
 static void folder_free(struct store *store)
 {
 	struct folder *s = folder_of(store);
-	const int fds[] = { s->spool.folder, s->spool.failed, s->entries.tmp,
-			    s->root, s->marker };
+	const int fds[] = { s->spool.folder.fd, s->spool.failed.fd,
+			    s->entries.tmp, s->root, s->marker };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (fds[i] >= 0)
 			(void)close(fds[i]);
 	for (uint32_t i = 0; i < BUCKETS; i++)
 		(void)pthread_mutex_destroy(&s->spool.buckets[i].lock);
+	free(s->path);
 	free(s);
 }
 
@@ -625,25 +730,26 @@ static const struct store_kind folder_kind = {
 	.put = folder_put_image,
 	.find = folder_find_image,
 	.remove = folder_remove_image,
+	.look = folder_look,
 	.stats = folder_stats,
 	.free = folder_free,
 };
 
 struct store *store_open(const char *path, uint64_t quota_bytes,
-			 const char **why)
+			 struct error *why)
 {
 	struct folder *s = calloc(1, sizeof(*s));
 
-	if (s == NULL) {
-		*why = strerror(ENOMEM);
+	error_set(why, "%s", strerror(ENOMEM));
+	if (s == NULL)
 		return NULL;
-	}
 	s->root = s->marker = s->entries.tmp = -1;
-	s->spool.folder = s->spool.failed = -1;
+	s->entries.failed = tell_failed;
+	s->entries.failed_arg = s;
+	s->spool.folder.fd = s->spool.failed.fd = -1;
 	s->spool.store = s;
 	for (uint32_t i = 0; i < BUCKETS; i++)
 		(void)pthread_mutex_init(&s->spool.buckets[i].lock, NULL);
-	*why = strerror(ENOMEM);
 	if (store_init(&s->store, &folder_kind, &s->spool) &&
 	    folder_begin(s, path, quota_bytes, why))
 		return &s->store;

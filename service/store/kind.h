@@ -9,16 +9,12 @@
 #ifndef SERVICE_STORE_KIND_H
 #define SERVICE_STORE_KIND_H
 
-#include "service/store/entries.h"
+#include "service/store/store.h"
 
 #include "base/error.h"
 #include "base/util.h"
 
-struct spool;
-struct store;
-struct store_image;
-struct store_part;
-struct store_stats;
+#include <pthread.h>
 
 struct store_kind {
 	/* Its functions may wait for a network. */
@@ -37,6 +33,10 @@ struct store_kind {
 				   struct store_part *part, struct error *why);
 	enum store_answer (*remove)(struct store *s, const char *id,
 				    uint64_t deadline_ns, struct error *why);
+	/* For store_look(). */
+	enum store_answer (*look)(struct store *s, struct error *why);
+	/* False: no thread.  NULL: nothing starts. */
+	bool (*start)(struct store *s);
 	/* Add what store.c does not count. */
 	void (*stats)(struct store *s, struct store_stats *out);
 	/* NULL: nothing waits. */
@@ -47,11 +47,28 @@ struct store_kind {
 
 struct checks;
 
+/* What is known about storing; with its lock. */
+struct store_health {
+	pthread_mutex_t lock;
+	uint64_t looked_ns; /* 0: never */
+	enum store_answer answer;
+	struct error why;   /* not STORE_OK; lacks a path outside the store */
+	uint64_t failed_ns; /* of the last store_put(); 0: it succeeded */
+	enum store_answer failed_answer;
+	struct error failed_why;
+	bool is_explained;     /* the last look has found a reason */
+	uint64_t told_ns;      /* of the last failure that was reported */
+	uint64_t untold_count; /* failures since */
+};
+
 /* The beginning of each kind's own structure. */
 struct store {
 	const struct store_kind *kind;
-	struct spool *spool;   /* NULL: this kind has none */
-	struct checks *checks; /* files known to be intact */
+	struct spool *spool;     /* NULL: this kind has none */
+	struct checks *checks;   /* files known to be intact */
+	store_report_fn *report; /* NULL: not started */
+	void *report_arg;
+	struct store_health health;
 	_Atomic uint64_t put_count;
 	_Atomic uint64_t same_count;
 	_Atomic uint64_t deleted_count;
@@ -63,5 +80,12 @@ struct store {
 /* False: no memory; store_close() is then allowed. */
 MUST_CHECK bool store_init(struct store *s, const struct store_kind *kind,
 			   struct spool *spool);
+
+/*
+ * Report a failure, which has no client or is more than the client may know.
+ * If there are many, only some are reported, and counted.
+ */
+__attribute__((format(printf, 2, 3))) void
+store_tell_failure(struct store *s, const char *format, ...);
 
 #endif

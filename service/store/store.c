@@ -7,8 +7,11 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,6 +31,9 @@ enum {
 	WAYS = 4, /* files of a set */
 	READ_BYTES = 64 << 10,
 	KNOWN_BYTES = 8, /* bytes of a SHA-256 that are remembered */
+	LOOK_MS = 1000,
+	FAILED_MS = 30000, /* how long the failure of a put is remembered */
+	TELL_MS = 1000,    /* between two lines about failures */
 };
 
 #define REMEMBERED_NS (3600 * NS_PER_S)
@@ -50,6 +56,7 @@ bool store_init(struct store *s, const struct store_kind *kind,
 {
 	s->kind = kind;
 	s->spool = spool;
+	(void)pthread_mutex_init(&s->health.lock, NULL);
 	s->checks = calloc(1, sizeof(*s->checks));
 	if (s->checks == NULL)
 		return false;
@@ -64,7 +71,134 @@ void store_close(struct store *s)
 	if (s->checks != NULL)
 		(void)pthread_mutex_destroy(&s->checks->lock);
 	free(s->checks);
+	(void)pthread_mutex_destroy(&s->health.lock);
 	s->kind->free(s);
+}
+
+bool store_start(struct store *s, store_report_fn *report, void *arg)
+{
+	s->report_arg = arg;
+	s->report = report;
+	return s->kind->start == NULL || s->kind->start(s);
+}
+
+static void tell(struct store *s, bool is_wrong, const char *text)
+{
+	if (s->report != NULL)
+		s->report(s->report_arg, is_wrong, text);
+}
+
+/* Is it time for another line?  *count: the failures that had none. */
+static bool may_tell(struct store_health *h, uint64_t *count)
+{
+	uint64_t now_ns = clock_now_ns();
+	bool may;
+
+	(void)pthread_mutex_lock(&h->lock);
+	may = h->told_ns == 0 || now_ns - h->told_ns >= TELL_MS * NS_PER_MS;
+	*count = h->untold_count;
+	h->untold_count = may ? 0 : h->untold_count + 1;
+	if (may)
+		h->told_ns = now_ns;
+	(void)pthread_mutex_unlock(&h->lock);
+	return may;
+}
+
+void store_tell_failure(struct store *s, const char *format, ...)
+{
+	int saved = errno;
+	struct error what;
+	char text[sizeof(what.text) + 64];
+	uint64_t count;
+	va_list values;
+
+	va_start(values, format);
+	(void)vsnprintf(what.text, sizeof(what.text), format, values);
+	va_end(values);
+	if (may_tell(&s->health, &count)) {
+		(void)snprintf(text, sizeof(text), "store: %s", what.text);
+		if (count > 0)
+			(void)snprintf(text, sizeof(text),
+				       "store: %s; %" PRIu64
+				       " failures before are not shown",
+				       what.text, count);
+		tell(s, true, text);
+	}
+	errno = saved;
+}
+
+/*
+ * A store_put() has ended.  What it shows is not forgotten at once, because
+ * some reasons, such as a damaged disk, are found only by writing.
+ */
+static void learn_put(struct store *s, enum store_answer answer,
+		      const struct error *why)
+{
+	struct store_health *h = &s->health;
+	bool is_bad = answer == STORE_FULL || answer == STORE_FAILED;
+
+	if (!is_bad && answer != STORE_OK)
+		return;
+	(void)pthread_mutex_lock(&h->lock);
+	h->failed_ns = is_bad ? clock_now_ns() : 0;
+	h->failed_answer = answer;
+	if (is_bad)
+		h->failed_why = *why;
+	(void)pthread_mutex_unlock(&h->lock);
+}
+
+/* There may be room again. */
+static void forget_full(struct store_health *h)
+{
+	(void)pthread_mutex_lock(&h->lock);
+	if (h->failed_answer == STORE_FULL)
+		h->failed_ns = 0;
+	(void)pthread_mutex_unlock(&h->lock);
+}
+
+/*
+ * Caller holds the lock.  Set h->answer and h->why.  When a reason that looking
+ * has found is gone, a failure that it explains is forgotten.
+ */
+static void look(struct store *s, uint64_t now_ns)
+{
+	struct store_health *h = &s->health;
+
+	h->looked_ns = now_ns;
+	h->answer = s->kind->look(s, &h->why);
+	if (h->answer == STORE_OK && h->is_explained)
+		h->failed_ns = 0;
+	h->is_explained = h->answer != STORE_OK;
+	if (h->answer != STORE_OK || h->failed_ns == 0 ||
+	    now_ns - h->failed_ns >= FAILED_MS * NS_PER_MS)
+		return;
+	h->answer = h->failed_answer;
+	h->why = h->failed_why;
+}
+
+enum store_answer store_look(struct store *s, struct error *why)
+{
+	struct store_health *h = &s->health;
+	uint64_t now_ns = clock_now_ns();
+	enum store_answer before, answer;
+	char text[sizeof(why->text) + 64];
+
+	(void)pthread_mutex_lock(&h->lock);
+	before = h->answer;
+	if (s->kind->is_remote || h->looked_ns == 0 ||
+	    h->failed_ns > h->looked_ns ||
+	    now_ns - h->looked_ns >= LOOK_MS * NS_PER_MS)
+		look(s, now_ns);
+	answer = h->answer;
+	*why = h->why;
+	(void)pthread_mutex_unlock(&h->lock);
+	if (s->kind->is_remote || (before == STORE_OK) == (answer == STORE_OK))
+		return answer;
+	(void)snprintf(text, sizeof(text), "store: images cannot be stored: %s",
+		       why->text);
+	tell(s, answer != STORE_OK,
+	     answer != STORE_OK ? text : "store: images can be stored again");
+	return answer;
 }
 
 struct spool *store_spool(struct store *s)
@@ -99,7 +233,10 @@ static enum store_answer store_end(struct store *s, enum store_answer answer,
 		return answer;
 	}
 	if (why->text[0] == '\0')
-		error_set(why, "%s", strerror(saved));
+		error_set(why, "%s",
+			  answer == STORE_FULL && saved == 0 ?
+				  "the quota of the store is reached" :
+				  strerror(saved));
 	errno = saved;
 	return answer;
 }
@@ -116,7 +253,14 @@ enum store_answer store_put(struct store *s, const char *id,
 			      why);
 	if (answer == STORE_OK)
 		atomic_fetch_add(is_same ? &s->same_count : &s->put_count, 1);
-	return store_end(s, answer, why);
+	(void)store_end(s, answer, why);
+	learn_put(s, answer, why);
+	/* A folder has told which file it was. */
+	if (s->kind->is_remote &&
+	    (answer == STORE_FULL || answer == STORE_FAILED))
+		store_tell_failure(s, "image %s could not be stored: %s", id,
+				   why->text);
+	return answer;
 }
 
 /* As store_end(), but only what the store did not answer is counted. */
@@ -188,7 +332,13 @@ enum store_answer store_delete(struct store *s, const char *id,
 	answer = s->kind->remove(s, id, deadline_ns, why);
 	if (answer == STORE_OK)
 		atomic_fetch_add(&s->deleted_count, 1);
-	return store_end(s, answer, why);
+	(void)store_end(s, answer, why);
+	if (answer == STORE_OK)
+		forget_full(&s->health);
+	if (s->kind->is_remote && answer == STORE_FAILED)
+		store_tell_failure(s, "image %s could not be removed: %s", id,
+				   why->text);
+	return answer;
 }
 
 void store_abandon(struct store *s)

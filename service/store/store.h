@@ -99,13 +99,33 @@ struct store;
 struct spool;
 
 /*
- * Open the folder, which must be a store or empty, and remove what a crash has
- * left.  With a quota (not 0), the size of existing entries is counted.  NULL:
- * *why is the reason; a folder that is not a store has not changed.
+ * Open the folder, which must be a store or empty and which this process can
+ * write, and remove what a crash has left.  With a quota (not 0), the size of
+ * existing entries is counted.  NULL: `why` is the reason, with owner and mode
+ * of what cannot be written; a folder that is not a store has not changed.
  */
 struct store *store_open(const char *path, uint64_t quota_bytes,
-			 const char **why);
+			 struct error *why);
 void store_close(struct store *s); /* NULL is fine */
+
+/* Called by any thread with a sentence for the log. */
+typedef void store_report_fn(void *arg, bool is_wrong, const char *text);
+
+/*
+ * From now on, report what goes wrong, and start the store's thread, if it has
+ * one; after the sandbox was entered.  False: no thread.
+ */
+MUST_CHECK bool store_start(struct store *s, store_report_fn *report,
+			    void *arg);
+
+/*
+ * What would store_put() answer, as far as is known?  Not STORE_OK if the
+ * folder cannot be written or is full, if the object store does not answer, or
+ * for a while after a store_put() has failed.  `why` is for clients then: it
+ * names no path outside the store.  Does not wait for a network, and looks at
+ * the disk once per second at most.
+ */
+MUST_CHECK enum store_answer store_look(struct store *s, struct error *why);
 
 /* The spool of an open store, which owns it.  NULL: a remote store has none. */
 struct spool *store_spool(struct store *s);
@@ -177,7 +197,7 @@ MUST_CHECK enum store_answer store_delete(struct store *s, const char *id,
 void store_abandon(struct store *s);
 
 /*
- * End the thread that remote_start() has started, so that nothing is reported
+ * End the thread that store_start() has started, so that nothing is reported
  * any more.  Nobody may call the other functions meanwhile.  NULL is fine.
  */
 void store_stop(struct store *s);

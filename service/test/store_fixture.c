@@ -21,11 +21,11 @@ const struct store_file files[FILE_COUNT] = {
 
 struct store *open_store(uint64_t quota_bytes)
 {
-	const char *why = NULL;
+	struct error why;
 	struct store *s = store_open(folder, quota_bytes, &why);
 
 	if (s == NULL)
-		(void)fprintf(stderr, "%s: %s\n", folder, why);
+		(void)fprintf(stderr, "%s: %s\n", folder, why.text);
 	assert(s != NULL);
 	return s;
 }

@@ -69,7 +69,7 @@ static struct store *open_store(const char *mode)
 	(void)snprintf(c.bucket, sizeof(c.bucket), "%s", folder);
 	s = remote_open(&c, &error);
 	assert(s != NULL);
-	assert(remote_start(s, take_report, NULL));
+	assert(store_start(s, take_report, NULL));
 	return s;
 }
 

@@ -382,6 +382,34 @@ test_the_store_is_away() {
 	stop
 }
 
+# It answers, but does not take images.
+test_the_store_refuses() {
+	begin
+	until_true is_state 200
+	order 'skew 1 PUT'
+	post 500 blur=3.25
+	[ "$(jq -r .code body)" = store_failed ] || fail "$(shown body)"
+	grep -qE 'store: image [0-9a-f]{64} could not be stored: .*clock' \
+		"$work/log" || fail "the log does not say why"
+	is_state 503 || fail "/readyz?store=1: $(shown body)"
+	grep -q 'refuses images' body || fail "$(shown body)"
+	get 200 /readyz
+	grep -q 'refuses images' body || fail "does not say so: $(shown body)"
+	post 201 blur=3.25
+	until_true is_state 200
+	stop
+}
+
+test_a_cache_that_cannot_be_written() {
+	mkdir -m 555 "$work/locked"
+	ends_with 1 'Permission denied' "${s3_flags[@]}" --listen 127.0.0.1:0 \
+		--store-cache "$work/locked"
+	grep -qF "'$work/locked' belongs to" "$work/log" ||
+		fail "no owner: $(cat "$work/log")"
+	ends_with 1 'No such file' "${s3_flags[@]}" --listen 127.0.0.1:0 \
+		--store-cache "$work/none/cache"
+}
+
 # The deadline of a request counts from its arrival, not from its turn.
 test_requests_wait_in_line() {
 	local i clients=()
@@ -540,6 +568,8 @@ test_readers_and_connections
 test_unknown_ids
 test_early_replies
 test_the_store_is_away
+test_the_store_refuses
+test_a_cache_that_cannot_be_written
 test_requests_wait_in_line
 test_the_helper_is_killed
 test_the_helper_hangs

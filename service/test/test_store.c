@@ -252,14 +252,143 @@ static void test_quota_of_what_was_there_before(void)
 static void test_one_server_at_a_time(void)
 {
 	struct store *s = open_store(0);
-	const char *why = NULL;
+	struct error why;
 
 	assert(store_open(folder, 0, &why) == NULL);
-	assert(strstr(why, "another server") != NULL);
+	assert(strstr(why.text, "another server") != NULL);
 	store_close(s);
 	store_close(open_store(0));
 	assert(store_open("/nonexistent", 0, &why) == NULL);
-	assert(strcmp(why, strerror(ENOENT)) == 0);
+	assert(strcmp(why.text, strerror(ENOENT)) == 0);
+}
+
+/*
+ * A store that cannot be written is refused, with what is in the way, its owner
+ * and its mode; a store that has become so says it until it can be written.
+ */
+static void test_unwritable_is_refused(void)
+{
+	static const char *const folders[] = { "tmp", "spool", "failed",
+					       "00",  "7f",    "ff" };
+	char command[64], owner[64];
+	struct error why;
+
+	(void)snprintf(owner, sizeof(owner), "(%u:%u) and has mode 0555",
+		       geteuid(), getegid());
+	store_close(open_store(0));
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		(void)snprintf(command, sizeof(command), "chmod 555 %s",
+			       folders[i]);
+		run(command);
+		assert(store_open(folder, 0, &why) == NULL);
+		assert(strstr(why.text, strerror(EACCES)) == why.text);
+		assert(strstr(why.text, folders[i]) != NULL);
+		assert(strstr(why.text, owner) != NULL);
+		(void)snprintf(command, sizeof(command), "chmod 755 %s",
+			       folders[i]);
+		run(command);
+	}
+	run("find . -mindepth 1 -delete && chmod 555 .");
+	assert(store_open(folder, 0, &why) == NULL);
+	assert(strstr(why.text, owner) != NULL);
+	run("chmod 755 .");
+	store_close(open_store(0));
+}
+
+static char reported[1024];
+static bool reported_wrong;
+
+/* A store_report_fn. */
+static void take_report(void *arg, bool is_wrong, const char *text)
+{
+	assert(arg == reported);
+	(void)snprintf(reported, sizeof(reported), "%s", text);
+	reported_wrong = is_wrong;
+}
+
+static enum store_answer look_later(struct store *s, struct error *why)
+{
+	later_s += 2; /* it looks once per second at most */
+	return store_look(s, why);
+}
+
+static void test_it_says_whether_it_can_store(void)
+{
+	struct store *s = open_store(QUOTA_BYTES);
+	struct error why;
+
+	assert(store_start(s, take_report, reported));
+	assert(store_look(s, &why) == STORE_OK && reported[0] == '\0');
+	run("chmod 555 spool");
+	assert(store_look(s, &why) == STORE_OK); /* within a second */
+	assert(look_later(s, &why) == STORE_FAILED);
+	assert(strstr(why.text, "spool: Permission denied") != NULL);
+	assert(strstr(why.text, folder) == NULL);
+	assert(reported_wrong && strstr(reported, "cannot be stored") != NULL);
+	run("chmod 755 spool");
+	assert(look_later(s, &why) == STORE_OK);
+	assert(!reported_wrong && strstr(reported, "can be stored") != NULL);
+
+	/* A failure that looking does not find is remembered for a while. */
+	run("ln -s nowhere aa/" ID_A);
+	later_s += 2;
+	assert(put_files(s, ID_A) == STORE_FAILED);
+	assert(strstr(reported, folder) != NULL);
+	assert(strstr(reported, "aa/" ID_A) != NULL);
+	assert(strstr(reported, "(ENOTDIR)") != NULL);
+	assert(store_look(s, &why) == STORE_FAILED);
+	assert(strcmp(why.text, strerror(ENOTDIR)) == 0);
+	later_s += 31;
+	assert(store_look(s, &why) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_FAILED);
+	assert(look_later(s, &why) == STORE_FAILED);
+	assert(put_files(s, ID_B) == STORE_OK);
+	assert(look_later(s, &why) == STORE_OK);
+
+	/* One that looking explains is over with its reason. */
+	run("chmod 555 tmp");
+	assert(put_files(s, ID_A) == STORE_FAILED);
+	assert(look_later(s, &why) == STORE_FAILED);
+	run("chmod 755 tmp");
+	assert(look_later(s, &why) == STORE_OK);
+	store_close(s);
+	later_s = 0;
+}
+
+static void test_a_full_store_says_so(void)
+{
+	struct store *s = open_store(1);
+	struct error why;
+
+	assert(store_start(s, take_report, reported));
+	assert(store_look(s, &why) == STORE_FULL);
+	later_s += 2;
+	assert(put_files(s, ID_A) == STORE_FULL);
+	assert(strstr(reported, "--store-quota") != NULL);
+	store_close(s);
+	s = open_store(QUOTA_BYTES);
+	assert(store_look(s, &why) == STORE_OK);
+	store_close(s);
+	later_s = 0;
+}
+
+/* Many failures are a few lines, and the last of these says how many. */
+static void test_failures_do_not_fill_the_log(void)
+{
+	struct store *s = open_store(0);
+
+	assert(store_start(s, take_report, reported));
+	run("ln -s nowhere aa/" ID_A);
+	assert(put_files(s, ID_A) == STORE_FAILED);
+	assert(strstr(reported, "ENOTDIR") != NULL);
+	reported[0] = '\0';
+	for (int i = 0; i < 5; i++)
+		assert(put_files(s, ID_A) == STORE_FAILED);
+	later_s += 100;
+	assert(put_files(s, ID_A) == STORE_FAILED);
+	assert(strstr(reported, " failures before are not shown") != NULL);
+	store_close(s);
+	later_s = 0;
 }
 
 #define LEFT "tmp/0123456789abcdef-000000000000000"
@@ -300,12 +429,12 @@ static void test_clearing_takes_nothing_else(void)
 
 static void refuse(const char *path, const char *reason)
 {
-	const char *why = NULL;
+	struct error why;
 
 	assert(store_open(path, 0, &why) == NULL);
-	if (strstr(why, reason) == NULL)
-		(void)fprintf(stderr, "%s: %s\n", path, why);
-	assert(strstr(why, reason) != NULL);
+	if (strstr(why.text, reason) == NULL)
+		(void)fprintf(stderr, "%s: %s\n", path, why.text);
+	assert(strstr(why.text, reason) != NULL);
 }
 
 #define LIST "find . -printf '%p %y %s %T@\\n' | sort"
@@ -605,6 +734,10 @@ int main(void)
 		test_quota_is_of_what_the_disk_gives,
 		test_quota_of_what_was_there_before,
 		test_one_server_at_a_time,
+		test_unwritable_is_refused,
+		test_it_says_whether_it_can_store,
+		test_a_full_store_says_so,
+		test_failures_do_not_fill_the_log,
 		test_opening_clears_what_a_crash_left,
 		test_clearing_takes_nothing_else,
 		test_another_folder_is_left_alone,

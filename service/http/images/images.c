@@ -253,6 +253,10 @@ static enum problem open_file(struct request *r,
 
 	if (answer == STORE_NOT_FOUND)
 		return note_damage(r, name);
+	if (answer == STORE_FAILED)
+		log_message(r->config->log, LOG_LEVEL_ERROR,
+			    "%s of the stored image %s cannot be read: %s",
+			    name, r->segments[0], strerror(errno));
 	return images_store_problem(r, answer, "read", strerror(errno));
 }
 

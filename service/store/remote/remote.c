@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -62,8 +63,6 @@ struct remote {
 	int socket, control;
 	pthread_t receiver;
 	bool has_receiver;
-	void (*report)(void *arg, bool is_wrong, const char *text);
-	void *report_arg;
 	_Atomic bool is_stopping;
 
 	pthread_mutex_t lock; /* of all below */
@@ -88,8 +87,10 @@ static struct remote *remote_of(struct store *s)
 
 static void report(struct remote *r, bool is_wrong, const char *text)
 {
-	if (r->report != NULL && text[0] != '\0')
-		r->report(r->report_arg, is_wrong, text);
+	const struct store *s = &r->store;
+
+	if (s->report != NULL && text[0] != '\0')
+		s->report(s->report_arg, is_wrong, text);
 }
 
 /* Caller holds the lock, here and in the next functions. */
@@ -597,6 +598,27 @@ static enum store_answer remote_remove(struct store *s, const char *id,
 	return answer;
 }
 
+static enum store_answer remote_look(struct store *s, struct error *why)
+{
+	struct remote *r = remote_of(s);
+	bool is_available;
+
+	(void)pthread_mutex_lock(&r->lock);
+	is_available = r->unavailable_since_ns == 0;
+	error_set(why, "%s", r->why);
+	(void)pthread_mutex_unlock(&r->lock);
+	return is_available ? STORE_OK : STORE_UNAVAILABLE;
+}
+
+/* Start the receiver. */
+static bool remote_start(struct store *s)
+{
+	struct remote *r = remote_of(s);
+
+	r->has_receiver = pthread_create(&r->receiver, NULL, receive, r) == 0;
+	return r->has_receiver;
+}
+
 static void remote_stats(struct store *s, struct store_stats *out)
 {
 	struct remote *r = remote_of(s);
@@ -658,6 +680,8 @@ static const struct store_kind remote_kind = {
 	.find = remote_find,
 	.fetch = remote_fetch,
 	.remove = remote_remove,
+	.look = remote_look,
+	.start = remote_start,
 	.stats = remote_stats,
 	.abandon = remote_abandon,
 	.stop = remote_stop,
@@ -789,6 +813,26 @@ static bool start_keeper(struct remote *r, const struct remote_config *c,
 	       error_fail(error, "%s", strerror(errno));
 }
 
+/*
+ * Can the folder of the cache be written, or be made?  The helper opens it, and
+ * would fail again and again.
+ */
+static bool check_cache(const char *path, struct error *error)
+{
+	char *copy = strdup(path);
+	const char *at = copy;
+
+	if (copy != NULL && access(path, F_OK) != 0 && errno == ENOENT)
+		at = dirname(copy);
+	if (copy != NULL && access(at, R_OK | W_OK | X_OK) == 0) {
+		free(copy);
+		return true;
+	}
+	store_explain(error, path, "", errno);
+	free(copy);
+	return false;
+}
+
 struct store *remote_open(const struct remote_config *c, struct error *error)
 {
 	struct remote *r = calloc(1, sizeof(*r));
@@ -802,24 +846,11 @@ struct store *remote_open(const struct remote_config *c, struct error *error)
 	(void)pthread_mutex_init(&r->lock, NULL);
 	error_set(error, "no memory");
 	if (store_init(&r->store, &remote_kind, NULL) &&
+	    (c->cache == NULL || check_cache(c->cache, error)) &&
 	    start_keeper(r, c, error))
 		return &r->store;
 	store_close(&r->store);
 	return NULL;
-}
-
-bool remote_start(struct store *s,
-		  void (*report_fn)(void *arg, bool is_wrong, const char *text),
-		  void *arg)
-{
-	struct remote *r = remote_of(s);
-
-	if (!s->kind->is_remote)
-		return true;
-	r->report = report_fn;
-	r->report_arg = arg;
-	r->has_receiver = pthread_create(&r->receiver, NULL, receive, r) == 0;
-	return r->has_receiver;
 }
 
 void remote_reload_keys(struct store *s)

@@ -60,16 +60,6 @@ MUST_CHECK bool remote_read_url(struct remote_config *out, const char *url,
  */
 struct store *remote_open(const struct remote_config *c, struct error *error);
 
-/*
- * Start the receiver, after the sandbox was entered.  `report` gets sentences
- * for the log, in any thread.  Does nothing with a store in a folder.  False:
- * no thread.
- */
-MUST_CHECK bool remote_start(struct store *s,
-			     void (*report)(void *arg, bool is_wrong,
-					    const char *text),
-			     void *arg);
-
 /* Read the keys again; the report tells the result. */
 void remote_reload_keys(struct store *s);
 

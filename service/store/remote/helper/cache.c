@@ -444,6 +444,15 @@ static bool lock(struct cache *c, const char *path, struct error *error)
 	return error_fail(error, "%s: another process uses this cache", path);
 }
 
+/* Set the error to errno's text, and what is there.  Returns false. */
+static bool explain(struct error *error, const char *path, const char *file)
+{
+	struct error why;
+
+	store_explain(&why, path, file, errno);
+	return error_fail(error, "%s: %.400s", path, why.text);
+}
+
 static bool open_mark(struct cache *c, const char *path, struct error *error)
 {
 	int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -459,25 +468,24 @@ static bool open_mark(struct cache *c, const char *path, struct error *error)
 		c->mark = openat(c->root, mark_name, flags | O_CREAT, 0600);
 	}
 	if (c->mark < 0)
-		return error_fail(error, "%s/%s: %s", path, mark_name,
-				  strerror(errno));
+		return explain(error, path, mark_name);
 	return lock(c, path, error);
 }
 
 static bool open_folders(struct cache *c, const char *path, struct error *error)
 {
 	if (mkdir(path, 0700) != 0 && errno != EEXIST)
-		return error_fail(error, "%s: %s", path, strerror(errno));
+		return explain(error, path, "");
 	c->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (c->root < 0)
-		return error_fail(error, "%s: %s", path, strerror(errno));
+		return explain(error, path, "");
 	if (!open_mark(c, path, error))
 		return false;
 	if (mkdirat(c->root, "tmp", 0700) != 0 && errno != EEXIST)
-		return error_fail(error, "%s/tmp: %s", path, strerror(errno));
+		return explain(error, path, "");
 	c->tmp = folder_open(c->root, "tmp");
-	if (c->tmp < 0)
-		return error_fail(error, "%s/tmp: %s", path, strerror(errno));
+	if (c->tmp < 0 || faccessat(c->root, "tmp", R_OK | W_OK | X_OK, 0) != 0)
+		return explain(error, path, "tmp");
 	return true;
 }
 
