@@ -567,7 +567,7 @@ static const struct metric_field thread_fields[] = {
 	  METRIC_FIELD(struct uthreads_counts, preempted_count) },
 };
 
-/* Printed only with a store. */
+/* Printed only with a store in a folder. */
 static const struct metric_field spool_fields[] = {
 	{ { "darkroom_spool_uploads",
 	    "Uploads in the spool, answered 202 and not stored yet." },
@@ -590,6 +590,51 @@ static const struct metric_field spool_fields[] = {
 
 #define STORE_FIELD(member) METRIC_FIELD(struct store_stats, member)
 
+/* Printed with a store of any kind. */
+static const struct metric_field store_fields[] = {
+	{ { "darkroom_store_writable",
+	    "1: images can be stored; 0: the store cannot be written, is full "
+	    "or does not answer." },
+	  STORE_FIELD(is_writable) },
+	{ { "darkroom_store_put_total", "Images stored." },
+	  STORE_FIELD(put_count) },
+	{ { "darkroom_store_same_total",
+	    "Images not stored again, because the store had them." },
+	  STORE_FIELD(same_count) },
+	{ { "darkroom_store_deleted_total", "Images removed." },
+	  STORE_FIELD(deleted_count) },
+	{ { "darkroom_store_full_total",
+	    "Images not stored, because the store was full." },
+	  STORE_FIELD(full_count) },
+	{ { "darkroom_store_failed_total",
+	    "Images that could not be stored or removed for another reason." },
+	  STORE_FIELD(failed_count) },
+};
+
+/* Printed only with a store in a folder. */
+static const struct metric_field disk_fields[] = {
+	{ { "darkroom_store_disk_bytes", "Size of the store's file system." },
+	  STORE_FIELD(disk_bytes) },
+	{ { "darkroom_store_disk_free_bytes",
+	    "Free space of the store's file system." },
+	  STORE_FIELD(disk_free_bytes) },
+	{ { "darkroom_store_disk_files",
+	    "Files that the store's file system can have; 0: any number." },
+	  STORE_FIELD(disk_files) },
+	{ { "darkroom_store_disk_free_files",
+	    "Files that the store's file system can still have." },
+	  STORE_FIELD(disk_free_files) },
+};
+
+/* Printed only with --store-quota, because otherwise nothing is counted. */
+static const struct metric_field quota_fields[] = {
+	{ { "darkroom_store_quota_bytes", "--store-quota." },
+	  STORE_FIELD(quota_bytes) },
+	{ { "darkroom_store_used_bytes",
+	    "Disk space of images and of the spool." },
+	  STORE_FIELD(used_bytes) },
+};
+
 /* Printed only with a store beyond the network. */
 static const struct metric_field remote_fields[] = {
 	{ { "darkroom_store_available",
@@ -598,14 +643,6 @@ static const struct metric_field remote_fields[] = {
 	{ { "darkroom_store_unavailable_total",
 	    "Calls that the store did not answer in time." },
 	  STORE_FIELD(unavailable_count) },
-	{ { "darkroom_store_put_total", "Images stored." },
-	  STORE_FIELD(put_count) },
-	{ { "darkroom_store_same_total",
-	    "Images not stored again, because the store had them." },
-	  STORE_FIELD(same_count) },
-	{ { "darkroom_store_failed_total",
-	    "Images that the store refused to store or to remove." },
-	  STORE_FIELD(failed_count) },
 	{ { "darkroom_store_helper_starts_total",
 	    "Starts of the helper process." },
 	  STORE_FIELD(remote.helper_starts) },
@@ -642,8 +679,18 @@ static const struct metric_field remote_fields[] = {
 	{ { "darkroom_store_cache_evictions_total",
 	    "Images removed from --store-cache for others." },
 	  STORE_FIELD(remote.sums.cache_evictions) },
+	{ { "darkroom_store_cache_failures_total",
+	    "Images that could not be kept in --store-cache, because of an "
+	    "error." },
+	  STORE_FIELD(remote.sums.cache_failures) },
 	{ { "darkroom_store_cache_bytes", "Disk space of --store-cache." },
-	  STORE_FIELD(remote.sums.cache_bytes) },
+	  STORE_FIELD(remote.sums.now.cache_bytes) },
+	{ { "darkroom_store_cache_quota_bytes",
+	    "--store-cache-quota; 0: no cache." },
+	  STORE_FIELD(remote.sums.now.cache_quota_bytes) },
+	{ { "darkroom_store_cache_disk_free_bytes",
+	    "Free space of the file system of --store-cache." },
+	  STORE_FIELD(remote.sums.now.cache_free_bytes) },
 };
 
 /* Prometheus' own client libraries use these names. */
@@ -704,6 +751,23 @@ static void print_threads(FILE *to, const struct uthreads *u)
 	metric_singles(to, thread_fields, ARRAY_SIZE(thread_fields), &counts);
 }
 
+static void print_store(FILE *to, struct store *store)
+{
+	struct store_stats s;
+
+	store_stats(store, &s);
+	metric_singles(to, store_fields, ARRAY_SIZE(store_fields), &s);
+	if (s.remote.is_remote) {
+		metric_singles(to, remote_fields, ARRAY_SIZE(remote_fields),
+			       &s);
+		return;
+	}
+	metric_singles(to, disk_fields, ARRAY_SIZE(disk_fields), &s);
+	if (s.quota_bytes > 0)
+		metric_singles(to, quota_fields, ARRAY_SIZE(quota_fields), &s);
+	metric_singles(to, spool_fields, ARRAY_SIZE(spool_fields), &s.spool);
+}
+
 /* False: no memory. */
 static bool print_all(FILE *to, struct stats_source *source,
 		      const struct http_report *http)
@@ -716,7 +780,6 @@ static bool print_all(FILE *to, struct stats_source *source,
 	struct pipeline_stats pipeline;
 	struct process_stats process;
 	struct fibre_stats fibres;
-	struct store_stats store;
 
 	pipeline_read(source->pipeline, &pipeline);
 	stats_read_process(source, &process);
@@ -733,15 +796,8 @@ static bool print_all(FILE *to, struct stats_source *source,
 		metric_singles(to, fibre_fields, ARRAY_SIZE(fibre_fields),
 			       &fibres);
 	print_threads(to, source->uthreads);
-	if (source->store != NULL) {
-		store_stats(source->store, &store);
-		if (store_spool(source->store) != NULL)
-			metric_singles(to, spool_fields,
-				       ARRAY_SIZE(spool_fields), &store.spool);
-		else
-			metric_singles(to, remote_fields,
-				       ARRAY_SIZE(remote_fields), &store);
-	}
+	if (source->store != NULL)
+		print_store(to, source->store);
 	histogram_head(to, &inside);
 	histogram_sample(to, &inside, "", &pipeline.inside, pipeline.inside_ns);
 	print_counts(to, &pipeline);

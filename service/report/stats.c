@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FIGURES_MAX = 20 };
+enum { FIGURES_MAX = 24 };
 
 /* A group of numbers with their names in /stats. */
 struct figures {
@@ -276,6 +276,7 @@ static struct figures store_figures(struct store *store)
 	struct figures f = { 0 };
 
 	store_stats(store, &s);
+	figures_add(&f, "writable", s.is_writable);
 	figures_add(&f, "quota_bytes", (double)s.quota_bytes);
 	figures_add(&f, "used_bytes", (double)s.used_bytes);
 	figures_add(&f, "stored", (double)s.put_count);
@@ -283,8 +284,13 @@ static struct figures store_figures(struct store *store)
 	figures_add(&f, "deleted", (double)s.deleted_count);
 	figures_add(&f, "full", (double)s.full_count);
 	figures_add(&f, "failed", (double)s.failed_count);
-	if (!s.remote.is_remote)
+	if (!s.remote.is_remote) {
+		figures_add(&f, "disk_bytes", (double)s.disk_bytes);
+		figures_add(&f, "disk_free_bytes", (double)s.disk_free_bytes);
+		figures_add(&f, "disk_files", (double)s.disk_files);
+		figures_add(&f, "disk_free_files", (double)s.disk_free_files);
 		return f;
+	}
 	figures_add(&f, "unavailable", (double)s.unavailable_count);
 	figures_add(&f, "available", s.remote.is_available);
 	figures_add(&f, "helper_starts", (double)s.remote.helper_starts);
@@ -297,7 +303,12 @@ static struct figures store_figures(struct store *store)
 	figures_add(&f, "cache_misses", (double)s.remote.sums.cache_misses);
 	figures_add(&f, "cache_evictions",
 		    (double)s.remote.sums.cache_evictions);
-	figures_add(&f, "cache_bytes", (double)s.remote.sums.cache_bytes);
+	figures_add(&f, "cache_failures", (double)s.remote.sums.cache_failures);
+	figures_add(&f, "cache_bytes", (double)s.remote.sums.now.cache_bytes);
+	figures_add(&f, "cache_quota_bytes",
+		    (double)s.remote.sums.now.cache_quota_bytes);
+	figures_add(&f, "cache_disk_free_bytes",
+		    (double)s.remote.sums.now.cache_free_bytes);
 	return f;
 }
 

@@ -720,9 +720,16 @@ static void folder_free(struct store *store)
 static void folder_stats(struct store *store, struct store_stats *out)
 {
 	const struct folder *s = folder_of(store);
+	struct statvfs disk;
 
 	out->quota_bytes = s->entries.quota_bytes;
 	out->used_bytes = atomic_load(&s->entries.used_bytes);
+	if (fstatvfs(s->entries.tmp, &disk) == 0) {
+		out->disk_bytes = disk.f_blocks * disk.f_frsize;
+		out->disk_free_bytes = disk.f_bavail * disk.f_frsize;
+		out->disk_files = disk.f_files;
+		out->disk_free_files = disk.f_favail;
+	}
 	spool_stats(&s->spool, &out->spool);
 }
 

@@ -355,6 +355,8 @@ void store_stop(struct store *s)
 
 void store_stats(struct store *s, struct store_stats *out)
 {
+	struct error ignored;
+
 	*out = (struct store_stats){
 		.put_count = atomic_load(&s->put_count),
 		.same_count = atomic_load(&s->same_count),
@@ -363,6 +365,7 @@ void store_stats(struct store *s, struct store_stats *out)
 		.failed_count = atomic_load(&s->failed_count),
 		.unavailable_count = atomic_load(&s->unavailable_count),
 	};
+	out->is_writable = store_look(s, &ignored) == STORE_OK;
 	s->kind->stats(s, out);
 }
 

@@ -66,10 +66,14 @@ struct remote_stats {
 };
 
 struct store_stats {
+	uint32_t is_writable; /* 1: store_look() is STORE_OK */
 	uint64_t quota_bytes; /* 0: no quota; then used_bytes is not known */
 	uint64_t used_bytes;  /* on the disk, including entries being made */
-	uint64_t put_count;   /* entries made */
-	uint64_t same_count;  /* entries not made, because they existed */
+	/* Of the file system of a folder; free: for this process. */
+	uint64_t disk_bytes, disk_free_bytes;
+	uint64_t disk_files, disk_free_files; /* both 0: there is no limit */
+	uint64_t put_count;                   /* entries made */
+	uint64_t same_count; /* entries not made, because they existed */
 	uint64_t deleted_count;
 	uint64_t full_count;   /* entries not made: STORE_FULL */
 	uint64_t failed_count; /* entries not made or deleted: STORE_FAILED */

@@ -220,11 +220,103 @@ test_every_metric_is_described() {
 	local name
 	start "$@"
 	read_metrics
+	check_format
 	for name in $(awk '/^# TYPE darkroom_/ { print $3 }' "$work/metrics"); do
 		grep -q "\`$name[\`{]" "$document" ||
 			fail "$name: not in $document"
 	done
 	stop
+}
+
+# The disk space of a store, its quota, and its file system.
+test_tells_of_the_store() {
+	local store=$work/counted
+	mkdir "$store"
+	start --store "$store" --store-quota 1M
+	curl -fsS --data-binary "@$photo" "$url/v1/images?w=64" -o "$work/body"
+	read_metrics
+	check_format
+	is darkroom_store_writable 1
+	is darkroom_store_put_total 1
+	is darkroom_store_quota_bytes 1048576
+	is darkroom_store_used_bytes "$(find "$store"/??/ -mindepth 1 \
+		-printf '%b\n' | awk '{ n += $1 } END { print n * 512 }')"
+	is darkroom_store_disk_bytes "$(stat -f -c '%b %S' "$store" |
+		awk '{ printf "%.0f", $1 * $2 }')"
+	[ "$(value darkroom_store_disk_free_bytes)" -gt 0 ] &&
+		[ "$(value darkroom_store_disk_free_bytes)" -le \
+			"$(value darkroom_store_disk_bytes)" ] ||
+		fail "free: $(value darkroom_store_disk_free_bytes)"
+	[ "$(value darkroom_store_disk_free_files)" -le \
+		"$(value darkroom_store_disk_files)" ] || fail "files"
+	curl -fsS -X DELETE "$url/v1/images/$(jq -r .id "$work/body")"
+	stop
+	start --store "$store" --store-quota 4K
+	curl -sS --data-binary "@$photo" "$url/v1/images?w=64" -o "$work/body"
+	[ "$(jq -r .code "$work/body")" = store_full ] ||
+		fail "not full: $(shown "$work/body")"
+	read_metrics
+	is darkroom_store_writable 0
+	is darkroom_store_full_total 1
+	stop
+	start --store "$store"
+	read_metrics
+	! grep -q '^darkroom_store_\(quota\|used\)' "$work/metrics" ||
+		fail "a quota without a quota"
+	stop
+}
+
+# alerts NAME SERIES=VALUES...: is this alert sent after 12 hours, if the series
+# have these values, one for each minute?
+alerts() {
+	local name=$1 series
+	shift
+	{
+		echo "rule_files: [$(realpath "$deploy/alerts.yml")]"
+		printf 'tests:\n  - interval: 1m\n    input_series:\n'
+		for series; do
+			printf "      - {series: '%s', values: %s}\n" \
+				"${series%%=*}" "${series#*=}"
+		done
+		printf '    alert_rule_test:\n      - {eval_time: 12h, alertname: %s, exp_alerts: []}\n' \
+			"$name"
+	} >"$work/test.yml"
+	! promtool test rules "$work/test.yml" >"$work/report" 2>&1 || return 1
+	grep -q "alertname=\"$name\"" "$work/report" ||
+		fail "promtool: $(cat "$work/report")"
+}
+
+test_a_store_is_told_of_before_it_is_full() {
+	local part
+	for part in 'disk_free_bytes:disk_bytes' 'disk_free_files:disk_files'; do
+		alerts DarkroomStoreNearlyFull \
+			"darkroom_store_${part%:*}=9x800" \
+			"darkroom_store_${part#*:}=100x800" ||
+			fail "no alert at 9 % of $part"
+		! alerts DarkroomStoreNearlyFull \
+			"darkroom_store_${part%:*}=20x800" \
+			"darkroom_store_${part#*:}=100x800" ||
+			fail "an alert at 20 % of $part"
+		alerts DarkroomStoreFullSoon \
+			"darkroom_store_${part%:*}=1000-0.5x800" ||
+			fail "no alert a day before $part is used up"
+		! alerts DarkroomStoreFullSoon \
+			"darkroom_store_${part%:*}=1000-0.1x800" ||
+			fail "an alert a week before $part is used up"
+	done
+	alerts DarkroomStoreNearlyFull darkroom_store_used_bytes=91x800 \
+		darkroom_store_quota_bytes=100x800 || fail "no alert at the quota"
+	! alerts DarkroomStoreNearlyFull darkroom_store_used_bytes=80x800 \
+		darkroom_store_quota_bytes=100x800 || fail "an alert at 80 %"
+	alerts DarkroomStoreFullSoon darkroom_store_used_bytes=100+0.5x800 \
+		darkroom_store_quota_bytes=1000x800 ||
+		fail "no alert a day before the quota is used up"
+	alerts DarkroomStoreFull darkroom_store_full_total=0+1x800 ||
+		fail "no alert of a full store"
+	alerts DarkroomStoreUnwritable darkroom_store_writable=0x800 ||
+		fail "no alert of a store that cannot be written"
+	! alerts DarkroomStoreUnwritable darkroom_store_writable=0x800 \
+		darkroom_store_available=0x800 || fail "two alerts of one store"
 }
 
 # pages CODE: is an alert sent if as many requests get this code as uploads are
@@ -283,6 +375,7 @@ test_deploy_reads_what_there_is() {
 	promtool check rules "$deploy/alerts.yml" >"$work/report" 2>&1 ||
 		fail "promtool: $(cat "$work/report")"
 	test_uploads_refused_alone_page
+	test_a_store_is_told_of_before_it_is_full
 }
 
 # Print the names of metrics in standard input.
@@ -296,4 +389,7 @@ with_policies 'cohort capriccio thread-per-connection servlib' \
 test_counts_bytes_and_pixels
 test_tells_of_the_process
 with_policies 'default capriccio servlib' test_every_metric_is_described
+test_tells_of_the_store
+mkdir "$work/store"
+test_every_metric_is_described --store "$work/store" --store-quota 1G
 test_deploy_reads_what_there_is

@@ -644,7 +644,8 @@ static void test_a_second_read_is_from_the_cache(void)
 	EXPECT(STORE_OK, client_read(&c, 11, "a.jpg", MS));
 	m = EXPECT(STORE_OK, client_read(&c, 11, "b.jpg", MS));
 	assert(m.figures.get_count == 1 && m.figures.cache_hits == 1);
-	assert(m.figures.cache_misses == 1 && m.figures.cache_bytes > LARGE);
+	assert(m.figures.cache_misses == 1 &&
+	       m.figures.now.cache_bytes > LARGE);
 	/* After a restart, too. */
 	client_kill(&c);
 	client_start(&c);
@@ -653,7 +654,7 @@ static void test_a_second_read_is_from_the_cache(void)
 	EXPECT(STORE_OK, delete (&c, 11));
 	assert(!scratch_has(&scratch, copy_name(11)));
 	m = EXPECT(STORE_NOT_FOUND, client_read(&c, 11, "b.jpg", MS));
-	assert(m.figures.cache_bytes == 0);
+	assert(m.figures.now.cache_bytes == 0);
 	stop(&c);
 }
 
@@ -806,7 +807,7 @@ static void expect_repair(struct client *c, const char *what)
 	EXPECT(STORE_OK, client_read(c, 14, "b.jpg", MS));
 	after = EXPECT(STORE_OK, client_read(c, 14, "b.jpg", MS));
 	assert(after.figures.get_count == before.figures.get_count + 1);
-	assert(after.figures.cache_bytes == before.figures.cache_bytes);
+	assert(after.figures.now.cache_bytes == before.figures.now.cache_bytes);
 }
 
 static void test_a_changed_copy_is_fetched_again(void)
@@ -859,7 +860,7 @@ static void test_the_quota_is_kept(void)
 	for (unsigned i = 0; i < 6; i++) {
 		EXPECT(STORE_OK, client_put(&c, 20 + i, 0, LARGE, MS));
 		m = EXPECT(STORE_OK, client_read(&c, 20 + i, "a.jpg", MS));
-		assert(m.figures.cache_bytes <= 1 << 20);
+		assert(m.figures.now.cache_bytes <= 1 << 20);
 		/* The first is used again and again, so it stays. */
 		EXPECT(STORE_OK, client_read(&c, 20, "a.jpg", MS));
 	}
@@ -870,7 +871,7 @@ static void test_the_quota_is_kept(void)
 	EXPECT(STORE_OK, client_put(&c, 26, 0, 2 << 20, MS));
 	EXPECT(STORE_OK, client_read(&c, 26, "b.jpg", MS));
 	m = EXPECT(STORE_OK, client_read(&c, 26, "a.jpg", MS));
-	assert(m.figures.cache_bytes <= 1 << 20);
+	assert(m.figures.now.cache_bytes <= 1 << 20);
 	assert(scratch_has(&scratch, "cache/not-mine"));
 	assert(scratch_has(&scratch, "cache/tmp/not-mine"));
 	stop(&c);
@@ -890,8 +891,8 @@ static void test_a_copy_that_cannot_be_removed_still_counts(void)
 		EXPECT(STORE_OK, client_put(&c, 31 + i, 0, LARGE, MS));
 		EXPECT(STORE_OK, client_read(&c, 31 + i, "a.jpg", MS));
 		m = EXPECT(STORE_OK, client_read(&c, 30, "a.jpg", MS));
-		assert(m.figures.cache_bytes > LARGE);
-		assert(m.figures.cache_bytes <= 1 << 20);
+		assert(m.figures.now.cache_bytes > LARGE);
+		assert(m.figures.now.cache_bytes <= 1 << 20);
 	}
 	assert(rmdir(path) == 0);
 	stop(&c);

@@ -84,8 +84,9 @@ becomes() {
 	[ "$got" = 200 ] || [ "$(jq -r .code "$work/ready")" = not_ready ] ||
 		fail "/readyz: $(shown "$work/ready")"
 	! grep -qF "$work" "$work/ready" || fail "shows a path to everybody"
-	curl -fsS "$url/metrics" | grep '^darkroom_ready ' >"$work/metric"
-	[ "$(<"$work/metric")" = "darkroom_ready $(($1 == 200))" ] ||
+	curl -fsS "$url/metrics" |
+		grep -E '^darkroom_(ready|store_writable) ' >"$work/metric"
+	[ "$(tr -cd '01' <"$work/metric")" = "$(($1 == 200))$(($1 == 200))" ] ||
 		fail "$(cat "$work/metric") with /readyz $1"
 }
 

@@ -37,7 +37,7 @@
 
 enum {
 	STORE_SOCKET = 3, /* the helper's end of the socket */
-	MESSAGE_VERSION = 2,
+	MESSAGE_VERSION = 3,
 	MESSAGE_DETAIL_BYTES = 200,
 };
 
@@ -66,9 +66,14 @@ struct store_figures {
 	uint64_t sent_bytes; /* of bodies */
 	uint64_t received_bytes;
 	uint64_t cache_hits, cache_misses, cache_evictions;
-	uint64_t cache_bytes;       /* now */
+	uint64_t cache_failures;    /* copies that could not be written */
 	uint64_t put_ns, put_count; /* time of PUT requests, without retries */
 	uint64_t get_ns, get_count;
+	struct store_gauges {
+		uint64_t cache_bytes, cache_quota_bytes;
+		uint64_t cache_free_bytes; /* of its file system */
+		uint64_t cache_error;      /* errno of the last failure */
+	} now;                             /* at the end: not counted */
 };
 
 struct message {

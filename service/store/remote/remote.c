@@ -14,6 +14,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,9 @@ enum {
 	/* After this number of helpers has failed, a request is given up. */
 	FAILURES_MAX = 3,
 };
+
+/* Of struct store_figures, those that are counted. */
+#define FIGURES_COUNTED (offsetof(struct store_figures, now) / sizeof(uint64_t))
 
 /* A request that waits for its answer; in the stack of its caller. */
 struct call {
@@ -142,11 +146,13 @@ static void add_figures(struct store_figures *to,
 	uint64_t *sum = (uint64_t *)to;
 	const uint64_t *more = (const uint64_t *)from;
 
-	for (size_t i = 0; i < sizeof(*to) / sizeof(*sum); i++)
+	for (size_t i = 0; i < FIGURES_COUNTED; i++)
 		sum[i] += more[i];
 }
 
-_Static_assert(sizeof(struct store_figures) % sizeof(uint64_t) == 0,
+_Static_assert(sizeof(struct store_figures) ==
+		       FIGURES_COUNTED * sizeof(uint64_t) +
+			       sizeof(struct store_gauges),
 	       "figures are an array of numbers");
 
 static void end_call(struct call *c, const struct message *answer, int fd)
@@ -187,11 +193,8 @@ static void take_back(struct remote *r, bool has_failed)
  */
 static void begin_helper(struct remote *r, const struct message *m)
 {
-	uint64_t cached_bytes = r->now.cache_bytes;
-
-	r->now.cache_bytes = 0; /* not a sum */
 	add_figures(&r->before, &r->now);
-	r->now = (struct store_figures){ .cache_bytes = cached_bytes };
+	r->now = (struct store_figures){ .now = r->now.now };
 	r->helper_starts++;
 	r->probed_ns = 0;
 	r->silent_ticks = 0;
@@ -244,12 +247,24 @@ static void report_state(struct remote *r, const char *why)
 	report(r, why[0] != '\0', why[0] != '\0' ? text : "the store answers");
 }
 
+/* The name of an errno, which comes from the helper. */
+static const char *error_name(int error)
+{
+	const char *name = strerrorname_np(error);
+
+	return name != NULL ? name : "unknown";
+}
+
 static void take_message(struct remote *r, const struct message *m, int fd)
 {
 	char why[MESSAGE_DETAIL_BYTES];
+	uint64_t cache_error = 0;
 	bool has_changed = false;
 
 	(void)pthread_mutex_lock(&r->lock);
+	if (m->kind == MESSAGE_ANSWER &&
+	    m->figures.cache_failures > r->now.cache_failures)
+		cache_error = m->figures.now.cache_error;
 	if (m->kind == MESSAGE_ANSWER)
 		has_changed = take_answer(r, m, fd);
 	else if (fd >= 0)
@@ -260,6 +275,12 @@ static void take_message(struct remote *r, const struct message *m, int fd)
 	(void)pthread_mutex_unlock(&r->lock);
 	if (has_changed)
 		report_state(r, why);
+	if (cache_error != 0)
+		store_tell_failure(&r->store,
+				   "an image could not be kept in the folder "
+				   "of --store-cache: %s (%s)",
+				   strerror((int)cache_error),
+				   error_name((int)cache_error));
 	if (m->kind == MESSAGE_STARTED || m->kind == MESSAGE_NOTE)
 		report(r, m->answer != STORE_OK, m->detail);
 }

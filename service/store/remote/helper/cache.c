@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 static const char mark_name[] = "darkroom-store-cache";
@@ -22,6 +23,7 @@ enum {
 	LOCK_WAIT_MS = 100,
 	EVICT_TRIES = 64, /* copies that could not be removed, for one draft */
 	RENEW_S = 60,
+	LOOK_S = 1, /* between two looks at the file system */
 	FOLDERS = 256,
 };
 
@@ -39,6 +41,8 @@ struct copy {
 struct cache {
 	int root, tmp, mark;
 	uint64_t quota_bytes, used_bytes, evictions;
+	uint64_t failures, looked_ns, free_bytes;
+	int error; /* errno of the last failure */
 	uint64_t draft_next;
 	void *tree;         /* of copies, by id */
 	struct copies uses; /* the first was not used for longest */
@@ -216,6 +220,14 @@ void cache_remove(struct cache *c, const char *id)
 
 /* -- Writing -- */
 
+/* Returns false, and keeps errno. */
+static bool note_failure(struct cache *c)
+{
+	c->failures++;
+	c->error = errno;
+	return false;
+}
+
 bool cache_begin(struct cache *c, struct cache_draft *d, const char *id,
 		 uint64_t bytes)
 {
@@ -231,7 +243,7 @@ bool cache_begin(struct cache *c, struct cache_draft *d, const char *id,
 		       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		       0600);
 	if (d->fd < 0)
-		return false;
+		return note_failure(c);
 	d->is_begun = true;
 	c->used_bytes += charge(bytes);
 	LIST_INSERT_HEAD(&c->drafts, d, link);
@@ -262,11 +274,12 @@ static bool move_draft(struct cache *c, const struct cache_draft *d)
 	bool is_moved;
 
 	if (mkdirat(c->root, name, 0700) != 0 && errno != EEXIST)
-		return false;
+		return note_failure(c);
 	part = open_part(c, d->id);
 	if (part < 0)
-		return false;
-	is_moved = renameat(c->tmp, d->name, part, d->id) == 0;
+		return note_failure(c);
+	is_moved =
+		renameat(c->tmp, d->name, part, d->id) == 0 || note_failure(c);
 	(void)close(part);
 	return is_moved;
 }
@@ -319,14 +332,25 @@ int cache_commit(struct cache *c, struct cache_draft *d)
 	return d->fd;
 }
 
-uint64_t cache_bytes(const struct cache *c)
+void cache_read(struct cache *c, struct store_figures *out)
 {
-	return c->used_bytes;
-}
+	uint64_t now = clock_now_ns();
+	struct statvfs disk;
 
-uint64_t cache_evictions(const struct cache *c)
-{
-	return c->evictions;
+	if (c->looked_ns == 0 || now - c->looked_ns >= LOOK_S * NS_PER_S) {
+		c->looked_ns = now;
+		c->free_bytes = fstatvfs(c->root, &disk) == 0 ?
+					disk.f_bavail * disk.f_frsize :
+					0;
+	}
+	out->cache_evictions = c->evictions;
+	out->cache_failures = c->failures;
+	out->now = (struct store_gauges){
+		.cache_bytes = c->used_bytes,
+		.cache_quota_bytes = c->quota_bytes,
+		.cache_free_bytes = c->free_bytes,
+		.cache_error = (uint64_t)c->error,
+	};
 }
 
 /* -- Opening -- */

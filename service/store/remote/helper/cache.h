@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "service/store/package.h"
+#include "service/store/remote/protocol.h"
 
 #include <sys/queue.h>
 
@@ -71,7 +72,7 @@ MUST_CHECK int cache_commit(struct cache *c, struct cache_draft *d);
 /* Give the draft up.  Nothing happens if it is not begun. */
 void cache_drop(struct cache *c, struct cache_draft *d);
 
-uint64_t cache_bytes(const struct cache *c);
-uint64_t cache_evictions(const struct cache *c);
+/* Set the figures of the cache, except hits and misses. */
+void cache_read(struct cache *c, struct store_figures *out);
 
 #endif

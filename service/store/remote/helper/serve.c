@@ -62,8 +62,7 @@ static void read_figures(const struct server *h, struct store_figures *f)
 	f->cache_misses = h->misses;
 	if (h->cache == NULL)
 		return;
-	f->cache_evictions = cache_evictions(h->cache);
-	f->cache_bytes = cache_bytes(h->cache);
+	cache_read(h->cache, f);
 }
 
 static void free_request(struct request *r)
