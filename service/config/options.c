@@ -81,8 +81,8 @@ static const struct flag own_flags[] = {
 	  FLAG_FIELD(struct options, agent_listen) },
 	{ "host", "NAME,...|*", NULL,
 	  "names by which clients may call this server, in addition to its\n"
-	  "addresses and localhost; checked only without keys and TLS;\n"
-	  "*: any name",
+	  "addresses, localhost and names of private networks; checked only\n"
+	  "without keys and TLS; *: any name",
 	  FLAG_FIELD(struct options, host_names) },
 	{ "insecure", NULL, NULL,
 	  "let other machines use the server without keys",

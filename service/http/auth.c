@@ -19,7 +19,10 @@
  *	                let its own name point to our address (DNS rebinding).
  *	                Then the browser believes that we are the page's server,
  *	                but the name that it sends is not ours.  An address is
- *	                not looked up, so any address is allowed.
+ *	                not looked up, so any address is allowed.  A private
+ *	                name, as containers use, cannot be registered, so it is
+ *	                allowed, too; but as others in the private network may
+ *	                answer for it, a page of that name may change nothing.
  *	Sec-Fetch-Site  whether the page is of our site; a page cannot set it
  *	Origin          the page's own address; used for browsers that do not
  *	                send Sec-Fetch-Site
@@ -31,6 +34,7 @@
 #include "service/http/auth.h"
 
 #include "base/file.h"
+#include "base/util.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -540,8 +544,6 @@ static enum problem match_signature(const struct keys *k,
 
 enum { NAME_BYTES_MAX = 253 };
 
-static const char localhost[] = "localhost";
-
 static bool is_host_name(struct text_part p)
 {
 	for (size_t i = 0; i < p.bytes; i++)
@@ -587,10 +589,10 @@ static bool is_same_name(struct text_part a, struct text_part b)
 	return a.bytes == b.bytes && strncasecmp(a.text, b.text, a.bytes) == 0;
 }
 
-/* "localhost", or "x.localhost", which nobody can register. */
-static bool is_localhost(struct text_part name)
+/* Is it this domain, or a name below it? */
+static bool is_in_domain(struct text_part name, const char *domain)
 {
-	struct text_part end = { localhost, sizeof(localhost) - 1 };
+	struct text_part end = { domain, strlen(domain) };
 	struct text_part p = without_dot(name);
 	size_t before = p.bytes - end.bytes;
 
@@ -599,6 +601,45 @@ static bool is_localhost(struct text_part name)
 	return is_same_name((struct text_part){ p.text + before, end.bytes },
 			    end) &&
 	       (before == 0 || p.text[before - 1] == '.');
+}
+
+/*
+ * Such names mean the machine itself, so no other machine can answer for them.
+ */
+static bool is_localhost(struct text_part name)
+{
+	return is_in_domain(name, "localhost");
+}
+
+/*
+ * A name without a dot.  Some countries have given their own names an address,
+ * such as http://ai/; these have two letters, or begin with xn--.
+ */
+static bool is_single_label(struct text_part name)
+{
+	struct text_part p = without_dot(name);
+
+	return p.bytes > 2 && memchr(p.text, '.', p.bytes) == NULL &&
+	       strncasecmp(p.text, "xn--", 4) != 0;
+}
+
+/*
+ * A name that no public DNS server can give to anybody (RFC 6761, 6762, 8375;
+ * ICANN's resolution of 2024 on "internal"; Kubernetes uses "svc" and
+ * "cluster.local", and there is no such domain).
+ */
+static bool is_private_name(struct text_part p)
+{
+	static const char *const domains[] = {
+		"local", "internal", "svc", "home.arpa", "test",
+	};
+
+	if (!is_host_name(p))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(domains); i++)
+		if (is_in_domain(p, domains[i]))
+			return true;
+	return is_single_label(p);
 }
 
 /* Remove the port.  False: the port is not valid. */
@@ -646,16 +687,26 @@ static bool is_listed_name(struct text_part name, const char *names)
 	return false;
 }
 
-static bool origin_host_is_good(const char *host, const char *names)
+/* What the name in Host says about where a request comes from. */
+enum host_kind {
+	HOST_FOREIGN, /* perhaps the name of a foreign page */
+	HOST_PRIVATE, /* perhaps the name of a page in the private network */
+	HOST_OWN,     /* an address, or a name that was given to us */
+};
+
+/* `names` is a list of our names, or NULL. */
+static enum host_kind judge_host(const char *host, const char *names)
 {
 	struct text_part p = { host, strlen(host) };
 
 	if (names != NULL && strcmp(names, "*") == 0)
-		return true;
+		return HOST_OWN;
 	if (!cut_port(&p))
-		return false;
-	return is_host_address(p) || is_localhost(p) ||
-	       (names != NULL && is_host_name(p) && is_listed_name(p, names));
+		return HOST_FOREIGN;
+	if (is_host_address(p) || is_localhost(p) ||
+	    (names != NULL && is_host_name(p) && is_listed_name(p, names)))
+		return HOST_OWN;
+	return is_private_name(p) ? HOST_PRIVATE : HOST_FOREIGN;
 }
 
 static bool origin_is_foreign(const char *fetch_site, const char *origin,
@@ -698,32 +749,51 @@ static bool is_public(enum role role)
 }
 
 /*
- * If the name in Host is not ours, the request may come from a foreign page.
  * These are not checked: probes, because they reveal nothing; HTTPS, because
  * the certificate contains our names; and requests without Host, because every
  * browser sends Host.
  */
-static bool has_good_host(const struct request *r)
+static enum host_kind host_of(const struct request *r)
 {
 	const struct http_config *c = r->config;
 	const char *host = request_header(r, "Host");
+	enum host_kind kind;
 
-	return r->route->role == ROLE_PROBE || host == NULL || c->has_tls ||
-	       origin_host_is_good(host, c->host_names) ||
-	       origin_host_is_good(host, r->port->address);
+	if (r->route->role == ROLE_PROBE || host == NULL || c->has_tls)
+		return HOST_OWN;
+	kind = judge_host(host, c->host_names);
+	return kind != HOST_OWN ? judge_host(host, r->port->address) : kind;
+}
+
+/*
+ * Does the request come from a page, and not say by Sec-Fetch-Site that the
+ * browser knows whose page it is?
+ */
+static bool is_of_plain_page(const struct request *r)
+{
+	return request_header(r, "Origin") != NULL &&
+	       request_header(r, "Sec-Fetch-Site") == NULL;
 }
 
 /* Without keys: the request must not come from a page of another site. */
-static enum problem check_page(const struct request *r)
+static enum problem check_page(struct request *r)
 {
-	if (!has_good_host(r))
+	enum host_kind kind = host_of(r);
+
+	if (kind == HOST_FOREIGN)
 		return PROBLEM_WRONG_HOST;
-	if (!is_public(r->route->role) &&
-	    origin_is_foreign(request_header(r, "Sec-Fetch-Site"),
+	if (is_public(r->route->role))
+		return PROBLEM_NONE;
+	if (origin_is_foreign(request_header(r, "Sec-Fetch-Site"),
 			      request_header(r, "Origin"),
 			      request_header(r, "Host")))
 		return PROBLEM_CROSS_SITE;
-	return PROBLEM_NONE;
+	if (kind == HOST_OWN || !is_of_plain_page(r))
+		return PROBLEM_NONE;
+	(void)snprintf(r->detail, sizeof(r->detail),
+		       "The page has the name of a private network, for which "
+		       "other machines may answer; give the name by --host.");
+	return PROBLEM_WRONG_HOST;
 }
 
 /* The key is no API key: is it a metrics key, and may that do this? */

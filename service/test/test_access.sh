@@ -48,11 +48,48 @@ test_host() {
 	gets 200 --http1.0 -H 'Host:' "$url/stats"
 }
 
+# Names of a private network, by which containers, Kubernetes and Prometheus
+# call the server, need no flag.  What a page of such a name asks for is refused:
+# its name may have been that of another machine a moment ago.
+test_private_names() {
+	local host from
+	for host in darkroom:8080 darkroom.default.svc nas.local:80 \
+		darkroom.default.svc.cluster.local. photos.internal \
+		app_darkroom-1:8080 nas.home.arpa x.test; do
+		gets 200 -H "Host: $host" --data-binary "@$photo" "$url/?w=64"
+		gets 200 -H "Host: $host" "$url/metrics"
+		gets 200 -H "Host: $host" "$url/"
+		page '' http://evil.example
+		expect_problem 403 cross_site "${from[@]}" -H "Host: $host" \
+			--data-binary "@$photo" "$url/?w=64"
+		page cross-site ''
+		expect_problem 403 cross_site "${from[@]}" -H "Host: $host" \
+			"$url/stats"
+		page '' "http://$host"
+		expect_problem 421 wrong_host "${from[@]}" -H "Host: $host" \
+			--data-binary "@$photo" "$url/?w=64"
+		jq -r .detail "$work/body" | grep -qF -- '--host' ||
+			fail "does not name --host: $(shown "$work/body")"
+		expect_problem 421 wrong_host "${from[@]}" -H "Host: $host" \
+			-X DELETE "$url/v1/images/x"
+	done
+	# A proxy has sent this name instead of that of its site.
+	page same-origin https://photos.example
+	gets 200 "${from[@]}" -H "Host: darkroom:8080" \
+		--data-binary "@$photo" "$url/?w=64"
+	for host in ai xn--p1ai evil.lan local.evil.example; do
+		expect_problem 421 wrong_host -H "Host: $host" "$url/stats"
+	done
+}
+
 test_names_can_be_given() {
 	start --host photos.example,darkroom
 	gets 200 -H 'Host: Photos.example:80' "$url/stats"
 	gets 200 -H 'Host: darkroom' "$url/stats"
-	expect_problem 421 wrong_host -H 'Host: example' "$url/stats"
+	page '' http://darkroom
+	gets 200 "${from[@]}" -H 'Host: darkroom' --data-binary "@$photo" \
+		"$url/?w=64"
+	expect_problem 421 wrong_host -H 'Host: x.example' "$url/stats"
 	stop
 	DARKROOM_HOST='*' start
 	gets 200 -H 'Host: any.example' "$url/stats"
@@ -226,12 +263,17 @@ test_the_container() {
 		gets 404 "$url/stats"
 		gets 200 "$admin/stats"
 		gets 200 --data-binary "@$photo" "http://localhost:$port/?w=64"
+		# As other containers and Prometheus do.
+		gets 200 -H 'Host: darkroom:8080' --data-binary "@$photo" \
+			"$url/?w=64"
+		gets 200 -H 'Host: darkroom:9090' "$admin/metrics"
 		stop
 	)
 }
 
 start --store "$work/store"
 test_host
+test_private_names
 test_pages
 test_every_reply_protects
 stop

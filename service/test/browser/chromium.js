@@ -30,7 +30,8 @@ const FLAGS = [
 	"--disable-sync",
 	"--force-color-profile=srgb",
 	"--hide-scrollbars",
-	"--host-resolver-rules=MAP *.test 127.0.0.1", // other sites
+	// Other sites, and names of a private network.
+	"--host-resolver-rules=MAP *.example 127.0.0.1, MAP *.test 127.0.0.1",
 	"--no-first-run",
 	"--remote-debugging-pipe",
 ];

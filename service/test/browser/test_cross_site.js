@@ -12,7 +12,9 @@ import { test } from "node:test";
 import { browser, photo, reaches } from "./fixture.js";
 import { Server } from "./server.js";
 
-const EVIL = "evil.test"; // 127.0.0.1 for the browser, see chromium.js
+// 127.0.0.1 for the browser, see chromium.js.
+const EVIL = "evil.example";
+const PRIVATE = "evil.test"; // no public DNS server answers for it
 
 // A server with a picture in its store: { server, image }, its path.
 async function serve(t, port = 0) {
@@ -162,6 +164,17 @@ test("refuses a page whose name was turned on it", async (t) => {
 	for (const [path, method] of [["/", "POST"], ["/stats", "GET"],
 		["/v1/live", "GET"], ["/trace", "GET"], [image, "DELETE"],
 		[`${image}/image`, "GET"]])
+		await isRefused(server, "wrong_host", async () => assert.equal(
+			await tryFetch(page, path, { method }), 421));
+	assert.equal((await fetch(server.url + image)).status, 200);
+});
+
+// Another machine of the private network answered for the name before.
+test("lets a page of a private name change nothing", async (t) => {
+	const { page, port } = await openForeign(t, PRIVATE);
+	const { server, image } = await serve(t, port);
+
+	for (const [path, method] of [["/", "POST"], [image, "DELETE"]])
 		await isRefused(server, "wrong_host", async () => assert.equal(
 			await tryFetch(page, path, { method }), 421));
 	assert.equal((await fetch(server.url + image)).status, 200);
