@@ -11,6 +11,7 @@
 #include "service/http/connection/listen.h"
 #include "service/http/auth.h"
 #include "service/http/query.h"
+#include "service/http/urls.h"
 #include "service/http/watch/agent.h"
 #include "service/pipeline/pipeline_graph.h"
 #include "service/resources.h"
@@ -242,6 +243,19 @@ static void check_store(const struct options *o)
 			"it needs --store DIR: an object store has no spool");
 }
 
+static void check_urls(const struct options *o)
+{
+	const char *why;
+
+	if (o->public_url != NULL && !urls_check_public(o->public_url, &why))
+		refuse_flag(o, "public-url", o->public_url, why);
+	if (o->admin_url != NULL && !urls_check_admin(o->admin_url, &why))
+		refuse_flag(o, "admin-url", o->admin_url, why);
+	if (o->admin_url != NULL && o->admin_listen == NULL)
+		refuse_flag(o, "admin-url", o->admin_url,
+			    "it needs --admin-listen");
+}
+
 /* Check the flags that are needed only when a request comes. */
 static void check_values(const struct options *o)
 {
@@ -255,6 +269,7 @@ static void check_values(const struct options *o)
 	if (o->host_names != NULL &&
 	    !origin_check_names(o->host_names, &why_not))
 		refuse_flag(o, "host", o->host_names, why_not);
+	check_urls(o);
 	if (!networks_read(&networks, o->trusted_proxies, why_no_list))
 		refuse_flag(o, "trusted-proxies", o->trusted_proxies,
 			    why_no_list);

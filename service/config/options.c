@@ -84,6 +84,14 @@ static const struct flag own_flags[] = {
 	  "addresses, localhost and names of private networks; checked only\n"
 	  "without keys and TLS; *: any name",
 	  FLAG_FIELD(struct options, host_names) },
+	{ "public-url", "URL", NULL,
+	  "how clients reach this server through a proxy, such as\n"
+	  "https://photos.example/app: begins the URLs in replies",
+	  FLAG_FIELD(struct options, public_url) },
+	{ "admin-url", "URL", NULL,
+	  "how browsers reach --admin-listen, for the page's link; default:\n"
+	  "the same host with the port of --admin-listen",
+	  FLAG_FIELD(struct options, admin_url) },
 	{ "insecure", NULL, NULL,
 	  "let other machines use the server without keys",
 	  FLAG_FIELD(struct options, insecure) },

@@ -38,6 +38,7 @@ struct options {
 	struct listen_inherited inherited;
 	/* Names of this server, see auth.h; NULL: none. */
 	const char *host_names;
+	const char *public_url, *admin_url; /* see urls.h; NULL: not given */
 	bool insecure; /* listen beyond loopback without keys */
 	/* The user to become; NULL: no change. */
 	const char *user;

@@ -709,6 +709,19 @@ static enum host_kind judge_host(const char *host, const char *names)
 	return is_private_name(p) ? HOST_PRIVATE : HOST_FOREIGN;
 }
 
+/* Is it the host of --public-url, which may be NULL, or only a path? */
+static bool is_public_host(const char *host, const char *url)
+{
+	const char *at = url != NULL ? strstr(url, "://") : NULL;
+	struct text_part p = { host, strlen(host) }, own;
+
+	if (at == NULL)
+		return false;
+	at += strlen("://");
+	own = (struct text_part){ at, strcspn(at, "/") };
+	return cut_port(&own) && cut_port(&p) && is_same_name(p, own);
+}
+
 static bool origin_is_foreign(const char *fetch_site, const char *origin,
 			      const char *host)
 {
@@ -757,12 +770,13 @@ static enum host_kind host_of(const struct request *r)
 {
 	const struct http_config *c = r->config;
 	const char *host = request_header(r, "Host");
-	enum host_kind kind;
 
 	if (r->route->role == ROLE_PROBE || host == NULL || c->has_tls)
 		return HOST_OWN;
-	kind = judge_host(host, c->host_names);
-	return kind != HOST_OWN ? judge_host(host, r->port->address) : kind;
+	if (judge_host(host, c->host_names) == HOST_OWN ||
+	    is_public_host(host, c->public_url))
+		return HOST_OWN;
+	return judge_host(host, r->port->address);
 }
 
 /*

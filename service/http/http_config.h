@@ -79,7 +79,10 @@ struct http_config {
 	bool shares_listen_fd, shares_admin_fd;
 	/* The addresses of the two sockets, as in the flags. */
 	const char *listen_address, *admin_address;
-	const char *host_names; /* see auth.h; NULL: none */
+	uint16_t listen_port, admin_port; /* in use, also if those say 0 */
+	const char *host_names;           /* see auth.h; NULL: none */
+	/* How clients reach the two ports, see urls.h; NULL: not known. */
+	const char *public_url, *admin_url;
 	/*
 	 * Serve no reports at the main port, because anybody can connect to it.
 	 */

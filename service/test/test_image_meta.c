@@ -338,6 +338,44 @@ static void test_a_request_is_read_back_with_its_owner(void)
 	}
 }
 
+/* The URLs of a reply begin with a base; all else is as it was. */
+static void test_urls_get_a_base(void)
+{
+	static const char base[] = "https://photos.example/app";
+	struct variant variants[2] = {
+		{ .name = "a", .jpeg = (uint8_t *)"one", .jpeg_bytes = 3 },
+		{ .name = "url", .jpeg = (uint8_t *)"two", .jpeg_bytes = 3 },
+	};
+	struct upload u = { .variants = variants, .variant_count = 2 };
+	char id[STORE_ID_BYTES], wanted[128];
+	char *meta, *below, *same;
+
+	id_of_upload(id, &u, "");
+	meta = image_meta(id, &u);
+	assert(meta != NULL);
+	below = image_meta_below(meta, base);
+	assert(below != NULL && image_meta_is_whole(below));
+	assert(strlen(below) == strlen(meta) + 3 * strlen(base));
+	(void)snprintf(wanted, sizeof(wanted), "\"url\":\"%s/v1/images/%s\"",
+		       base, id);
+	assert(strstr(below, wanted) != NULL);
+	(void)snprintf(wanted, sizeof(wanted),
+		       "\"url\":\"%s/v1/images/%s/url\"", base, id);
+	assert(strstr(below, wanted) != NULL);
+	free(below);
+	same = image_meta_below(meta, "");
+	assert(same != NULL && strcmp(same, meta) == 0);
+	free(same);
+	/* As an earlier version wrote it, without a checksum. */
+	(void)strcpy(strstr(meta, ",\"meta_sha256\""), "}\n");
+	below = image_meta_below(meta, base);
+	assert(below != NULL &&
+	       strlen(below) == strlen(meta) + 3 * strlen(base) &&
+	       strcmp(below + strlen(below) - 2, "}\n") == 0);
+	free(below);
+	free(meta);
+}
+
 int main(void)
 {
 	test_each_value_has_its_own_id();
@@ -345,6 +383,7 @@ int main(void)
 	test_number_and_names_of_variants_count();
 	test_owner_and_bytes_count();
 	test_meta_tells_damage_of_itself();
+	test_urls_get_a_base();
 	test_broken_texts_are_refused();
 	test_a_request_is_read_back_with_its_owner();
 	return 0;

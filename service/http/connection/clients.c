@@ -835,6 +835,11 @@ static bool may_still_send(const struct client *c)
 			      (c->is_cut || c->phase == CLIENT_HEAD));
 }
 
+bool client_is_trusted(const struct client *c)
+{
+	return c->site == SITE_NONE;
+}
+
 bool client_remove(struct client *c)
 {
 	struct clients *t = c->clients;

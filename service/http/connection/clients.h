@@ -168,6 +168,9 @@ struct client *client_add(struct clients *t, int fd,
  */
 bool client_remove(struct client *c);
 
+/* Is it a trusted proxy? */
+bool client_is_trusted(const struct client *c);
+
 /* A phase begins.  With CLIENT_HEAD, a request is counted. */
 void client_enter(struct client *c, enum client_phase phase);
 

@@ -169,6 +169,34 @@ char *image_meta(const char *id, const struct upload *u)
 	return add_checksum(text_close(&text, out));
 }
 
+/*
+ * No value contains this: a quote in it has a backslash before it.  See
+ * add_variant() and image_meta().
+ */
+static const char url_begin[] = "\"url\":\"" IMAGES_PATH "/";
+
+enum { URL_PATH_AT = sizeof("\"url\":\"") - 1 };
+
+char *image_meta_below(const char *meta, const char *base)
+{
+	const char *seal = strstr(meta, seal_begin), *end, *at = meta, *next;
+	struct text text;
+	FILE *out = text_open(&text);
+	char *below;
+
+	if (out == NULL)
+		return NULL;
+	end = seal != NULL ? seal : meta + strlen(meta);
+	while ((next = strstr(at, url_begin)) != NULL && next < end) {
+		next += URL_PATH_AT;
+		(void)fprintf(out, "%.*s%s", (int)(next - at), at, base);
+		at = next;
+	}
+	(void)fprintf(out, "%.*s", (int)(end - at), at);
+	below = text_close(&text, out);
+	return seal != NULL ? add_checksum(below) : below;
+}
+
 static bool is_json(const char *text)
 {
 	cJSON *o = cJSON_Parse(text);

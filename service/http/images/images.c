@@ -8,6 +8,7 @@
 #include "service/http/result.h"
 #include "service/http/images/image_meta.h"
 #include "service/http/images/pieces.h"
+#include "service/http/urls.h"
 
 #include "service/log/log.h"
 #include "service/store/remote/remote.h"
@@ -382,12 +383,22 @@ static enum problem problem_of_missing(struct request *r,
 	return PROBLEM_NONE;
 }
 
-/* `meta` is freed with the reply. */
-static bool reply_meta(struct request *r, char *meta)
+bool images_begin_meta(struct request *r, struct reply *p, const char *meta,
+		       const char *base)
 {
+	if (base[0] != '\0')
+		return reply_begin_text(r, p, image_meta_below(meta, base));
+	reply_begin_bytes(r, p, meta, strlen(meta));
+	return true;
+}
+
+static bool reply_meta(struct request *r, const char *meta)
+{
+	char base[URL_BASE_BYTES];
 	struct reply p;
 
-	if (!reply_begin_text(r, &p, meta))
+	urls_base(base, r);
+	if (!images_begin_meta(r, &p, meta, base))
 		return false;
 	reply_add_header(&p, "Cache-Control", "no-cache");
 	return reply_send(r, STATUS_OK, "application/json", &p);
@@ -513,11 +524,8 @@ static bool start_image(struct request *r)
 
 static bool reply_image(struct request *r)
 {
-	char *meta = r->picture.meta;
-
-	r->picture.meta = NULL;
-	if (meta != NULL)
-		return reply_meta(r, meta);
+	if (r->picture.meta != NULL)
+		return reply_meta(r, r->picture.meta);
 	(void)memcpy(r->storing.accepted.id, r->segments[0], STORE_ID_BYTES);
 	return storing_reply_accepted(r, r->picture.state.is_durable);
 }

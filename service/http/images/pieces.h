@@ -53,4 +53,12 @@ enum problem images_store_problem(struct request *r, enum store_answer answer,
  */
 enum problem images_charge(struct request *r, uint64_t bytes);
 
+/*
+ * images.c: begin a reply whose body is the text about an image, with the base
+ * of urls_base() before each path in a `url`.  `meta` must stay in memory until
+ * the request ends.  False: no memory.
+ */
+MUST_CHECK bool images_begin_meta(struct request *r, struct reply *p,
+				  const char *meta, const char *base);
+
 #endif

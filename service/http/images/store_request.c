@@ -21,7 +21,9 @@
  * the upload is decoded, and a list in memory keeps the result.
  */
 #include "service/http/request.h"
+#include "service/http/images/pieces.h"
 #include "service/http/images/spooler.h"
+#include "service/http/urls.h"
 
 #include "base/clock.h"
 #include "base/util.h"
@@ -406,11 +408,12 @@ bool storing_end_upload(struct request *r)
 	}
 }
 
-static bool reply_json(struct request *r, unsigned int status, struct reply *p)
+static bool reply_json(struct request *r, const char *base, unsigned int status,
+		       struct reply *p)
 {
-	char url[sizeof(IMAGES_PATH "/") + STORE_ID_BYTES];
+	char url[URL_BASE_BYTES + sizeof(IMAGES_PATH "/") + STORE_ID_BYTES];
 
-	(void)snprintf(url, sizeof(url), IMAGES_PATH "/%s",
+	(void)snprintf(url, sizeof(url), "%s" IMAGES_PATH "/%s", base,
 		       r->storing.accepted.id);
 	reply_add_header(p, "Location", url);
 	return reply_send(r, status, "application/json", p);
@@ -419,25 +422,28 @@ static bool reply_json(struct request *r, unsigned int status, struct reply *p)
 bool storing_reply_accepted(struct request *r, bool is_durable)
 {
 	const char *id = r->storing.accepted.id;
+	char base[URL_BASE_BYTES];
 	struct reply p;
 	char *text;
 
+	urls_base(base, r);
 	if (asprintf(&text,
-		     "{\"id\":\"%s\",\"url\":\"" IMAGES_PATH
+		     "{\"id\":\"%s\",\"url\":\"%s" IMAGES_PATH
 		     "/%s\",\"status\":\"processing\",\"durable\":%s}\n",
-		     id, id, is_durable ? "true" : "false") < 0)
+		     id, base, id, is_durable ? "true" : "false") < 0)
 		return false;
 	return reply_begin_text(r, &p, text) &&
-	       reply_json(r, STATUS_ACCEPTED, &p);
+	       reply_json(r, base, STATUS_ACCEPTED, &p);
 }
 
 bool storing_reply_stored(struct request *r)
 {
-	const char *meta = r->storing.meta;
+	char base[URL_BASE_BYTES];
 	struct reply p;
 
-	reply_begin_bytes(r, &p, meta, strlen(meta));
-	return reply_json(r, STATUS_CREATED, &p);
+	urls_base(base, r);
+	return images_begin_meta(r, &p, r->storing.meta, base) &&
+	       reply_json(r, base, STATUS_CREATED, &p);
 }
 
 bool storing_set_respond(struct request *r, const char *value)

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/http/urls.h"
+
+#include "service/http/request.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* A part of a text. */
+struct url_part {
+	const char *text;
+	size_t bytes;
+};
+
+static bool has_only(struct url_part s, const char *more)
+{
+	static const char common[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "abcdefghijklmnopqrstuvwxyz0123456789-._";
+
+	for (size_t i = 0; i < s.bytes; i++)
+		if (s.text[i] == '\0' || (strchr(common, s.text[i]) == NULL &&
+					  strchr(more, s.text[i]) == NULL))
+			return false;
+	return true;
+}
+
+/* A host, perhaps with a port. */
+static bool is_authority(struct url_part s)
+{
+	return s.bytes > 0 && s.text[0] != ':' && has_only(s, ":[]");
+}
+
+/*
+ * A path, or nothing.  After two slashes there would be a host: RFC 3986, 4.2.
+ */
+static bool is_path(struct url_part s)
+{
+	if (s.bytes == 0)
+		return true;
+	return s.text[0] == '/' && (s.bytes < 2 || s.text[1] != '/') &&
+	       has_only(s, "/~!$&'()*+;=:@%");
+}
+
+static struct url_part without_slashes(struct url_part s)
+{
+	while (s.bytes > 0 && s.text[s.bytes - 1] == '/')
+		s.bytes--;
+	return s;
+}
+
+/* Both may be empty, but not both at once.  False: it is no URL. */
+static bool split_url(const char *url, struct url_part *origin,
+		      struct url_part *path)
+{
+	const char *host = strncasecmp(url, "http://", 7) == 0  ? url + 7 :
+			   strncasecmp(url, "https://", 8) == 0 ? url + 8 :
+								  NULL;
+	size_t bytes = host != NULL ? strcspn(host, "/") : 0;
+	const char *at = host != NULL ? host + bytes : url;
+
+	*origin = (struct url_part){ url, (size_t)(at - url) };
+	*path = (struct url_part){ at, strlen(at) };
+	return strlen(url) < URL_BASE_BYTES && is_path(*path) &&
+	       (host == NULL ? path->bytes > 0 :
+			       is_authority((struct url_part){ host, bytes }));
+}
+
+bool urls_check_public(const char *url, const char **why)
+{
+	struct url_part origin, path;
+
+	*why = "give a URL of fewer than 256 characters without a query, such "
+	       "as https://photos.example/app, or only its path, such as /app";
+	return split_url(url, &origin, &path);
+}
+
+bool urls_check_admin(const char *url, const char **why)
+{
+	struct url_part origin, path;
+
+	*why = "give a URL of fewer than 256 characters without a query, such "
+	       "as http://localhost:19090";
+	return split_url(url, &origin, &path) && origin.bytes > 0;
+}
+
+static void print_url(char out[URL_BASE_BYTES], const char *url)
+{
+	struct url_part s =
+		without_slashes((struct url_part){ url, strlen(url) });
+
+	(void)snprintf(out, URL_BASE_BYTES, "%.*s", (int)s.bytes, s.text);
+}
+
+/* The value that the first proxy has set; others may have added theirs. */
+static struct url_part first_value(const struct request *r, const char *name)
+{
+	const char *at = request_header(r, name);
+	struct url_part s = { at, 0 };
+
+	if (at == NULL)
+		return s;
+	s.text += strspn(at, " \t");
+	s.bytes = strcspn(s.text, ",");
+	while (s.bytes > 0 && strchr(" \t", s.text[s.bytes - 1]) != NULL)
+		s.bytes--;
+	return s;
+}
+
+static const char *own_scheme(const struct request *r)
+{
+	return r->config->has_tls ? "https" : "http";
+}
+
+/* What is not valid is ignored. */
+static void print_forwarded(char out[URL_BASE_BYTES], const struct request *r)
+{
+	struct url_part proto = first_value(r, "X-Forwarded-Proto");
+	struct url_part host = first_value(r, "X-Forwarded-Host");
+	struct url_part prefix =
+		without_slashes(first_value(r, "X-Forwarded-Prefix"));
+	const char *scheme = own_scheme(r);
+	int at = 0;
+
+	if (proto.bytes == 5 && strncasecmp(proto.text, "https", 5) == 0)
+		scheme = "https";
+	else if (proto.bytes == 4 && strncasecmp(proto.text, "http", 4) == 0)
+		scheme = "http";
+	if (prefix.bytes >= URL_BASE_BYTES / 2 || !is_path(prefix))
+		prefix.bytes = 0;
+	if (host.bytes < URL_BASE_BYTES / 4 && is_authority(host))
+		at = snprintf(out, URL_BASE_BYTES, "%s://%.*s", scheme,
+			      (int)host.bytes, host.text);
+	(void)snprintf(out + at, URL_BASE_BYTES - (size_t)at, "%.*s",
+		       (int)prefix.bytes, prefix.bytes > 0 ? prefix.text : "");
+}
+
+void urls_base(char out[URL_BASE_BYTES], const struct request *r)
+{
+	out[0] = '\0';
+	if (r->config->public_url != NULL)
+		print_url(out, r->config->public_url);
+	else if (client_is_trusted(r->client))
+		print_forwarded(out, r);
+}
+
+/* The host of "host:port", without a port. */
+static struct url_part host_of(const char *authority)
+{
+	const char *colon = strrchr(authority, ':');
+	struct url_part s = { authority, strlen(authority) };
+
+	/* The last colon of "[::1]" does not begin a port. */
+	if (colon != NULL && strchr(colon, ']') == NULL)
+		s.bytes = (size_t)(colon - authority);
+	return s;
+}
+
+static bool is_same(struct url_part a, struct url_part b)
+{
+	return a.bytes == b.bytes && strncasecmp(a.text, b.text, a.bytes) == 0;
+}
+
+/* Of --listen: does the server listen on all addresses? */
+static bool is_any(struct url_part host)
+{
+	return host.bytes == 0 ||
+	       is_same(host, (struct url_part){ "0.0.0.0", 7 }) ||
+	       is_same(host, (struct url_part){ "[::]", 4 });
+}
+
+/*
+ * The client reaches the port at `address` by the host in its request, if that
+ * port listens on all addresses, or where this one does.
+ */
+static struct url_part reached_host(const struct request *r,
+				    const char *address)
+{
+	struct url_part host = host_of(address);
+	const char *of_client = request_header(r, "Host");
+
+	if (!is_any(host) && !is_same(host, host_of(r->port->address)))
+		return host;
+	if (of_client == NULL || !is_authority(host_of(of_client)))
+		return (struct url_part){ NULL, 0 };
+	return host_of(of_client);
+}
+
+static bool print_reached(char out[URL_BASE_BYTES], const struct request *r,
+			  const char *address, uint16_t port)
+{
+	struct url_part host = reached_host(r, address);
+	uint16_t usual = r->config->has_tls ? 443 : 80;
+	int at;
+
+	if (host.text == NULL || host.bytes >= URL_BASE_BYTES / 2)
+		return false;
+	at = snprintf(out, URL_BASE_BYTES, "%s://%.*s", own_scheme(r),
+		      (int)host.bytes, host.text);
+	if (port != usual)
+		(void)snprintf(out + at, URL_BASE_BYTES - (size_t)at, ":%u",
+			       (unsigned int)port);
+	return true;
+}
+
+bool urls_other_port(char out[URL_BASE_BYTES], const struct request *r)
+{
+	const struct http_config *c = r->config;
+	bool is_main = r->port == &r->http->main;
+	const char *given = is_main ? c->admin_url : c->public_url;
+
+	if (c->admin_address == NULL)
+		return false;
+	if (given != NULL && given[0] != '/') {
+		print_url(out, given);
+		return true;
+	}
+	/* Clients of a proxy reach us in another way. */
+	if (c->public_url != NULL || request_header(r, "X-Forwarded-For") ||
+	    request_header(r, "X-Forwarded-Host"))
+		return false;
+	return is_main ?
+		       print_reached(out, r, c->admin_address, c->admin_port) :
+		       print_reached(out, r, c->listen_address, c->listen_port);
+}
