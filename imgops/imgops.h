@@ -171,10 +171,10 @@ struct img_transform {
 /* Checked from the header, before any pixel is allocated. */
 struct img_limits {
 	uint32_t side_px_max;
-	uint64_t pixels_max; /* of the file; also of the result */
+	uint64_t pixels_max; /* of the file */
 	/*
-	 * The most scans of a file.  A file of `pixels_max` pixels may have
-	 * only 16.
+	 * The most scans of a file.  A file with the most pixels of a result
+	 * may have only 16, and a larger one fewer.
 	 */
 	uint32_t scans_max;
 	/*
@@ -182,7 +182,13 @@ struct img_limits {
 	 * of it for coefficients.
 	 */
 	uint64_t decode_bytes_max;
+	uint64_t result_pixels_max; /* 0: as pixels_max */
 };
+
+static inline uint64_t img_result_pixels_max(const struct img_limits *l)
+{
+	return l->result_pixels_max > 0 ? l->result_pixels_max : l->pixels_max;
+}
 
 /* What is known about the ICC profile in the header. */
 enum img_profile {

@@ -200,7 +200,7 @@ static void check_limits(struct decoder *d)
 	    jpeg->image_height > limits->side_px_max ||
 	    (uint64_t)jpeg->image_width * jpeg->image_height >
 		    limits->pixels_max ||
-	    img_pixels(d->view->size) > limits->pixels_max)
+	    img_pixels(d->view->size) > img_result_pixels_max(limits))
 		reader_fail(&d->reader, IMG_ERR_TOO_LARGE);
 }
 

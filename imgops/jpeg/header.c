@@ -184,8 +184,8 @@ enum {
 	JFIF_BYTES = 14,
 	ADOBE_BYTES = 12,
 	/*
-	 * For a picture of `pixels_max`.  With 64, a file of a kilobyte could
-	 * take seconds.
+	 * For a picture with the most pixels of a result.  With 64, a file of a
+	 * kilobyte could take seconds.
 	 */
 	SCANS_AT_PIXELS_MAX = 16,
 	/* A photo has some tens of markers; eight million would take 0.1 s. */
@@ -370,7 +370,8 @@ static bool has_too_many_scans(const struct img_header *h,
 
 	return h->scan_count > limits->scans_max ||
 	       h->scan_count * pixels >
-		       SCANS_AT_PIXELS_MAX * (double)limits->pixels_max;
+		       SCANS_AT_PIXELS_MAX *
+			       (double)img_result_pixels_max(limits);
 }
 
 static bool is_scan(const struct marker *sos)

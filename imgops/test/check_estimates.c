@@ -35,9 +35,10 @@ enum { FACTOR = 3, TRIES = 6, CALIBRATIONS = 40 };
 
 static const struct img_limits limits = {
 	.side_px_max = 65500,
-	.pixels_max = 100 * 1000 * 1000,
+	.pixels_max = 250 * 1000 * 1000,
 	.scans_max = 64,
 	.decode_bytes_max = 1024 << 20,
+	.result_pixels_max = 100 * 1000 * 1000,
 };
 
 #define STRETCHED(w, h)                                                        \
@@ -256,6 +257,52 @@ static void check_refined(const char *name, J_COLOR_SPACE space, int dc_bits,
 	free(jpeg.data);
 }
 
+/* Set the size in the header of a file, which then lacks most of its data. */
+static void set_size(struct bytes jpeg, uint8_t sof, uint32_t width,
+		     uint32_t height)
+{
+	uint8_t *frame = jpeg_marker(jpeg, sof);
+
+	frame[1] = (uint8_t)(height >> 8);
+	frame[2] = (uint8_t)height;
+	frame[3] = (uint8_t)(width >> 8);
+	frame[4] = (uint8_t)width;
+}
+
+/*
+ * As large as an upload may be: in a file of a kilobyte, and with all rows.
+ * The progressive one has the most pixels for its scans.
+ */
+static void check_largest(const char *name, picture_fn *picture)
+{
+	struct jpeg_spec spec = { .width = 16320,
+				  .height = 16 * JPEG_TILE_ROWS,
+				  .picture = picture,
+				  .h = { 2 },
+				  .v = { 2 },
+				  .quality = 30,
+				  .restart_interval = 16320 / 16 };
+	struct jpeg_spec small = { .width = 64,
+				   .height = 64,
+				   .picture = picture,
+				   .progressive = true };
+	struct bytes tile = jpeg_make(&spec), jpeg;
+
+	jpeg = jpeg_of_height(tile, 15300);
+	check_file(name, jpeg, FEW);
+	free(jpeg.data);
+	free(tile.data);
+	jpeg = jpeg_make(&small);
+	set_size(jpeg, 0xc2, 16000, 9900);
+	check_file(name, jpeg, FEW);
+	free(jpeg.data);
+	small.progressive = false;
+	jpeg = jpeg_make(&small);
+	set_size(jpeg, 0xc0, 16320, 15300);
+	check_file(name, jpeg, FEW);
+	free(jpeg.data);
+}
+
 /* The scans of a sequential file, `count` times. */
 static void check_repeated(const char *name, bool arithmetic, int count)
 {
@@ -344,6 +391,8 @@ static void check_all_made(void)
 	check_refined("refined", JCS_YCbCr, 1, 10);
 	check_repeated("repeated scans", false, 20);
 	check_repeated("repeated scans, arithmetic", true, 20);
+	check_largest("largest, flat", flat);
+	check_largest("largest, noise", noise);
 	check_fine();
 	check_one("tall", &tall, &wide);
 	check_made("turned", &turned, ARRAY_SIZE(transforms));

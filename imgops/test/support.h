@@ -77,6 +77,14 @@ struct bytes jpeg_make(const struct jpeg_spec *spec);
 struct bytes jpeg_with_scans(struct bytes jpeg, const jpeg_scan_info *script,
 			     int scan_count);
 
+/*
+ * A JPEG of this height that has the rows of MCUs of `jpeg` again and again.
+ * `jpeg` is sequential, of one scan, with JPEG_TILE_ROWS rows of MCUs, and has
+ * a restart marker after each.
+ */
+enum { JPEG_TILE_ROWS = 8 };
+struct bytes jpeg_of_height(struct bytes jpeg, uint32_t height);
+
 /* One component as a grey JPEG of its own size, with the same coefficients. */
 struct bytes jpeg_component(struct bytes jpeg, int index);
 

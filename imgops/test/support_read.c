@@ -136,6 +136,56 @@ uint8_t *jpeg_marker(struct bytes jpeg, uint8_t code)
 	return at + 4;
 }
 
+/* Find the data of each row of MCUs, up to the marker after it. */
+static void find_rows(struct bytes rows[JPEG_TILE_ROWS], struct bytes jpeg)
+{
+	uint8_t *sos = jpeg_marker(jpeg, 0xda);
+	uint8_t *at = sos + (sos[-2] << 8 | sos[-1]) - 2;
+
+	for (int i = 0; i < JPEG_TILE_ROWS; i++) {
+		uint8_t *start = at;
+		uint8_t after =
+			i + 1 < JPEG_TILE_ROWS ? (uint8_t)(0xd0 + i) : 0xd9;
+
+		while (at[0] != 0xff || at[1] == 0)
+			at++;
+		assert(at[1] == after && at + 2 <= jpeg.data + jpeg.count);
+		rows[i] = (struct bytes){ start, (size_t)(at - start) };
+		at += 2;
+	}
+}
+
+struct bytes jpeg_of_height(struct bytes jpeg, uint32_t height)
+{
+	struct bytes rows[JPEG_TILE_ROWS], tall = { NULL, 0 };
+	uint8_t *frame = jpeg_marker(jpeg, 0xc0);
+	uint32_t tile_height = (uint32_t)(frame[1] << 8 | frame[2]);
+	uint32_t row_height = tile_height / JPEG_TILE_ROWS;
+	uint32_t count = (height + row_height - 1) / row_height;
+	size_t head;
+
+	find_rows(rows, jpeg);
+	head = (size_t)(rows[0].data - jpeg.data);
+	assert(tile_height % JPEG_TILE_ROWS == 0 && height < 65536);
+	tall.data = malloc(head + (count / JPEG_TILE_ROWS + 1) * jpeg.count);
+	assert(tall.data != NULL);
+	memcpy(tall.data, jpeg.data, head);
+	tall.data[frame - jpeg.data + 1] = (uint8_t)(height >> 8);
+	tall.data[frame - jpeg.data + 2] = (uint8_t)height;
+	tall.count = head;
+	for (uint32_t i = 0; i < count; i++) {
+		struct bytes row = rows[i % JPEG_TILE_ROWS];
+
+		memcpy(tall.data + tall.count, row.data, row.count);
+		tall.count += row.count;
+		tall.data[tall.count++] = 0xff;
+		tall.data[tall.count++] =
+			i + 1 < count ? (uint8_t)(0xd0 + i % JPEG_TILE_ROWS) :
+					0xd9;
+	}
+	return tall;
+}
+
 struct bytes jpeg_with_scans(struct bytes jpeg, const jpeg_scan_info *script,
 			     int scan_count)
 {

@@ -118,7 +118,7 @@ static void test_bytes_after_the_end_are_ignored(void)
 
 static void test_no_flipped_bit_crashes_or_leaks(void)
 {
-	static const struct img_limits small = { 2000, 200000, 20, 2000000 };
+	static const struct img_limits small = { 2000, 200000, 20, 2000000, 0 };
 	uint32_t error_count = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -143,7 +143,7 @@ static void test_no_flipped_bit_crashes_or_leaks(void)
 
 static void test_random_bytes_after_the_header_never_crash(void)
 {
-	static const struct img_limits small = { 2000, 200000, 20, 2000000 };
+	static const struct img_limits small = { 2000, 200000, 20, 2000000, 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct bytes jpeg = jpeg_make(&kinds[i]);

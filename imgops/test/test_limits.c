@@ -78,6 +78,32 @@ static void test_a_large_picture_may_have_fewer_scans(void)
 	assert(probe_limits(jpeg, &limits) == IMG_ERR_TOO_MANY_SCANS);
 	limits.pixels_max++;
 	assert(probe_limits(jpeg, &limits) == IMG_OK);
+	/* As large as a result may be, not as large as a file. */
+	limits.result_pixels_max = limits.pixels_max - 1;
+	limits.pixels_max = UINT64_MAX;
+	assert(probe_limits(jpeg, &limits) == IMG_ERR_TOO_MANY_SCANS);
+	limits.result_pixels_max++;
+	assert(probe_limits(jpeg, &limits) == IMG_OK);
+	free(jpeg.data);
+}
+
+/* The largest file may be larger than the largest result. */
+static void test_a_result_has_a_limit_of_its_own(void)
+{
+	struct bytes jpeg = jpeg_make(&plain); /* 35 x 19 */
+	struct img_limits limits = no_limits;
+	struct heap h;
+
+	heap_init(&h);
+	limits.result_pixels_max = 35 * 19;
+	assert(decode_limits(jpeg, &limits, &h) == IMG_OK);
+	limits.result_pixels_max--;
+	assert(probe_limits(jpeg, &limits) == IMG_OK);
+	assert(decode_limits(jpeg, &limits, &h) == IMG_ERR_TOO_LARGE);
+	limits.result_pixels_max = UINT64_MAX;
+	limits.pixels_max = 35 * 19 - 1;
+	assert(probe_limits(jpeg, &limits) == IMG_ERR_TOO_LARGE);
+	assert(h.live_count == 0);
 	free(jpeg.data);
 }
 
@@ -85,7 +111,7 @@ static void test_a_large_picture_may_have_fewer_scans(void)
 static void test_a_false_size_costs_no_memory(void)
 {
 	static const struct img_limits limits = { 65500, UINT64_MAX, 64,
-						  512 << 20 };
+						  512 << 20, 0 };
 	struct bytes jpeg = jpeg_make(&plain);
 	struct heap h;
 
@@ -186,6 +212,7 @@ int main(void)
 {
 	test_limits_hold_before_anything_is_allocated();
 	test_a_large_picture_may_have_fewer_scans();
+	test_a_result_has_a_limit_of_its_own();
 	test_a_false_size_costs_no_memory();
 	test_coefficients_count_as_memory();
 	test_markers_and_gaps_are_bounded();

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct img_limits small = { 2000, 200000, 20, 2000000 };
+static const struct img_limits small = { 2000, 200000, 20, 2000000, 0 };
 
 /* Noise with the largest differences between neighbours. */
 static double noise(uint32_t component, double x, double y)

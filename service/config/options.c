@@ -32,15 +32,19 @@ static const uint32_t pool_threads[PIPELINE_STEPS] = {
 };
 
 /*
- * Default limits of one upload.  The CPU time of 100 ms per megapixel is enough
- * for any upload of --max-megapixels: a progressive CMYK upload that becomes a
- * progressive JPEG in full chroma is estimated at 51 ms per megapixel, and at
- * 75 ms with the slowest filter.
+ * Default limits of one upload.  A phone's largest photo has 200 megapixels,
+ * and a reduced decode of it costs less than many smaller photos in full size.
+ * So the largest upload is larger than the largest result, and the work that
+ * one upload may ask for follows from the result.  The CPU time of 100 ms per
+ * megapixel is enough for any upload of that size: a progressive CMYK upload
+ * that becomes a progressive JPEG in full chroma is estimated at 51 ms per
+ * megapixel, and at 75 ms with the slowest filter.
  */
 enum {
+	RESULT_PIXELS = 100000000,
 	/*
 	 * The results of one upload together may have this many times
-	 * --max-megapixels.
+	 * --max-result-megapixels.
 	 */
 	OUTPUT_PICTURES = 2,
 	PIXELS_PER_CPU_MS = 10000,
@@ -159,7 +163,7 @@ static const struct flag own_flags[] = {
 	  "reply; 0: any",
 	  FLAG_FIELD(struct options, rate_min), .unit = FLAG_SIZE,
 	  .most = 1 << 30 },
-	{ "max-body", "SIZE", "32M",
+	{ "max-body", "SIZE", "64M",
 	  "size of a request's body, such as 1.5G, 64M or 100K; a plain "
 	  "number\n"
 	  "is in M",
@@ -174,23 +178,28 @@ static const struct flag own_flags[] = {
 	  "width and height of an uploaded picture",
 	  FLAG_FIELD(struct options, limits.side_px_max), .least = 1,
 	  .most = IMG_SIDE_PX_MAX },
-	{ "max-megapixels", "N", "100",
-	  "millions of pixels of an uploaded picture, and of a result",
+	{ "max-megapixels", "N", "250",
+	  "millions of pixels of an uploaded picture",
 	  FLAG_FIELD(struct options, limits.pixels_max), .unit = FLAG_MILLIONS,
 	  .least = 1e6, .most = 4290e6 },
+	{ "max-result-megapixels", "N", NULL,
+	  "millions of pixels of each result; default: 100, or that of\n"
+	  "--max-megapixels if it is given",
+	  FLAG_FIELD(struct options, limits.result_pixels_max),
+	  .unit = FLAG_MILLIONS, .least = 1e6, .most = 4290e6 },
 	{ "max-output-megapixels", "N", NULL,
 	  "millions of pixels of all results of one upload together; 0: no\n"
-	  "limit; default: twice --max-megapixels",
+	  "limit; default: twice --max-result-megapixels",
 	  FLAG_FIELD(struct options, output_pixels_max), .unit = FLAG_MILLIONS,
 	  .most = 100000e6 },
 	{ "max-cpu", "TIME", NULL,
 	  "CPU time of one upload, estimated from its header; 0: no limit;\n"
-	  "default: 100ms for each of --max-megapixels, at least 1s",
+	  "default: 100ms for each of --max-result-megapixels, at least 1s",
 	  FLAG_FIELD(struct options, cpu_ms_max), .unit = FLAG_TIME,
 	  .most = 86400000 },
 	{ "max-scans", "N", "64",
 	  "scans of a progressive JPEG; fewer for large ones, 16 at\n"
-	  "--max-megapixels",
+	  "--max-result-megapixels",
 	  FLAG_FIELD(struct options, limits.scans_max), .least = 1,
 	  .most = 1000 },
 	{ "max-decode-memory", "SIZE", "512M", "memory to decode one picture",
@@ -505,19 +514,29 @@ uint64_t options_read_bytes(const struct options *o)
 	return is_remote(o) ? o->memory_bytes_max / READ_SHARE : 0;
 }
 
-/* Set the flags whose default depends on other flags. */
-static void set_derived(struct options *o)
+/* Set the limits of one upload whose default depends on others. */
+static void set_derived_limits(struct options *o)
 {
-	uint64_t pixels = o->limits.pixels_max;
+	uint64_t pixels = o->limits.result_pixels_max;
 
-	if (o->sources[place_of("max-output-megapixels")] == OPTIONS_DEFAULT)
+	if (!options_is_given(o, "max-result-megapixels"))
+		pixels = options_is_given(o, "max-megapixels") ?
+				 o->limits.pixels_max :
+				 RESULT_PIXELS;
+	o->limits.result_pixels_max = pixels;
+	if (!options_is_given(o, "max-output-megapixels"))
 		o->output_pixels_max = OUTPUT_PICTURES * pixels;
-	if (o->sources[place_of("max-cpu")] == OPTIONS_DEFAULT)
+	if (!options_is_given(o, "max-cpu"))
 		o->cpu_ms_max = pixels < CPU_PIXELS_MIN ?
 					CPU_PIXELS_MIN / PIXELS_PER_CPU_MS :
 					pixels / PIXELS_PER_CPU_MS;
-	if (o->sources[place_of("max-connections-per-address")] ==
-	    OPTIONS_DEFAULT)
+}
+
+/* Set the flags whose default depends on other flags. */
+static void set_derived(struct options *o)
+{
+	set_derived_limits(o);
+	if (!options_is_given(o, "max-connections-per-address"))
 		o->per_address_max = default_per_address(o->connections_max);
 	if (o->store_threads == 0)
 		o->store_threads = is_remote(o) ? STORE_THREADS_REMOTE :

@@ -30,7 +30,7 @@ static enum img_err fit_variants(struct upload *u,
 		v->event.number = u->number;
 		v->event.deadline_ns = u->deadline_ns;
 		v->view = img_fit(&u->header, &v->transform);
-		if (pixels(v) > limits->pixels_max)
+		if (pixels(v) > img_result_pixels_max(limits))
 			return IMG_ERR_TOO_LARGE;
 		u->output_pixels += pixels(v);
 
@@ -99,15 +99,15 @@ static double megapixels(uint64_t pixels)
 
 /* Leaves `text` as it is if the picture is within the limit. */
 static void explain_size(char *text, size_t bytes, const char *what,
-			 struct img_size size, uint64_t pixels_max)
+			 struct img_size size, const char *flag,
+			 uint64_t pixels_max)
 {
 	if (img_pixels(size) > pixels_max)
 		(void)snprintf(text, bytes,
 			       "%s has %" PRIu32 " x %" PRIu32
-			       " pixels, %.10g megapixels; --max-megapixels "
-			       "allows %.10g.",
+			       " pixels, %.10g megapixels; %s allows %.10g.",
 			       what, size.width_px, size.height_px,
-			       megapixels(img_pixels(size)),
+			       megapixels(img_pixels(size)), flag,
 			       megapixels(pixels_max));
 }
 
@@ -127,10 +127,12 @@ void steps_explain_too_large(const struct upload *u,
 			       limits->side_px_max);
 	if (text[0] == '\0')
 		explain_size(text, bytes, "The picture", size,
-			     limits->pixels_max);
+			     "--max-megapixels", limits->pixels_max);
 	for (uint32_t i = 0; i < u->variant_count && text[0] == '\0'; i++)
 		explain_size(text, bytes, "A result asked for",
-			     u->variants[i].view.size, limits->pixels_max);
+			     u->variants[i].view.size,
+			     "--max-result-megapixels",
+			     img_result_pixels_max(limits));
 	if (text[0] == '\0')
 		(void)snprintf(text, bytes,
 			       "Decoding this picture of %" PRIu32 " x %" PRIu32

@@ -15,7 +15,7 @@
 #include <string.h>
 
 static const struct img_limits limits = { 65500, 1000000000, 1000,
-					  UINT64_C(1) << 40 };
+					  UINT64_C(1) << 40, 0 };
 
 static void *count_alloc(void *arg, size_t bytes)
 {

@@ -31,7 +31,7 @@ struct pipeline_config job_config(const struct policy *policy,
 	struct pipeline_config c = {
 		.cores = cores,
 		.uploads_max = uploads_max,
-		.limits = { 65500, 100000000, 64, UINT64_C(1) << 29 },
+		.limits = { 65500, 100000000, 64, UINT64_C(1) << 29, 0 },
 		.memory_bytes_max = UINT64_MAX,
 	};
 

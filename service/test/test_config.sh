@@ -71,7 +71,8 @@ test_defaults_are_printed() {
 	grep -qF -- '--policy color --discipline srpt --slice 1000.' "$work/help" ||
 		fail "the help names another default"
 	is '.listen == "127.0.0.1:8080" and .["max-uploads"] == 256 and
-		.["max-body"] == "32M" and .["max-megapixels"] == 100 and
+		.["max-body"] == "64M" and .["max-megapixels"] == 250 and
+		.["max-result-megapixels"] == 100 and
 		.["drain-timeout"] == "8s" and .trace == null and
 		.policy == "color" and .discipline == "srpt" and
 		.slice == "1000"'

@@ -93,7 +93,8 @@ static void free_singles(struct pipeline *p)
 static void decode_luma(struct image *out, const struct variant *v,
 			const struct memory *memory)
 {
-	static const struct img_limits limits = { 65500, 1 << 24, 64, 1 << 28 };
+	static const struct img_limits limits = { 65500, 1 << 24, 64, 1 << 28,
+						  0 };
 	struct img_transform transform = { .quality = 80 };
 	struct img_header header;
 	enum img_err err = img_probe(&header, v->jpeg, v->jpeg_bytes, &limits);

@@ -40,15 +40,16 @@ static void test_defaults_run(void)
 	assert(o.schedule.discipline.follows_load);
 	assert(strcmp(o.listen, "127.0.0.1:8080") == 0);
 	assert(o.schedule.balance == BALANCE_SHARED && o.cores == NULL);
-	assert(o.uploads_max == 256 && o.body_bytes_max == 32u << 20);
+	assert(o.uploads_max == 256 && o.body_bytes_max == 64u << 20);
 	assert(o.memory_bytes_max > 0 && o.deadline_ms == 60000);
-	assert(o.limits.pixels_max == 100000000);
+	assert(o.limits.pixels_max == 250000000);
+	assert(o.limits.result_pixels_max == 100000000);
 	assert(o.trace == NULL && o.graph == NULL && o.save_graph == NULL);
 }
 
 /*
- * The limits of one upload follow from the largest picture, unless they are
- * given.
+ * The limits of what one upload may ask for follow from the largest result,
+ * unless they are given.  That is as large as a given --max-megapixels.
  */
 static void test_limits_of_work_follow_megapixels(void)
 {
@@ -57,9 +58,15 @@ static void test_limits_of_work_follow_megapixels(void)
 	assert(parse(&o, ""));
 	assert(o.output_pixels_max == 200000000 && o.cpu_ms_max == 10000);
 	assert(parse(&o, "--max-megapixels 40"));
+	assert(o.limits.pixels_max == 40000000);
+	assert(o.limits.result_pixels_max == 40000000);
 	assert(o.output_pixels_max == 80000000 && o.cpu_ms_max == 4000);
 	assert(parse(&o, "--max-megapixels 1"));
 	assert(o.output_pixels_max == 2000000 && o.cpu_ms_max == 1000);
+	assert(parse(&o, "--max-megapixels 300 --max-result-megapixels 50"));
+	assert(o.limits.pixels_max == 300000000);
+	assert(o.limits.result_pixels_max == 50000000);
+	assert(o.output_pixels_max == 100000000 && o.cpu_ms_max == 5000);
 	assert(parse(&o, "--max-output-megapixels 2.5 --max-cpu 300ms"));
 	assert(o.output_pixels_max == 2500000 && o.cpu_ms_max == 300);
 	assert(parse(&o, "--max-output-megapixels 0 --max-cpu 0"));

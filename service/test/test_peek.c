@@ -24,7 +24,7 @@ static struct cores *cores;
 
 static const struct pipeline_config usual = {
 	.uploads_max = 1,
-	.limits = { 65500, 100000000, 64, 1 << 29 },
+	.limits = { 65500, 100000000, 64, 1 << 29, 0 },
 	.memory_bytes_max = UINT64_MAX,
 };
 
@@ -106,7 +106,7 @@ static void test_refused_by_the_header(bool progressive)
 				  .progressive = progressive };
 	struct bytes jpeg = jpeg_make(&spec);
 	struct pipeline_config side = usual, pixels = usual, memory = usual;
-	struct pipeline_config output = usual, cpu = usual;
+	struct pipeline_config output = usual, cpu = usual, result = usual;
 
 	side.limits.side_px_max = 319;
 	check_refused(jpeg, header_bytes(jpeg), &side,
@@ -115,6 +115,10 @@ static void test_refused_by_the_header(bool progressive)
 	check_refused(jpeg, header_bytes(jpeg), &pixels,
 		      "320 x 200 pixels, 0.064 megapixels; --max-megapixels "
 		      "allows 0.063999.");
+	result.limits.result_pixels_max = 320 * 200 - 1;
+	check_refused(jpeg, header_bytes(jpeg), &result,
+		      "A result asked for has 200 x 320 pixels, 0.064 "
+		      "megapixels; --max-result-megapixels allows 0.063999.");
 	output.output_pixels_max = 320 * 200 - 1;
 	check_refused(jpeg, header_bytes(jpeg), &output,
 		      "have 0.064 megapixels together; "

@@ -212,7 +212,7 @@ static void test_a_refused_giant_is_forgotten(const struct cores *cores)
 		.schedule = schedule,
 		.cores = cores,
 		.uploads_max = 1,
-		.limits = { 65500, 100000000, 64, 1 << 29 },
+		.limits = { 65500, 100000000, 64, 1 << 29, 0 },
 		.memory_bytes_max = 64 << 20,
 	});
 	uint64_t likely_bytes = pipeline_likely_bytes(p, photo_bytes);
