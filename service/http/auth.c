@@ -25,13 +25,15 @@
  *	                answer for it, a page of that name may change nothing.
  *	Sec-Fetch-Site  whether the page is of our site; a page cannot set it
  *	Origin          the page's own address; used for browsers that do not
- *	                send Sec-Fetch-Site
+ *	                send Sec-Fetch-Site, and to recognise the page of our
+ *	                admin port
  *
  * Clients other than browsers can send any headers anyway, so these checks are
  * only about browsers.
  */
 #include "service/http/request.h"
 #include "service/http/auth.h"
+#include "service/http/urls.h"
 
 #include "base/file.h"
 #include "base/util.h"
@@ -789,6 +791,23 @@ static bool is_of_plain_page(const struct request *r)
 	       request_header(r, "Sec-Fetch-Site") == NULL;
 }
 
+/*
+ * Does the page of our admin port upload a picture, for its results?  Its
+ * origin has the name in Host and the port of --admin-listen, or is that of
+ * --admin-url.
+ */
+static bool is_admin_page(const struct request *r)
+{
+	const char *origin = request_header(r, "Origin");
+	char admin[URL_BASE_BYTES];
+	size_t bytes = origin != NULL ? strlen(origin) : 0;
+
+	return bytes > 0 && r->route->handler == &upload_handler &&
+	       urls_other_port(admin, r) &&
+	       strncasecmp(admin, origin, bytes) == 0 &&
+	       (admin[bytes] == '\0' || admin[bytes] == '/');
+}
+
 /* Without keys: the request must not come from a page of another site. */
 static enum problem check_page(struct request *r)
 {
@@ -798,6 +817,10 @@ static enum problem check_page(struct request *r)
 		return PROBLEM_WRONG_HOST;
 	if (is_public(r->route->role))
 		return PROBLEM_NONE;
+	if (kind == HOST_OWN && is_admin_page(r)) {
+		r->reader_origin = request_header(r, "Origin");
+		return PROBLEM_NONE;
+	}
 	if (origin_is_foreign(request_header(r, "Sec-Fetch-Site"),
 			      request_header(r, "Origin"),
 			      request_header(r, "Host")))

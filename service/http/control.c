@@ -5,6 +5,7 @@
  * /v1/blocking-graph.
  */
 #include "service/http/request.h"
+#include "service/http/urls.h"
 #include "service/http/watch/viewers.h"
 
 #include "base/clock.h"
@@ -12,6 +13,7 @@
 #include "base/take.h"
 #include "service/web/web.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,28 +21,57 @@
 /*
  * The page loads nothing from other servers and nothing inline, so no file name
  * or error message can run as a script.  It may also show pictures that the
- * user has chosen.
+ * user has chosen, and at the admin port send them to the main port.
  */
-static const char page_policy[] =
-	"default-src 'none'; script-src 'self'; style-src 'self'; "
-	"img-src 'self' blob: data:; connect-src 'self'; base-uri 'none'; "
-	"form-action 'none'; frame-ancestors 'none'";
+#define PAGE_POLICY(uploads)                                                   \
+	"default-src 'none'; script-src 'self'; style-src 'self'; "            \
+	"img-src 'self' blob: data:; connect-src 'self'" uploads               \
+	"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+enum { POLICY_BYTES = URL_BASE_BYTES + sizeof(PAGE_POLICY(" ")) };
+
+/* Tell the page where the other port is: service/web/ports.js. */
+static void add_other_port(struct request *r, struct reply *p,
+			   char policy[POLICY_BYTES])
+{
+	char url[URL_BASE_BYTES];
+	const char *host;
+
+	if (!urls_other_port(url, r))
+		return;
+	if (r->port == &r->http->main) {
+		reply_add_header(p, "X-Live-Views", url);
+		return;
+	}
+	reply_add_header(p, "X-Uploads", url);
+	/* A policy with a path would allow no other path. */
+	host = strstr(url, "://") + strlen("://");
+	(void)snprintf(policy, POLICY_BYTES, PAGE_POLICY(" %.*s"),
+		       (int)(host - url + (ptrdiff_t)strcspn(host, "/")), url);
+	r->policy = policy;
+}
 
 static bool reply_page(struct request *r)
 {
-	const char *name =
-		r->segments[0][0] != '\0' ? r->segments[0] : "index.html";
+	bool is_first = r->segments[0][0] == '\0';
+	const char *name = is_first ? "index.html" : r->segments[0];
+	char policy[POLICY_BYTES];
 	struct web_file file;
 	struct reply p;
+	bool ok;
 
 	if (!web_find(name, &file))
 		return reply_with_problem(r, PROBLEM_NOT_FOUND);
 	reply_begin_bytes(r, &p, file.bytes, file.count);
-	r->policy = page_policy;
+	r->policy = PAGE_POLICY("");
+	if (is_first)
+		add_other_port(r, &p, policy);
 	reply_add_header(&p, "Referrer-Policy", "no-referrer");
 	/* Another version of the server may have other files. */
 	reply_add_header(&p, "Cache-Control", "no-cache");
-	return reply_send(r, STATUS_OK, file.type, &p);
+	ok = reply_send(r, STATUS_OK, file.type, &p);
+	r->policy = NULL; /* it was copied */
+	return ok;
 }
 
 /*

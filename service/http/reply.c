@@ -153,6 +153,18 @@ static void add_trace_header(const struct request *r, struct reply *p)
 	reply_add_header(p, HTTP_HEADER_TRACEPARENT, text);
 }
 
+/* The page of the admin port may read it: results, or why there are none. */
+static void add_reader_headers(const struct request *r, struct reply *p)
+{
+	if (r->reader_origin == NULL)
+		return;
+	reply_add_header(p, "Access-Control-Allow-Origin", r->reader_origin);
+	reply_add_header(p, "Access-Control-Expose-Headers",
+			 "Retry-After, Server-Timing, Warning, X-Blurhash, "
+			 "X-Dominant-Color");
+	reply_add_header(p, "Vary", "Origin");
+}
+
 /*
  * Restrictions for browsers: pages of other sites may show stored pictures, but
  * only our own page may use reports and files of the page.
@@ -178,6 +190,7 @@ static void add_headers(const struct request *r, const char *type,
 {
 	reply_add_header(p, "X-Request-Id", r->id);
 	add_browser_headers(r, p);
+	add_reader_headers(r, p);
 	add_trace_header(r, p);
 	if (type != NULL)
 		reply_add_header(p, "Content-Type", type);

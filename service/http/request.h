@@ -420,6 +420,8 @@ struct request {
 	char content_range[72]; /* "": none */
 	/* Content policy of the reply; NULL: HTTP_NO_CONTENT. */
 	const char *policy;
+	/* Pages of this origin may read the reply; NULL: only our own. */
+	const char *reader_origin;
 };
 
 static inline struct request *request_of_upload(const struct upload *u)
@@ -498,7 +500,10 @@ enum problem route_find(struct request *r);
 
 /* auth.c */
 
-/* May the client send this request?  Sets the owner of what is stored. */
+/*
+ * May the client send this request?  Sets the owner of what is stored, and
+ * `reader_origin`.
+ */
 enum problem auth_check_request(struct request *r);
 
 /* upload_request.c */

@@ -5,9 +5,11 @@
 //	                                     try.js sends its own uploads
 
 import * as cores from "./cores.js";
+import { element } from "./dom.js";
 import * as graph from "./graph.js";
 import { key } from "./key.js";
 import { live } from "./live.js";
+import { liveViews } from "./ports.js";
 import * as trying from "./try.js";
 
 const states = {
@@ -15,7 +17,7 @@ const states = {
 	lost: "No connection to the server. Trying again",
 	full: "Too many viewers. Trying again",
 	locked: "The server requires an API key",
-	elsewhere: "The live views are on the server's admin port",
+	elsewhere: "No live views on this port; see --admin-listen",
 };
 
 const views = {
@@ -33,6 +35,16 @@ function setState(state) {
 		words.textContent = states[state];
 	if (state === "elsewhere" && location.hash === "")
 		show("try");
+	if (state === "elsewhere")
+		tellLiveViews(words);
+}
+
+async function tellLiveViews(words) {
+	const url = await liveViews;
+
+	if (url !== null)
+		words.replaceChildren("The live views are on the server's admin"
+			+ " port: ", element("a", { href: url + "/" }, url));
 }
 
 // One view.  Hidden views do not draw.

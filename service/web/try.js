@@ -13,6 +13,7 @@ import { formatBytes, formatMilliseconds } from "./figures.js";
 import { checkForm, makeForm, readForm } from "./form.js";
 import { key } from "./key.js";
 import { parameters } from "./parameters.js";
+import { uploads } from "./ports.js";
 import { curlLine, isSeveral, query } from "./query.js";
 import { forgetResults, showPlaceholder, showResults } from "./results.js";
 import { pastedPicture, testPicture } from "./sample.js";
@@ -24,6 +25,7 @@ import { checkVariants, makeVariants, readVariants } from "./variants.js";
 const SETTLE_MS = 300; // after the last change, before it is sent
 
 let photo = null;
+let base = "."; // of the URL that uploads are sent to
 let sending = new AbortController();
 let settling;
 
@@ -35,17 +37,19 @@ function tell(text) {
 	byId("sending").textContent = text;
 }
 
-function tellProblem({ status, title, detail, retry_s, code }) {
+function tellProblem({ status, title, detail, link, retry_s, code }) {
 	const lines = [
 		["strong", [status, title].join(" ").trim()],
 		["span", detail],
+		["a", link, { href: link }],
 		["span", retry_s && `Try again in ${retry_s} s.`],
 		["code", code],
 	];
 
 	byId("problem").replaceChildren(...lines
 		.filter(([, text]) => text)
-		.map(([tag, text]) => element(tag, {}, text)));
+		.map(([tag, text, attributes]) =>
+			element(tag, attributes, text)));
 }
 
 function tellWarnings(texts) {
@@ -55,7 +59,8 @@ function tellWarnings(texts) {
 
 function tellCurl() {
 	const all = asked();
-	const url = new URL("./" + query(all, parameters), location.href);
+	const url = new URL(`${base}/${query(all, parameters)}`,
+		location.href);
 
 	url.hash = "";
 	byId("curl").textContent = curlLine(url.href,
@@ -216,6 +221,10 @@ export function make(root) {
 		sendSoon();
 	});
 	key.addEventListener("change", check);
+	uploads.then((url) => {
+		base = url ?? ".";
+		check();
+	});
 	takeDrops(root);
 	takePastes(root);
 	comparison.make();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // One upload: sends a photo and returns the results, or the reason of a failure.
+// The page of the admin port sends it to the main port.
 
 import { key } from "./key.js";
+import { uploads } from "./ports.js";
 import { parse } from "./server_timing.js";
 
 // Texts that are more helpful on this page than the server's own.
@@ -35,10 +37,17 @@ async function readProblem(reply) {
 }
 
 // The reason for no reply.  A photo that changed on the disk cannot be read.
-async function lost(photo) {
+// `base`: of the other port, or null.
+async function lost(photo, base) {
 	const isReadable = await photo.slice(0, 1).arrayBuffer()
 		.then(() => true, () => false);
 
+	if (isReadable && base !== null)
+		return { title: "No reply",
+			detail: "This page could not upload to the server's"
+				+ " main port, for example because it requires"
+				+ " a key. Use the page of that port:",
+			link: `${base}/#try` };
 	return isReadable
 		? { title: "No reply",
 			detail: "The server cannot be reached, or it closed"
@@ -84,12 +93,15 @@ async function readOne(reply) {
 // meaning after `signal` has aborted it.  Several results are requested as JSON.
 export async function upload(photo, query, isSeveral, signal) {
 	const wanted = isSeveral ? "application/json" : "image/jpeg";
+	const base = await uploads;
 	const start_ms = performance.now();
 
 	try {
-		const reply = await key.fetch("./" + query, {
+		const reply = await key.fetch(`${base ?? "."}/${query}`, {
 			method: "POST",
-			body: photo,
+			// Without a type, the browser need not ask beforehand
+			// whether it may send it to another port.
+			body: photo.slice(),
 			cache: "no-store",
 			headers: { Accept: wanted },
 			signal,
@@ -104,7 +116,7 @@ export async function upload(photo, query, isSeveral, signal) {
 		};
 	} catch (error) {
 		if (error instanceof TypeError || signal.aborted)
-			return { problem: await lost(photo) };
+			return { problem: await lost(photo, base) };
 		throw error;
 	}
 }

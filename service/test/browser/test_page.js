@@ -154,10 +154,12 @@ test("tells where the live views are", async (t) => {
 	const page = await open(t, divided.url);
 
 	await reaches(page, "elsewhere");
-	assert.match(await page.text("#state"), /admin/);
 	assert.ok(await isSeen(page, "#try"));
-	await page.go(divided.adminUrl);
+	await page.until(() => document.querySelector("#state a"));
+	assert.match(await page.text("#state"), /admin port/);
+	await page.click("#state a");
 	await reaches(page, "live");
+	assert.equal(await page.evaluate("location.origin"), divided.adminUrl);
 });
 
 test("goes from tab to tab by arrows", async (t) => {

@@ -7,12 +7,14 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
 	copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync,
+	writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import { axeSource, violations } from "./axe.js";
 import { browser, isSeen, openLive, photo, server } from "./fixture.js";
+import { Server } from "./server.js";
 
 function folder(t) {
 	const made = mkdtempSync(join(tmpdir(), "try-"));
@@ -237,4 +239,44 @@ test("what is no photo is told to be none", async (t) => {
 		document.querySelector("#try").innerText));
 	assert.equal(await page.evaluate(() =>
 		document.querySelector("#result")?.naturalWidth ?? 0), 0);
+});
+
+// The admin port takes no uploads: its page sends them to the main port.
+for (const host of ["127.0.0.1", "localhost"])
+	test(`uploads from the admin port, as ${host}`, async (t) => {
+		const divided = await Server.start(
+			["--admin-listen", "127.0.0.1:0"]);
+		t.after(() => divided.stop());
+		const at = (url) => url.replace("127.0.0.1", host);
+		const page = await openLive(t, at(divided.adminUrl), "try");
+
+		await page.until((url) => document.querySelector("#curl")
+			.textContent.includes(url), at(divided.url));
+		await send(page, photo);
+		await resultIsShown(page);
+		await page.until(() => /^Done/.test(
+			document.querySelector("#sending").textContent));
+		assert.match(await page.text("#timeline"), /decode/);
+		assert.equal((await divided.stats()).uploads.finished > 0, true);
+	});
+
+// With keys a browser would have to ask beforehand.
+test("names the page that can upload", async (t) => {
+	const made = folder(t);
+	const secret = "key-of-this-test-0123456789";
+	const keys = join(made, "keys");
+
+	writeFileSync(keys, secret, { mode: 0o600 });
+	const keyed = await Server.start(["--admin-listen", "127.0.0.1:0",
+		"--api-key-file", keys]);
+	t.after(() => keyed.stop());
+	const page = await browser.page();
+	t.after(() => page.close());
+
+	await page.go(`${keyed.adminUrl}/#try`);
+	await send(page, photo);
+	await page.until(() => document.querySelector("#problem a"));
+	assert.equal(await page.evaluate(
+		"document.querySelector('#problem a').href"),
+	`${keyed.url}/#try`);
 });
