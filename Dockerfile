@@ -21,6 +21,8 @@ COPY --from=build /src/build/release/darkroom /src/build/release/darkroom-store 
     /src/build/release/loadgen /usr/local/bin/
 COPY datasets/samples /usr/share/darkroom/samples
 COPY LICENSE datasets/README.md /usr/share/darkroom/
+# For --store /var/lib/darkroom: a new volume gets the owner of this folder.
+RUN install -d -o 65534 -g 65534 -m 750 /var/lib/darkroom
 USER 65534:65534
 EXPOSE 8080 9090
 HEALTHCHECK --interval=10s --timeout=3s --start-period=2s \

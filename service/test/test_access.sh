@@ -49,8 +49,8 @@ test_host() {
 }
 
 # Names of a private network, by which containers, Kubernetes and Prometheus
-# call the server, need no flag.  What a page of such a name asks for is refused:
-# its name may have been that of another machine a moment ago.
+# call the server, need no flag.  What a page of such a name asks for is refused,
+# as its name may have been that of another machine a moment ago.
 test_private_names() {
 	local host from
 	for host in darkroom:8080 darkroom.default.svc nas.local:80 \
@@ -157,6 +157,86 @@ protects() {
 			<<<"$head" || fail "$*: $head"
 }
 
+# The page of the admin port may upload to the main port, read what comes of it,
+# and do nothing else there.
+test_the_page_of_the_admin_port() {
+	local origin site
+	start --store "$work/store" --admin-listen 127.0.0.1:0
+	origin=$admin
+	for site in same-site cross-site ''; do
+		page "$site" "$origin"
+		gets 200 "${from[@]}" --data-binary "@$photo" "$url/?w=64"
+		grep -qixF "Access-Control-Allow-Origin: $origin" \
+			<(tr -d '\r' <"$work/head") || fail "may not be read"
+		expect_problem 415 not_a_jpeg "${from[@]}" --data-binary "@$0" \
+			"$url/?w=64"
+		grep -qi '^access-control-allow-origin: ' "$work/head" ||
+			fail "no reason"
+		expect_problem 403 cross_site "${from[@]}" \
+			--data-binary "@$photo" "$url/v1/images?w=64"
+		expect_problem 403 cross_site "${from[@]}" -X DELETE \
+			"$url/v1/images/x"
+		# Under another name it is another page.
+		expect_problem 403 cross_site "${from[@]}" -H "Host: localhost" \
+			--data-binary "@$photo" "$url/?w=64"
+	done
+	page '' "http://nas.local:${admin##*:}"
+	expect_problem 403 cross_site "${from[@]}" -H 'Host: nas.local' \
+		--data-binary "@$photo" "$url/?w=64"
+	page '' "$origin/"
+	expect_problem 403 cross_site "${from[@]}" --data-binary "@$photo" \
+		"$url/?w=64"
+	gets 200 --data-binary "@$photo" "$url/?w=64"
+	! grep -qi '^access-control' "$work/head" || fail "everybody may read"
+	stop
+}
+
+# other_port PORT-URL HEADER CURL-ARGUMENTS...: what the page's reply at this
+# port says of the other one
+other_port() {
+	local at=$1 header=$2
+	shift 2
+	curl -fsS -I "$@" "$at/" | sed -n "s/^$header: \(.*\)\r$/\1/Ip"
+}
+
+# The page's links work for the address by which it was opened, and through a
+# map of ports that --admin-url and --public-url describe.
+test_the_other_port() {
+	local a
+	start --listen 0.0.0.0:0 --insecure --admin-listen :0
+	a=${admin##*:}
+	[ "$(other_port "$url" x-live-views)" = "http://127.0.0.1:$a" ] &&
+		[ "$(other_port "$admin" x-uploads)" = "$url" ] &&
+		[ "$(other_port "$url" x-live-views -H 'Host: [::1]:8080')" = \
+			"http://[::1]:$a" ] &&
+		[ "$(other_port "$url" x-live-views -H 'Host: localhost')" = \
+			"http://localhost:$a" ] || fail "$(curl -sI "$url/")"
+	[ -z "$(other_port "$url" x-live-views -H \
+		'X-Forwarded-For: 192.0.2.7')" ] || fail "behind a proxy"
+	curl -sI "$admin/" | grep -qi "connect-src 'self' $url;" ||
+		fail "$(curl -sI "$admin/")"
+	curl -sI "$url/" | grep -qi "connect-src 'self';" || fail "main"
+	stop
+	start --listen 0.0.0.0:0 --insecure --admin-listen 127.0.0.1:0
+	[ "$(other_port "$url" x-live-views -H 'Host: 192.0.2.7:80')" = \
+		"http://127.0.0.1:${admin##*:}" ] || fail "not where it listens"
+	stop
+	start --admin-listen 127.0.0.1:0 --admin-url http://localhost:19090/ \
+		--public-url http://localhost:18080/app
+	[ "$(other_port "$url" x-live-views)" = http://localhost:19090 ] &&
+		[ "$(other_port "$admin" x-uploads)" = \
+			http://localhost:18080/app ] || fail "not as given"
+	curl -sI "$admin/" | grep -qi "connect-src 'self' http://localhost:18080;" ||
+		fail "$(curl -sI "$admin/")"
+	page same-site http://localhost:19090
+	gets 200 "${from[@]}" -H 'Host: localhost:18080' \
+		--data-binary "@$photo" "$url/?w=64"
+	stop
+	start
+	[ -z "$(other_port "$url" 'x-[luv].*')" ] || fail "there is no other"
+	stop
+}
+
 test_every_reply_protects() {
 	local image
 	gets 200 --data-binary "@$photo" "$url/?w=64"
@@ -248,27 +328,58 @@ test_keys_need_none_of_it() {
 	stop
 }
 
-# The container's flags are those of its image.
-test_the_container() {
+# in_container FUNCTION FLAGS...: run the function beside a server that has the
+# environment of the image
+in_container() {
+	local run=$1
+	shift
 	mapfile -t variables < <(sed -n '/^ENV/,/[^\\]$/p' "$deploy/../Dockerfile" |
 		grep -oE 'DARKROOM_[A-Z_]+=[^ ]+' | sed 's/:[0-9]*$/:0/')
 	[ ${#variables[@]} -ge 3 ] || fail "${variables[@]}"
 	(
 		export "${variables[@]}"
 		apart
-		launch
+		launch "$@"
 		url=http://127.0.0.1:$port
 		admin=http://127.0.0.1:$(port_after 'admin on')
-		gets 200 "$url/healthz"
-		gets 404 "$url/stats"
-		gets 200 "$admin/stats"
-		gets 200 --data-binary "@$photo" "http://localhost:$port/?w=64"
-		# As other containers and Prometheus do.
-		gets 200 -H 'Host: darkroom:8080' --data-binary "@$photo" \
-			"$url/?w=64"
-		gets 200 -H 'Host: darkroom:9090' "$admin/metrics"
+		$run
 		stop
 	)
+}
+
+test_the_image() {
+	gets 200 "$url/healthz"
+	gets 404 "$url/stats"
+	gets 200 "$admin/stats"
+	gets 200 --data-binary "@$photo" "http://localhost:$port/?w=64"
+}
+
+# As other containers and Prometheus call it: by the names of services.
+test_the_services() {
+	local target targets count=0
+	targets=$(grep -oE '"[a-z.]+:9090"' "$deploy/prometheus.yml" | tr -d '"')
+	for target in $targets; do
+		gets 200 --connect-to "$target:${admin#http://}" \
+			"http://$target/metrics"
+		gets 200 --connect-to "${target%:*}:8080:${url#http://}" \
+			--data-binary "@$photo" "http://${target%:*}:8080/?w=64"
+		gets 201 --connect-to "${target%:*}:8080:${url#http://}" \
+			--data-binary "@$photo" \
+			"http://${target%:*}:8080/v1/images?w=64"
+		count=$((count + 1))
+	done
+	[ $count = 2 ] || fail "other targets: $targets"
+}
+
+test_the_container() {
+	local flags volume=$work/volume
+	mkdir "$volume"
+	in_container test_the_image
+	mapfile -t flags < <(sed -n 's/^    command: \[\(.*\)\]$/\1/p' \
+		"$deploy/compose.yaml" | sed "s|/var/lib/darkroom|$volume|" |
+		tr -d ' ' | tr , '\n')
+	[ "${flags[0]}" = --store ] || fail "flags ${flags[*]}"
+	in_container test_the_services "${flags[@]}"
 }
 
 start --store "$work/store"
@@ -280,5 +391,7 @@ stop
 test_names_can_be_given
 test_a_timeout_protects
 test_reports_are_not_for_strangers
+test_the_page_of_the_admin_port
+test_the_other_port
 test_keys_need_none_of_it
 test_the_container

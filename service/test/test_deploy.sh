@@ -137,6 +137,13 @@ test_haproxy_accepts_its_file() {
 	! grep -qi warning "$work/report" || fail "$(cat "$work/report")"
 }
 
+# Prometheus accepts its file and the rules.
+test_prometheus_accepts_its_file() {
+	have promtool || return 0
+	promtool check config "$deploy/prometheus.yml" >"$work/report" 2>&1 ||
+		fail "$(cat "$work/report")"
+}
+
 # The two units are equal except for intended differences.
 test_units_agree() {
 	local unit
@@ -168,6 +175,7 @@ test_ports_agree
 test_nginx_has_higher_limits
 test_the_store_is_the_units
 test_haproxy_accepts_its_file
+test_prometheus_accepts_its_file
 test_boot_is_retried
 test_manifest
 
