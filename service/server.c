@@ -637,6 +637,17 @@ static void warn_of_root(const struct server *s)
 		"do everything; start it as another user, or give --user NAME");
 }
 
+/* Without /proc, limits of control groups and figures of us are not known. */
+static void warn_of_no_proc(const struct server *s)
+{
+	if (s->stats.status_fd >= 0)
+		return;
+	log_message(s->log, LOG_LEVEL_WARN,
+		    "/proc is not mounted, so the limits of the control group "
+		    "are not known: give --memory and --cores; /stats and "
+		    "/metrics lack figures of the process");
+}
+
 /* Run everything from the first line of the log to the last. */
 static int run_logged(struct server *s, const sigset_t *signals)
 {
@@ -648,6 +659,7 @@ static int run_logged(struct server *s, const sigset_t *signals)
 	if (start_log(s)) {
 		if (is_root)
 			warn_of_root(s);
+		warn_of_no_proc(s);
 		status = check_sandbox(s);
 		if (status == EXIT_SUCCESS)
 			status = start_store(s);

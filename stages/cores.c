@@ -154,13 +154,25 @@ static const char *parse(struct cores *c, const char *list)
 	}
 }
 
+/*
+ * For a whole process, hwloc looks at its threads in /proc.  Without /proc the
+ * calling thread has to do, which is the only one at a program's start.
+ */
+static bool read_allowed(struct cores *c)
+{
+	return hwloc_get_cpubind(c->topology, c->allowed,
+				 HWLOC_CPUBIND_PROCESS) == 0 ||
+	       hwloc_get_cpubind(c->topology, c->allowed,
+				 HWLOC_CPUBIND_THREAD) == 0;
+}
+
 static bool open_topology(struct cores *c)
 {
 	if (hwloc_topology_init(&c->topology) != 0)
 		return false;
 	c->allowed = hwloc_bitmap_alloc();
 	if (c->allowed == NULL || hwloc_topology_load(c->topology) != 0 ||
-	    hwloc_get_cpubind(c->topology, c->allowed, HWLOC_CPUBIND_PROCESS))
+	    !read_allowed(c))
 		return false;
 	(void)hwloc_bitmap_and(c->allowed, c->allowed,
 			       hwloc_topology_get_allowed_cpuset(c->topology));
@@ -180,7 +192,8 @@ struct cores *cores_new(const char *list, const char **why)
 	struct cores *c = calloc(1, sizeof(*c));
 
 	if (c == NULL || !open_topology(c)) {
-		*why = "could not be read from the system";
+		*why = "could not be read from the system, which has to show "
+		       "its CPUs in /sys and /proc";
 		cores_free(c);
 		return NULL;
 	}
