@@ -6,6 +6,7 @@
 #include "service/direct/direct.h"
 
 #include "base/util.h"
+#include "service/http/field_values.h"
 #include "service/http/connection/clients.h"
 
 #include <assert.h>
@@ -312,8 +313,8 @@ static void set_terms(struct direct_connection *c)
 
 	c->terms.is_http_1_0 = c->reader.is_http_1_0;
 	c->terms.is_head = c->reader.is_head;
-	c->terms.says_close = head_has_token(head, "Connection", "close");
-	c->terms.says_keep = head_has_token(head, "Connection", "keep-alive");
+	c->terms.says_close = field_has_word(head, "Connection", "close");
+	c->terms.says_keep = field_has_word(head, "Connection", "keep-alive");
 }
 
 /*

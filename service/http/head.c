@@ -84,7 +84,7 @@ struct findings {
 };
 
 /* Most names differ in their first letter, so strcasecmp() is called rarely. */
-static bool is_named(const struct http_field *field, const char *name)
+bool http_field_is(const struct http_field *field, const char *name)
 {
 	return (field->name[0] | 0x20) == (name[0] | 0x20) &&
 	       strcasecmp(field->name, name) == 0;
@@ -94,7 +94,7 @@ const char *http_field_find(const struct http_field *fields, size_t count,
 			    const char *name)
 {
 	for (size_t i = 0; i < count; i++)
-		if (is_named(&fields[i], name))
+		if (http_field_is(&fields[i], name))
 			return fields[i].value;
 	return NULL;
 }
@@ -155,14 +155,14 @@ static void read_target(struct request *r, struct findings *f)
 
 static void read_field(const struct http_field *field, struct findings *f)
 {
-	if (is_named(field, "Content-Length"))
+	if (http_field_is(field, "Content-Length"))
 		f->length_count++;
-	else if (is_named(field, "Host"))
+	else if (http_field_is(field, "Host"))
 		f->host_count++;
-	else if (is_named(field, HTTP_HEADER_TRACEPARENT)) {
+	else if (http_field_is(field, HTTP_HEADER_TRACEPARENT)) {
 		f->parent_count++;
 		f->parent = field->value;
-	} else if (is_named(field, "Expect") &&
+	} else if (http_field_is(field, "Expect") &&
 		   strcasecmp(field->value, "100-continue") != 0)
 		f->expects_more = true;
 }

@@ -344,39 +344,6 @@ enum head_event head_read(struct head_reader *h, char *text, size_t bytes)
 	return event;
 }
 
-/* The next part of a list, without white space around it. */
-static const char *next_part(const char **list, size_t *bytes)
-{
-	const char *part = *list + strspn(*list, " \t,");
-	const char *end = part + strcspn(part, ",");
-
-	*list = end;
-	while (end > part && is_blank(end[-1]))
-		end--;
-	*bytes = (size_t)(end - part);
-	return part;
-}
-
-bool head_has_token(const struct request_head *head, const char *name,
-		    const char *token)
-{
-	for (size_t i = 0; i < head->field_count; i++) {
-		const char *list = head->fields[i].value;
-
-		if (strcasecmp(head->fields[i].name, name) != 0)
-			continue;
-		while (*list != '\0') {
-			size_t bytes;
-			const char *part = next_part(&list, &bytes);
-
-			if (bytes == strlen(token) &&
-			    strncasecmp(part, token, bytes) == 0)
-				return true;
-		}
-	}
-	return false;
-}
-
 bool head_expects_continue(const struct head_reader *h)
 {
 	const char *expected =

@@ -103,11 +103,4 @@ void head_move(struct head_reader *h, char *text);
  */
 bool head_expects_continue(const struct head_reader *h);
 
-/*
- * Does a header with this name have `token` in its list?  Case is ignored, and
- * the header may be there several times.
- */
-bool head_has_token(const struct request_head *head, const char *name,
-		    const char *token);
-
 #endif

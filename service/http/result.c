@@ -4,16 +4,16 @@
  * copied.  JSON is written while it is sent, with the pictures in base64.
  */
 #include "service/http/result.h"
+#include "service/http/field_values.h"
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/util.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/random.h>
 
 #include <nettle/base16.h>
@@ -365,42 +365,18 @@ static bool begin_parts(struct reply *p, const struct upload *u,
 	return true;
 }
 
-/* Is there a weight of 0 among the parameters up to the next comma? */
-static bool is_unwanted(const char *at)
+/*
+ * Does the client want JSON more than pictures?  One that wants both as much,
+ * such as axios, gets pictures.
+ */
+static bool prefers_json(const struct request_head *head, bool is_several)
 {
-	for (at = strpbrk(at, ";,"); at != NULL && *at == ';';
-	     at = strpbrk(at, ";,")) {
-		at += 1 + strspn(at + 1, " \t");
-		if (strncasecmp(at, "q=0", 3) == 0) {
-			at += 3 + strspn(at + 3, ".0");
-			return !isdigit((unsigned char)*at);
-		}
-	}
-	return false;
-}
+	uint32_t pictures = field_quality(head, RESULT_TYPE);
 
-/* Does a value of Accept name JSON?  Wildcards do not. */
-static bool names_json(const char *at)
-{
-	static const char json[] = "application/json";
-
-	for (; at != NULL; at = strchr(at, ',')) {
-		at += strspn(at, ", \t");
-		if (strncasecmp(at, json, sizeof(json) - 1) == 0 &&
-		    strchr(",; \t", at[sizeof(json) - 1]) != NULL &&
-		    !is_unwanted(at))
-			return true;
-	}
-	return false;
-}
-
-static bool accepts_json(const struct request_head *head)
-{
-	for (size_t i = 0; i < head->field_count; i++)
-		if (strcasecmp(head->fields[i].name, "Accept") == 0 &&
-		    names_json(head->fields[i].value))
-			return true;
-	return false;
+	if (is_several)
+		pictures = (uint32_t)max_u64(
+			pictures, field_quality(head, "multipart/mixed"));
+	return field_quality(head, "application/json") > pictures;
 }
 
 /* Add Warning headers to a reply that is one picture. */
@@ -430,7 +406,7 @@ bool result_begin_reply(struct reply *p, const struct request_head *head,
 	const struct variant *first = &u->variants[0];
 
 	reply_init(p);
-	if (accepts_json(head)) {
+	if (prefers_json(head, u->variant_count > 1)) {
 		(void)strcpy(type, "application/json");
 		if (!begin_json(p, u))
 			return false;

@@ -17,7 +17,7 @@ enum { RESULT_TYPE_CHARS = 80 };
 
 /*
  * Begin a reply: a single picture as it is, several as multipart/mixed, or all
- * of them as JSON if the request accepts JSON.  It has the headers that
+ * of them as JSON if the request's Accept prefers it.  It has the headers that
  * describe the results; the caller adds the Content-Type, which is put into
  * `type`.  The upload must not change until the request ends.  False: no
  * memory, and there is no reply.

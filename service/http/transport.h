@@ -67,6 +67,9 @@ struct http_field {
 	const char *name, *value;
 };
 
+/* Has the field this name?  Case is ignored. */
+bool http_field_is(const struct http_field *field, const char *name);
+
 /* The first field with this name, in any case; NULL: none, or without "=". */
 const char *http_field_find(const struct http_field *fields, size_t count,
 			    const char *name);

@@ -118,29 +118,48 @@ test_json_has_the_same_pictures() {
 		"$work/out" >/dev/null || fail "without a name"
 }
 
-# answered_as TYPE ACCEPT...: with these Accept headers, the reply has this type
+# answered_as TYPE ACCEPT...: with these Accept headers, the reply to $query has
+# this type
 answered_as() {
-	local type=$1 lines=() line
+	local type=$1 lines=() line got
 	shift
 	for line in "$@"; do
 		lines+=(-H "Accept: $line")
 	done
-	post w=9 "${lines[@]}"
-	[ "$(head_of content-type "$work/head")" = "$type" ] ||
-		fail "not $type: $*"
+	post "$query" "${lines[@]}"
+	got=$(head_of content-type "$work/head")
+	[ "${got%%;*}" = "$type" ] || fail "not $type, but $got: $*"
 }
 
-test_json_is_for_who_accepts_it() {
+test_json_is_for_who_prefers_it() {
+	local query=w=9
 	answered_as application/json application/json
 	answered_as application/json 'Application/JSON ; q=0.001'
 	answered_as application/json 'application/json;x=y;q=1'
+	answered_as application/json 'application/*'
 	answered_as application/json 'image/jpeg;q=0,application/json'
-	answered_as application/json image/jpeg 'text/plain, application/json'
+	answered_as application/json 'application/json, image/*;q=0.9'
+	answered_as application/json 'application/json, */*;q=0.1'
+	answered_as application/json 'image/*;q=0.3' \
+		'text/plain, application/json;q=0.4'
 	answered_as image/jpeg '*/*'
 	answered_as image/jpeg application/json-seq
 	answered_as image/jpeg 'application/json;q=0'
+	answered_as image/jpeg 'application/json;q=0.1, image/*'
 	answered_as image/jpeg 'text/html, application/json ; x=y ; Q=0.000, */*'
 	answered_as image/jpeg 'application/json;q=0' '*/*;q=1'
+	# These say that they want both as much: axios, and jQuery.
+	answered_as image/jpeg 'application/json, text/plain, */*'
+	answered_as image/jpeg 'application/json, text/javascript, */*; q=1'
+	answered_as image/jpeg image/jpeg application/json
+	# What is preferred to several results is preferred to both of their types.
+	query='variant=a:w=9&variant=b:w=8'
+	answered_as application/json application/json
+	answered_as application/json 'multipart/mixed;q=0.5, application/json'
+	answered_as multipart/mixed 'application/json, text/plain, */*'
+	answered_as multipart/mixed 'application/json;q=0.5, multipart/mixed'
+	answered_as multipart/mixed 'application/json;q=0.5, image/*'
+	answered_as multipart/mixed text/html
 }
 
 test_warnings_are_told_of_each() {
@@ -247,7 +266,7 @@ start --deadline 0 --presets 'thumb:w=320,h=320,fit=cover;page:w=1280'
 test_parts_are_the_pictures_in_order
 test_one_variant_is_a_picture
 test_json_has_the_same_pictures
-test_json_is_for_who_accepts_it
+test_json_is_for_who_prefers_it
 test_warnings_are_told_of_each
 test_placeholder
 test_bad_ones_are_named

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/mhd/input.h"
+#include "service/http/field_values.h"
 
 #include "base/util.h"
 
@@ -224,10 +225,10 @@ static void add_rest(struct input *in, const struct head_reader *h,
 		add_text(in, "Content-Length:%" PRIu64 "\r\n", h->length_bytes);
 	if (head_expects_continue(h) && !has_more)
 		add_text(in, "Expect:100-continue\r\n");
-	if (head_has_token(head, "Connection", "close"))
+	if (field_has_word(head, "Connection", "close"))
 		add_text(in, "Connection:close\r\n");
 	else if (h->is_http_1_0 &&
-		 head_has_token(head, "Connection", "keep-alive"))
+		 field_has_word(head, "Connection", "keep-alive"))
 		add_text(in, "Connection:keep-alive\r\n");
 	add_text(in, "\r\n");
 }
