@@ -190,6 +190,9 @@ static inline uint64_t img_result_pixels_max(const struct img_limits *l)
 	return l->result_pixels_max > 0 ? l->result_pixels_max : l->pixels_max;
 }
 
+/* The most scans of a file of this size. */
+uint32_t img_scans_max(struct img_size stored, const struct img_limits *limits);
+
 /* What is known about the ICC profile in the header. */
 enum img_profile {
 	/* There is none, or lcms2 has to read it first. */

@@ -363,15 +363,14 @@ static enum img_err check_limits(struct img_size size,
 }
 
 /* Large pictures may have fewer scans, because each may visit every block. */
-static bool has_too_many_scans(const struct img_header *h,
-			       const struct img_limits *limits)
+uint32_t img_scans_max(struct img_size stored, const struct img_limits *limits)
 {
-	double pixels = (double)h->stored.width_px * h->stored.height_px;
+	double pixels = (double)stored.width_px * stored.height_px;
+	double most =
+		SCANS_AT_PIXELS_MAX * (double)img_result_pixels_max(limits);
 
-	return h->scan_count > limits->scans_max ||
-	       h->scan_count * pixels >
-		       SCANS_AT_PIXELS_MAX *
-			       (double)img_result_pixels_max(limits);
+	return most < pixels * limits->scans_max ? (uint32_t)(most / pixels) :
+						   limits->scans_max;
 }
 
 static bool is_scan(const struct marker *sos)
@@ -483,7 +482,7 @@ enum img_err img_probe_more(struct img_header *h, const uint8_t *jpeg,
 	       next_marker(h, &m, jpeg))
 		if (m.code == MARKER_SOS)
 			count_scan(h, &m);
-	if (has_too_many_scans(h, limits))
+	if (h->scan_count > img_scans_max(h->stored, limits))
 		return IMG_ERR_TOO_MANY_SCANS;
 	return h->walk.marker_count > MARKERS_MAX ? IMG_ERR_CORRUPT : IMG_OK;
 }

@@ -5,6 +5,7 @@
 #include "service/http/params.h"
 #include "service/pipeline/pipeline.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,12 +56,14 @@ static bool append_to_fields(struct body *b, size_t at, const char *data,
 			     size_t bytes)
 {
 	/* The NUL needs one byte more. */
-	if (at >= BODY_FIELD_BYTES || bytes >= BODY_FIELD_BYTES - at)
+	if (at >= BODY_FIELD_BYTES || bytes >= BODY_FIELD_BYTES - at) {
+		b->excess = (struct excess){ NAN, BODY_FIELD_BYTES, "bytes" };
 		return refuse_part(
 			b, PROBLEM_BAD_FORM,
 			"The fields of the form have more than %d KiB "
 			"together.",
 			BODY_FIELD_BYTES >> 10);
+	}
 	memcpy(b->fields + at, data, bytes);
 	b->fields[at + bytes] = '\0';
 	return true;
@@ -79,10 +82,12 @@ static bool begin_field(struct body *b, const char *name)
 	if (bytes == 0)
 		return refuse_part(b, PROBLEM_BAD_FORM,
 				   "A part of the form has no name=\"...\".");
-	if (b->field_count == BODY_FIELDS_MAX)
+	if (b->field_count == BODY_FIELDS_MAX) {
+		b->excess = (struct excess){ NAN, BODY_FIELDS_MAX, "fields" };
 		return refuse_part(b, PROBLEM_BAD_FORM,
 				   "The form has more than %d fields.",
 				   BODY_FIELDS_MAX);
+	}
 	if (b->fields == NULL)
 		b->fields = malloc(BODY_FIELD_BYTES);
 	if (b->fields == NULL)
@@ -280,6 +285,14 @@ static enum problem charge_body(struct body *b, uint64_t bytes)
 	case BUDGET_FULL:
 		return PROBLEM_MEMORY_FULL;
 	case BUDGET_NEVER:
+		b->excess =
+			(struct excess){ (double)bytes,
+					 (double)b->charge->budget->limit_bytes,
+					 "bytes" };
+		excess_explain(b->detail, sizeof(b->detail), &b->excess,
+			       "The upload and its results need ",
+			       " of memory; --memory leaves ",
+			       " for all uploads.");
 		return PROBLEM_TOO_MUCH_MEMORY;
 	}
 	abort();

@@ -53,7 +53,8 @@ struct body {
 	uint32_t field_count;
 	/* What is wrong with the form; `detail` explains it. */
 	enum problem problem;
-	char detail[BODY_DETAIL_BYTES];
+	char detail[BODY_DETAIL_BYTES]; /* also of a body that is refused */
+	struct excess excess;           /* of a limit; {0}: none */
 
 	/* Bytes of the whole body, and those received. */
 	uint64_t length_bytes, received_bytes;

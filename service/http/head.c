@@ -11,6 +11,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,10 +75,9 @@ enum {
 
 /* What the target and the headers say. */
 struct findings {
-	size_t target_bytes; /* 0: the target is not valid */
-	/* The target is too long, or has too many parameters. */
-	bool is_target_long;
-	bool lacks_memory; /* there is none for the parameters */
+	size_t target_bytes;    /* 0: the target is not valid */
+	size_t parameter_count; /* of its query */
+	bool lacks_memory;      /* there is none for the parameters */
 	bool expects_more; /* it expects something other than "100-continue" */
 	uint32_t length_count, host_count, parent_count;
 	const char *parent; /* the last traceparent header */
@@ -138,13 +138,13 @@ static void read_target(struct request *r, struct findings *f)
 	f->target_bytes = is_target_valid(target) ? strlen(target) : 0;
 	for (const char *c = query; c != NULL && *c != '\0'; c++)
 		count += *c == '&';
-	f->is_target_long = strlen(target) > TARGET_BYTES_MAX ||
-			    count > AUTH_PARAMETERS_MAX;
+	f->parameter_count = count;
 	if (query != NULL)
 		*query++ = '\0';
 	query_decode(target);
 	r->path = target;
-	if (query == NULL || f->is_target_long)
+	if (query == NULL || f->target_bytes > TARGET_BYTES_MAX ||
+	    count > AUTH_PARAMETERS_MAX)
 		return;
 	r->arguments = calloc(count, sizeof(*r->arguments));
 	f->lacks_memory = r->arguments == NULL;
@@ -186,27 +186,35 @@ static bool read_head(struct request *r, struct findings *f)
 	return true;
 }
 
+/* True: `detail` and `excess` say that `what` is too large. */
+static bool is_over(struct request *r, const char *what, size_t value,
+		    size_t limit, const char *unit)
+{
+	char before[32];
+
+	if (value <= limit)
+		return false;
+	r->excess = (struct excess){ (double)value, (double)limit, unit };
+	(void)snprintf(before, sizeof(before), "%s has ", what);
+	excess_explain(r->detail, sizeof(r->detail), &r->excess, before,
+		       "; at most ", " are taken.");
+	return true;
+}
+
 /* PROBLEM_NONE: it is small enough. */
 static enum problem check_size(struct request *r, const struct findings *f)
 {
 	const struct request_head *head = r->head;
 
-	if (f->is_target_long) {
-		(void)snprintf(
-			r->detail, sizeof(r->detail),
-			"The target has %zu bytes; at most %d bytes and %d "
-			"parameters are taken.",
-			f->target_bytes, TARGET_BYTES_MAX, AUTH_PARAMETERS_MAX);
+	if (is_over(r, "The target", f->target_bytes, TARGET_BYTES_MAX,
+		    "bytes") ||
+	    is_over(r, "The query", f->parameter_count, AUTH_PARAMETERS_MAX,
+		    "parameters"))
 		return PROBLEM_TARGET_TOO_LONG;
-	}
-	if (head->bytes > HEAD_BYTES_MAX || head->field_count > HEADERS_MAX) {
-		(void)snprintf(r->detail, sizeof(r->detail),
-			       "The head has %zu bytes and %zu header lines; "
-			       "at most %d and %d are taken.",
-			       head->bytes, head->field_count, HEAD_BYTES_MAX,
-			       HEADERS_MAX);
+	if (is_over(r, "The head", head->bytes, HEAD_BYTES_MAX, "bytes") ||
+	    is_over(r, "The head", head->field_count, HEADERS_MAX,
+		    "header lines"))
 		return PROBLEM_HEADERS_TOO_LARGE;
-	}
 	return PROBLEM_NONE;
 }
 
@@ -226,10 +234,10 @@ static enum problem read_length(struct request *r, const struct findings *f)
 	if (r->length_bytes <= max)
 		return PROBLEM_NONE;
 	r->must_close = true;
-	(void)snprintf(r->detail, sizeof(r->detail),
-		       "The body has %" PRIu64 " bytes; at most %" PRIu64
-		       " are taken.",
-		       r->length_bytes, max);
+	r->excess = (struct excess){ (double)r->length_bytes, (double)max,
+				     "bytes" };
+	excess_explain(r->detail, sizeof(r->detail), &r->excess,
+		       "The body has ", "; --max-body allows ", ".");
 	return PROBLEM_BODY_TOO_LARGE;
 }
 
@@ -240,25 +248,34 @@ static void read_trace(struct request *r, const struct findings *f)
 		(void)trace_context_read(&r->trace, f->parent);
 }
 
-/* The transport could not read the head. */
+/* The transport could not read the head, or how long it would have been. */
 static enum problem explain_fault(struct request *r)
 {
 	static const struct {
 		enum problem problem;
 		const char *detail; /* NULL: the problem's own */
+		uint32_t bytes_max; /* 0: it is about no limit */
 	} faults[] = {
-		[HEAD_MALFORMED] = { PROBLEM_BAD_REQUEST, NULL },
-		[HEAD_UNKNOWN_VERSION] = { PROBLEM_VERSION_UNKNOWN, NULL },
+		[HEAD_MALFORMED] = { PROBLEM_BAD_REQUEST, NULL, 0 },
+		[HEAD_UNKNOWN_VERSION] = { PROBLEM_VERSION_UNKNOWN, NULL, 0 },
 		[HEAD_WRONG_LENGTH] = { PROBLEM_BAD_REQUEST,
-					"Content-Length is not a whole "
-					"number." },
+					"Content-Length is not a whole number.",
+					0 },
 		[HEAD_LARGE_LENGTH] = { PROBLEM_BODY_TOO_LARGE,
-					"Content-Length is above 2^63 - 1." },
-		[HEAD_LONG_LINE] = { PROBLEM_TARGET_TOO_LONG, NULL },
-		[HEAD_TOO_LARGE] = { PROBLEM_HEADERS_TOO_LARGE, NULL },
+					"Content-Length is above 2^63 - 1.",
+					0 },
+		[HEAD_LONG_LINE] = { PROBLEM_TARGET_TOO_LONG, NULL,
+				     TARGET_BYTES_MAX },
+		[HEAD_TOO_LARGE] = { PROBLEM_HEADERS_TOO_LARGE, NULL,
+				     HEAD_BYTES_MAX },
 	};
 	const char *detail = faults[r->head->fault].detail;
+	double limit = faults[r->head->fault].bytes_max;
 
+	if (r->head->fault == HEAD_LARGE_LENGTH)
+		limit = (double)r->config->body_bytes_max;
+	if (limit > 0)
+		r->excess = (struct excess){ NAN, limit, "bytes" };
 	if (detail != NULL)
 		(void)snprintf(r->detail, sizeof(r->detail), "%s", detail);
 	r->must_close = true;

@@ -315,7 +315,7 @@ static bool write_refusals(struct http *h)
 {
 	for (int i = CLIENT_WELCOME + 1; i < CLIENT_REFUSALS; i++) {
 		h->refusals[i] = reply_whole_problem(problem_of_client(i), NULL,
-						     NULL, "");
+						     NULL, NULL, "");
 		if (h->refusals[i] == NULL)
 			return false;
 	}

@@ -5,6 +5,7 @@
 #include "base/text.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -277,8 +278,19 @@ enum problem problem_find(const char *code)
 	return PROBLEM_NONE;
 }
 
+/* A value that is not known is left out. */
+static void add_excess(struct json *j, const struct excess *e)
+{
+	if (e == NULL || e->unit == NULL)
+		return;
+	json_add_number(j, "limit", e->limit);
+	if (!isnan(e->value))
+		json_add_number(j, "value", e->value);
+	json_add_text(j, "unit", e->unit);
+}
+
 char *problem_json(enum problem problem, const char *detail,
-		   const char *request_id)
+		   const struct excess *excess, const char *request_id)
 {
 	struct text text;
 	struct json j;
@@ -295,6 +307,7 @@ char *problem_json(enum problem problem, const char *detail,
 	json_add_text(&j, "detail",
 		      detail != NULL ? detail : table[problem].detail);
 	json_add_text(&j, "code", table[problem].code);
+	add_excess(&j, excess);
 	if (request_id != NULL)
 		json_add_text(&j, "request_id", request_id);
 	json_close(&j);

@@ -94,9 +94,10 @@ const char *problem_code(enum problem problem);
 
 /*
  * The body of a reply; the caller frees it.  `detail` NULL: the problem's own
- * sentence; `request_id` NULL: none.  NULL: no memory.
+ * sentence; `excess` NULL or {0}, and `request_id` NULL: none.  NULL: no
+ * memory.
  */
 char *problem_json(enum problem problem, const char *detail,
-		   const char *request_id);
+		   const struct excess *excess, const char *request_id);
 
 #endif

@@ -305,10 +305,11 @@ const char *http_reason(unsigned int status)
 }
 
 char *reply_whole_problem(enum problem problem, const char *detail,
-			  const char *id, const char *retry_after_s)
+			  const struct excess *excess, const char *id,
+			  const char *retry_after_s)
 {
 	unsigned int status = problem_status(problem);
-	char *body = problem_json(problem, detail, id);
+	char *body = problem_json(problem, detail, excess, id);
 	struct text text;
 	FILE *to = body != NULL ? text_open(&text) : NULL;
 
@@ -346,7 +347,7 @@ bool reply_cut_off(struct request *r)
 {
 	char seconds[16];
 	const char *detail = r->detail[0] != '\0' ? r->detail : NULL;
-	char *text = reply_whole_problem(r->problem, detail, r->id,
+	char *text = reply_whole_problem(r->problem, detail, &r->excess, r->id,
 					 retry_after(r, seconds));
 
 	if (text == NULL)
@@ -387,7 +388,8 @@ bool reply_problem(struct request *r)
 	char seconds[16];
 	struct reply p;
 
-	if (!reply_begin_text(r, &p, problem_json(r->problem, detail, r->id)))
+	if (!reply_begin_text(
+		    r, &p, problem_json(r->problem, detail, &r->excess, r->id)))
 		return false;
 	if (retry_after(r, seconds)[0] != '\0')
 		reply_add_header(&p, "Retry-After", seconds);

@@ -385,6 +385,7 @@ struct request {
 	bool has_turn;        /* it has waited for its turn, or waits */
 	enum problem problem; /* the first problem that was found */
 	char detail[PARAMS_DETAIL_BYTES];
+	struct excess excess; /* the limit that `problem` is about, if any */
 
 	/* An upload. */
 	int fd; /* socket of the connection */
@@ -481,7 +482,7 @@ void request_count_abandoned(const struct request *r);
 /*
  * Is the head unambiguous and small enough, and the body not too long?  Sets
  * `path`, `arguments`, `has_length`, `length_bytes` and `trace`.  If there is a
- * problem, may set `must_close` and `detail`.
+ * problem, may set `must_close`, `detail` and `excess`.
  */
 enum problem head_check(struct request *r);
 
@@ -578,7 +579,7 @@ bool reply_send(struct request *r, unsigned int status, const char *type,
  */
 void reply_limit_unsent(const struct request *r);
 
-/* Reply with `problem` and `detail`. */
+/* Reply with `problem`, `detail` and `excess`. */
 bool reply_problem(struct request *r);
 
 /* Set the problem, then reply with it. */
@@ -607,10 +608,11 @@ static inline enum problem problem_of_client(enum client_refusal refusal)
 
 /*
  * A complete reply, with the header "Connection: close"; the caller frees it.
- * `detail` is as for problem_json().  If `id` is NULL or `retry_after_s` is "",
- * the reply does not have that header.  NULL: no memory.
+ * `detail` and `excess` are as for problem_json().  If `id` is NULL or
+ * `retry_after_s` is "", the reply does not have that header.  NULL: no memory.
  */
 char *reply_whole_problem(enum problem problem, const char *detail,
-			  const char *id, const char *retry_after_s);
+			  const struct excess *excess, const char *id,
+			  const char *retry_after_s);
 
 #endif

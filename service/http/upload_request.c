@@ -41,7 +41,7 @@
 
 enum {
 	PEEK_BYTES_MIN = 64, /* enough to recognise other kinds of files */
-	TEXT_BYTES = 512,    /* examined to tell kinds of text apart */
+	TEXT_BYTES = 512,    /* examined to tell kinds of files apart */
 	TIMEOUT_S_MAX = 86400,
 	/*
 	 * The last 16th of an upload's time is for its reply.  Under overload
@@ -222,14 +222,43 @@ static const char *kind_of_file(const uint8_t *bytes, size_t count)
 }
 
 /*
- * The problem of the upload.  If it exceeds a limit, `detail` gets the numbers.
+ * Does the file lack all bytes that `curl --data @FILE` removes?  Every JPEG
+ * has a NUL near its beginning, in the length of a segment.  Text is no sign.
+ */
+static bool has_lost_bytes(const uint8_t *bytes, size_t count)
+{
+	bool is_binary;
+
+	if (bytes == NULL || count < PEEK_BYTES_MIN)
+		return false;
+	is_binary = bytes[0] == 0xff && bytes[1] == 0xd8;
+	for (size_t i = 0; i < TEXT_BYTES && i < count; i++) {
+		if (bytes[i] == '\0' || bytes[i] == '\r' || bytes[i] == '\n')
+			return false;
+		is_binary |= bytes[i] < ' ' && bytes[i] != '\t';
+	}
+	return is_binary;
+}
+
+/*
+ * The problem of the upload.  If it exceeds a limit, `detail` and `excess` get
+ * the numbers.
  */
 static enum problem explained_problem(struct request *r)
 {
 	const struct upload *u = &r->upload;
 	enum problem problem = problem_of_upload(u);
 
-	pipeline_explain(r->config->pipeline, u, r->detail, sizeof(r->detail));
+	if (u->end == UPLOAD_ENDED && u->err != IMG_OK &&
+	    u->err != IMG_ERR_NO_MEMORY &&
+	    has_lost_bytes(u->jpeg, u->jpeg_bytes)) {
+		(void)snprintf(r->detail, sizeof(r->detail),
+			       "The file has no NUL, CR or LF: curl's --data "
+			       "removes these bytes; use --data-binary.");
+		return problem;
+	}
+	pipeline_explain(r->config->pipeline, u, r->detail, sizeof(r->detail),
+			 &r->excess);
 	if (problem == PROBLEM_NOT_A_JPEG)
 		(void)snprintf(r->detail, sizeof(r->detail),
 			       "The file is %s; only JPEG files are read.",
@@ -364,12 +393,13 @@ static enum problem make_variants(struct request *r)
 		       PROBLEM_BAD_PARAMETER;
 }
 
-/* If the form is refused, say why. */
+/* If the body is refused, say why. */
 static void explain_body(struct request *r)
 {
-	if (r->body.detail[0] != '\0')
-		(void)snprintf(r->detail, sizeof(r->detail), "%s",
-			       r->body.detail);
+	if (r->body.detail[0] == '\0')
+		return;
+	(void)snprintf(r->detail, sizeof(r->detail), "%s", r->body.detail);
+	r->excess = r->body.excess;
 }
 
 /* The body is complete, and with it the last field. */

@@ -685,31 +685,66 @@ void pipeline_count_abandoned(struct pipeline *p)
 	atomic_fetch_add(&p->counts.abandoned, 1);
 }
 
-void pipeline_explain(const struct pipeline *p, const struct upload *u,
-		      char *text, size_t bytes)
+/* What `u` needs, and what it may have; {0}: it has not ended for that. */
+static struct excess excess_of(const struct pipeline *p, const struct upload *u)
 {
-	if (u->end == UPLOAD_TOO_MUCH_OUTPUT)
-		(void)snprintf(text, bytes,
-			       "The results asked for have %.10g megapixels "
-			       "together; --max-output-megapixels allows "
-			       "%.10g.",
-			       (double)u->output_pixels / 1e6,
-			       (double)p->config.output_pixels_max / 1e6);
-	else if (u->end == UPLOAD_TOO_MUCH_CPU)
-		(void)snprintf(text, bytes,
-			       "The request would take an estimated %.3g s of "
-			       "CPU time; --max-cpu allows %.10g s.",
-			       (double)u->estimated_ns / 1e9,
-			       (double)p->config.cpu_ns_max / 1e9);
-	else if (u->end == UPLOAD_UNREACHABLE)
-		(void)snprintf(text, bytes,
-			       "The steps left and the reply would take an "
-			       "estimated %.3g s; %.3g s are left until the "
-			       "deadline.",
-			       (double)u->needed_ns / 1e9,
-			       (double)u->remaining_ns / 1e9);
-	else if (u->end == UPLOAD_ENDED && u->err == IMG_ERR_TOO_LARGE)
-		steps_explain_too_large(u, &p->config.limits, text, bytes);
+	switch (u->end) {
+	case UPLOAD_TOO_MUCH_OUTPUT:
+		return (struct excess){ (double)u->output_pixels,
+					(double)p->config.output_pixels_max,
+					"pixels" };
+	case UPLOAD_TOO_MUCH_CPU:
+		return (struct excess){ (double)u->estimated_ns / 1e9,
+					(double)p->config.cpu_ns_max / 1e9,
+					"seconds" };
+	case UPLOAD_TOO_MUCH:
+		return (struct excess){
+			(double)(u->jpeg_charge_bytes + u->estimated_bytes),
+			(double)p->budget.limit_bytes, "bytes"
+		};
+	case UPLOAD_UNREACHABLE:
+		return (struct excess){ (double)u->needed_ns / 1e9,
+					(double)u->remaining_ns / 1e9,
+					"seconds" };
+	default:
+		return (struct excess){ .unit = NULL };
+	}
+}
+
+void pipeline_explain(const struct pipeline *p, const struct upload *u,
+		      char *text, size_t bytes, struct excess *excess)
+{
+	static const struct {
+		const char *before, *between, *after;
+	} sentences[] = {
+		[UPLOAD_TOO_MUCH_OUTPUT] = { "The results asked for have ",
+					     " together; "
+					     "--max-output-megapixels allows ",
+					     "." },
+		[UPLOAD_TOO_MUCH_CPU] = { "The request would take an estimated "
+					  "",
+					  " of CPU time; --max-cpu allows ",
+					  "." },
+		[UPLOAD_TOO_MUCH] = { "The upload and its results need ",
+				      " of memory; --memory leaves ",
+				      " for all uploads." },
+		[UPLOAD_UNREACHABLE] = { "The steps left and the reply would "
+					 "take an estimated ",
+					 "; ",
+					 " are left until the deadline." },
+	};
+	struct excess e = excess_of(p, u);
+
+	if (e.unit != NULL) {
+		excess_explain(text, bytes, &e, sentences[u->end].before,
+			       sentences[u->end].between,
+			       sentences[u->end].after);
+		*excess = e;
+	} else if (u->end == UPLOAD_ENDED &&
+		   (u->err == IMG_ERR_TOO_LARGE ||
+		    u->err == IMG_ERR_TOO_MANY_SCANS)) {
+		steps_explain(u, &p->config.limits, text, bytes, excess);
+	}
 }
 
 bool pipeline_peek(struct pipeline *p, struct upload *u)

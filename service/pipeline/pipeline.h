@@ -184,12 +184,12 @@ MUST_CHECK bool pipeline_peek(struct pipeline *p, struct upload *u);
 MUST_CHECK bool pipeline_submit(struct pipeline *p, struct upload *u);
 
 /*
- * If `u` exceeded a limit of pixels, CPU time or decoding memory, or could not
+ * If `u` exceeded a limit of pixels, scans, CPU time or memory, or could not
  * meet its deadline: a sentence with the two numbers, and the flag if there is
- * one.  Otherwise `text` is unchanged.
+ * one; and the numbers.  Otherwise `text` and `excess` are unchanged.
  */
 void pipeline_explain(const struct pipeline *p, const struct upload *u,
-		      char *text, size_t bytes);
+		      char *text, size_t bytes, struct excess *excess);
 
 /* Has every variant run its last step?  Any thread may ask, after decode. */
 bool upload_is_made(const struct upload *u);

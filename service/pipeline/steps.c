@@ -4,11 +4,16 @@
 #include "imgops/imgops.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BLOCKS_MAX = 24 }; /* the most that a variant has in the pool at once */
+enum {
+	BLOCKS_MAX = 24, /* the most that a variant has in the pool at once */
+	SENTENCE_BYTES = 128,
+};
 
 static uint64_t pixels(const struct variant *v)
 {
@@ -92,54 +97,87 @@ enum img_err steps_estimate(struct upload *u, const struct img_limits *limits)
 	return IMG_OK;
 }
 
-static double megapixels(uint64_t pixels)
+/* Leaves `text` and `e` as they are if the picture is within the limit. */
+static void explain_size(char *text, size_t bytes, struct excess *e,
+			 const char *what, struct img_size size,
+			 const char *flag, uint64_t pixels_max)
 {
-	return (double)pixels / 1e6;
+	char before[SENTENCE_BYTES], between[SENTENCE_BYTES];
+
+	if (img_pixels(size) <= pixels_max)
+		return;
+	*e = (struct excess){ (double)img_pixels(size), (double)pixels_max,
+			      "pixels" };
+	(void)snprintf(before, sizeof(before),
+		       "%s has %" PRIu32 " x %" PRIu32 " pixels, ", what,
+		       size.width_px, size.height_px);
+	(void)snprintf(between, sizeof(between), "; %s allows ", flag);
+	excess_explain(text, bytes, e, before, between, ".");
 }
 
-/* Leaves `text` as it is if the picture is within the limit. */
-static void explain_size(char *text, size_t bytes, const char *what,
-			 struct img_size size, const char *flag,
-			 uint64_t pixels_max)
+/* A side of the file. */
+static void explain_side(char *text, size_t bytes, struct excess *e,
+			 struct img_size size, uint32_t side_px_max)
 {
-	if (img_pixels(size) > pixels_max)
-		(void)snprintf(text, bytes,
-			       "%s has %" PRIu32 " x %" PRIu32
-			       " pixels, %.10g megapixels; %s allows %.10g.",
-			       what, size.width_px, size.height_px,
-			       megapixels(img_pixels(size)), flag,
-			       megapixels(pixels_max));
+	uint32_t side_px =
+		size.width_px > size.height_px ? size.width_px : size.height_px;
+
+	if (side_px <= side_px_max)
+		return;
+	*e = (struct excess){ side_px, side_px_max, "pixels per side" };
+	(void)snprintf(text, bytes,
+		       "The picture has %" PRIu32 " x %" PRIu32
+		       " pixels; --max-side allows %" PRIu32 ".",
+		       size.width_px, size.height_px, side_px_max);
 }
 
-void steps_explain_too_large(const struct upload *u,
-			     const struct img_limits *limits, char *text,
-			     size_t bytes)
+static void explain_decoder(char *text, size_t bytes, struct excess *e,
+			    struct img_size size, uint64_t bytes_max)
+{
+	*e = (struct excess){ NAN, (double)bytes_max, "bytes" };
+	(void)snprintf(text, bytes,
+		       "Decoding this picture of %" PRIu32 " x %" PRIu32
+		       " pixels takes more memory than --max-decode-memory "
+		       "allows, %" PRIu64 " MiB.",
+		       size.width_px, size.height_px, bytes_max >> 20);
+}
+
+static void explain_scans(char *text, size_t bytes, struct excess *e,
+			  struct img_size size, uint32_t scans_max)
+{
+	*e = (struct excess){ NAN, scans_max, "scans" };
+	(void)snprintf(text, bytes,
+		       "The JPEG of %" PRIu32 " x %" PRIu32
+		       " pixels has more scans than --max-scans allows for "
+		       "its size, %" PRIu32 ".",
+		       size.width_px, size.height_px, scans_max);
+}
+
+void steps_explain(const struct upload *u, const struct img_limits *limits,
+		   char *text, size_t bytes, struct excess *excess)
 {
 	struct img_size size = u->stored;
+	struct excess e = { .unit = NULL };
 
-	text[0] = '\0';
-	if (size.width_px > limits->side_px_max ||
-	    size.height_px > limits->side_px_max)
-		(void)snprintf(text, bytes,
-			       "The picture has %" PRIu32 " x %" PRIu32
-			       " pixels; --max-side allows %" PRIu32 ".",
-			       size.width_px, size.height_px,
-			       limits->side_px_max);
-	if (text[0] == '\0')
-		explain_size(text, bytes, "The picture", size,
+	if (u->err == IMG_ERR_TOO_MANY_SCANS) {
+		size = u->header.stored;
+		explain_scans(text, bytes, excess, size,
+			      img_scans_max(size, limits));
+		return;
+	}
+	explain_side(text, bytes, &e, size, limits->side_px_max);
+	if (e.unit == NULL)
+		explain_size(text, bytes, &e, "The picture", size,
 			     "--max-megapixels", limits->pixels_max);
-	for (uint32_t i = 0; i < u->variant_count && text[0] == '\0'; i++)
-		explain_size(text, bytes, "A result asked for",
+	for (uint32_t i = 0; i < u->variant_count && e.unit == NULL; i++)
+		explain_size(text, bytes, &e, "A result asked for",
 			     u->variants[i].view.size,
 			     "--max-result-megapixels",
 			     img_result_pixels_max(limits));
-	if (text[0] == '\0')
-		(void)snprintf(text, bytes,
-			       "Decoding this picture of %" PRIu32 " x %" PRIu32
-			       " pixels takes more memory than "
-			       "--max-decode-memory allows, %" PRIu64 " MiB.",
-			       size.width_px, size.height_px,
-			       limits->decode_bytes_max >> 20);
+	if (e.unit == NULL)
+		explain_decoder(text, bytes, &e, size,
+				limits->decode_bytes_max);
+	*excess = e;
 }
 
 static enum img_err run_decode(struct upload *u,

@@ -28,12 +28,11 @@ MUST_CHECK enum img_err steps_estimate(struct upload *u,
 				       const struct img_limits *limits);
 
 /*
- * For an upload that ended with IMG_ERR_TOO_LARGE: a sentence with its size and
- * the limit that it exceeds.
+ * For an upload that ended with IMG_ERR_TOO_LARGE or IMG_ERR_TOO_MANY_SCANS: a
+ * sentence with its size and the limit that it exceeds, and the numbers.
  */
-void steps_explain_too_large(const struct upload *u,
-			     const struct img_limits *limits, char *text,
-			     size_t bytes);
+void steps_explain(const struct upload *u, const struct img_limits *limits,
+		   char *text, size_t bytes, struct excess *excess);
 
 /* The errors are those of the function in imgops.h with the step's name. */
 MUST_CHECK enum img_err steps_run(enum pipeline_step step, struct variant *v,

@@ -15,6 +15,7 @@
 #define SERVICE_UPLOAD_H
 
 #include "service/pipeline/budget.h"
+#include "service/pipeline/excess.h"
 
 #include "imgops/imgops.h"
 #include "stages/stage.h"

@@ -111,6 +111,35 @@ test_connection_outlives_errors() {
 	[ "$got" = 100 ] || fail "new connections: $got"
 }
 
+# explained STATUS CODE TEXT CURL-ARGUMENTS...: expect this problem, with a detail
+# that has the text
+explained() {
+	expect_problem "$1" "$2" "${@:4}"
+	jq -r .detail "$work/body" | grep -qF -- "$3" ||
+		fail "not '$3': $(shown "$work/body")"
+}
+
+# curl --data removes all NUL, CR and LF.
+test_curl_data_is_explained() {
+	local file hint="curl's --data removes these bytes; use --data-binary."
+	for file in "$photo" "$1"/*.jpg; do
+		curl -sS -o "$work/body" --data "@$file" "$url/?w=64"
+		[[ $(jq -r .status "$work/body") = 4?? ]] &&
+			jq -r .detail "$work/body" | grep -qF "$hint" ||
+			fail "$file: $(shown "$work/body")"
+	done
+	printf '\x89PNG\r\n\x1a\n%0100d' 0 >"$work/png"
+	explained 415 not_a_jpeg "$hint" --data "@$work/png" "$url/"
+	explained 415 not_a_jpeg 'The file is a PNG picture' \
+		--data-binary "@$work/png" "$url/"
+	# Text has no such bytes anyway.
+	explained 415 not_a_jpeg 'The file is text' \
+		--data "$(printf 'x%.0s' {1..100}) naïve" "$url/"
+	head -c 300000 "$photo" >"$work/half"
+	explained 422 truncated_jpeg 'ends before its last pixel' \
+		--data-binary "@$work/half" "$url/"
+}
+
 # spans_of CURL-ARGUMENTS...: print trace, span and flags of the reply's
 # traceparent, if there is one
 spans_of() {
@@ -148,6 +177,13 @@ test_no_trace_is_no_error() {
 	! grep -i '^trace' "$work/head" || fail "a trace of nobody"
 }
 
+# is_over VALUE LIMIT UNIT DETAIL: the last problem has these members
+is_over() {
+	[ "$(jq -c '[.value, .limit, .unit, .detail]' "$work/body")" = \
+		"$(jq -nc --arg unit "$3" --arg detail "$4" "[$1, $2, \$unit, \$detail]")" ] ||
+		fail "not $*: $(shown "$work/body")"
+}
+
 test_limits_are_kept() {
 	head -c 1100000 /dev/zero >"$work/large"
 	expect_problem 413 body_too_large --data-binary "@$work/large" "$url/"
@@ -155,9 +191,50 @@ test_limits_are_kept() {
 	# closes may fail.
 	expect_problem 413 body_too_large -H 'Expect:' \
 		-H 'Content-Length: 1100000' --data-binary x "$url/"
+	is_over 1100000 1048576 bytes \
+		'The body has 1.05 MiB; --max-body allows 1 MiB.'
 	expect_problem 413 picture_too_large --data-binary "@$photo" "$url/"
-	[ "$(jq -r .detail "$work/body")" = "The picture has 2000 x 1500 pixels, 3 megapixels; --max-megapixels allows 2." ] ||
-		fail "detail: $(jq -r .detail "$work/body")"
+	is_over 3000000 2000000 pixels \
+		'The picture has 2000 x 1500 pixels, 3 megapixels; --max-megapixels allows 2 megapixels.'
+	expect_problem 414 target_too_long "$url/$(printf '%020000d' 0)"
+	is_over 20001 16384 bytes 'The target has 19.5 KiB; at most 16 KiB are taken.'
+	expect_problem 414 target_too_long "$url/?$(printf 'x&%.0s' {1..64})x"
+	is_over 65 64 parameters \
+		'The query has 65 parameters; at most 64 parameters are taken.'
+	expect_problem 431 headers_too_large -H "X: $(printf '%070000d' 0)" "$url/"
+	[[ $(jq -r .detail "$work/body") = 'The head has 68.'*' KiB; at most 64 KiB are taken.' ]] ||
+		fail "$(shown "$work/body")"
+	expect_problem 400 bad_parameter --data-binary "@$photo" "$url/?w=0"
+	holds "$work/body" 'has("limit") or has("unit") | not'
+}
+
+test_other_limits_are_told() {
+	start --max-side 1999 --max-scans 3
+	expect_problem 413 picture_too_large --data-binary "@$photo" "$url/"
+	is_over 2000 1999 'pixels per side' \
+		'The picture has 2000 x 1500 pixels; --max-side allows 1999.'
+	stop
+	start --max-scans 3 --max-cpu 1ms
+	expect_problem 413 too_much_cpu --data-binary "@$photo" "$url/?w=2000"
+	holds "$work/body" '.limit == 0.001 and .value > .limit and
+		.unit == "seconds"'
+	[[ $(jq -r .detail "$work/body") = *' s of CPU time; --max-cpu allows 0.001 s.' ]] ||
+		fail "$(shown "$work/body")"
+	stop
+	start
+	curl -fsS --data-binary "@$photo" "$url/?w=300&progressive=1" \
+		-o "$work/scans.jpg"
+	stop
+	start --max-scans 3 --memory 8M
+	expect_problem 422 too_many_scans --data-binary "@$work/scans.jpg" "$url/"
+	is_over null 3 scans \
+		'The JPEG of 300 x 225 pixels has more scans than --max-scans allows for its size, 3.'
+	expect_problem 413 too_much_memory --data-binary "@$photo" \
+		"$url/?w=4000&enlarge=1"
+	holds "$work/body" '.unit == "bytes" and .value > .limit'
+	[[ $(jq -r .detail "$work/body") = 'The upload and its results need '*' MiB of memory; --memory leaves 7.5 MiB for all uploads.' ]] ||
+		fail "$(shown "$work/body")"
+	stop
 }
 
 # Clients that disconnect while they send, and while their upload is in the
@@ -198,6 +275,7 @@ test_ways_in_agree
 test_parameters_are_checked
 test_problems_have_stable_codes
 test_connection_outlives_errors
+test_curl_data_is_explained "$1"
 test_traces_are_joined
 test_no_trace_is_no_error
 test_lost_clients_do_no_harm
@@ -208,4 +286,4 @@ stop
 start --max-body 1 --max-megapixels 2
 test_limits_are_kept
 stop
-
+test_other_limits_are_told

@@ -2,8 +2,8 @@
 /*
  * Promises: whether an upload will be refused, and why, is known as soon as its
  * header has arrived, not a byte earlier or later; submitting the whole file
- * gives the same problem; refusals for size and work name the numbers and the
- * flag.
+ * gives the same problem; refusals for size, work and memory name the numbers
+ * and the flag.
  */
 #include "service/pipeline/pipeline.h"
 
@@ -64,11 +64,14 @@ static void check_refused(struct bytes jpeg, size_t known_at,
 	struct upload whole = upload_of(jpeg, &v);
 	struct budget_stats budget;
 	char text[256] = "";
+	struct excess excess = { .unit = NULL };
 
 	if (pipeline_submit(p, &whole))
 		assert(whole.end != UPLOAD_ENDED || whole.err != IMG_OK);
-	pipeline_explain(p, &whole, text, sizeof(text));
+	pipeline_explain(p, &whole, text, sizeof(text), &excess);
 	assert((text[0] == '\0') == (why[0] == '\0'));
+	assert((excess.unit == NULL) == (why[0] == '\0'));
+	assert(why[0] == '\0' || excess.value > excess.limit);
 	assert(strstr(text, why) != NULL);
 	for (size_t n = 1; n <= known_at; n++) {
 		/* A copy, so that sanitizers see its end. */
@@ -114,21 +117,23 @@ static void test_refused_by_the_header(bool progressive)
 	pixels.limits.pixels_max = 320 * 200 - 1;
 	check_refused(jpeg, header_bytes(jpeg), &pixels,
 		      "320 x 200 pixels, 0.064 megapixels; --max-megapixels "
-		      "allows 0.063999.");
+		      "allows 0.063999 megapixels.");
 	result.limits.result_pixels_max = 320 * 200 - 1;
 	check_refused(jpeg, header_bytes(jpeg), &result,
 		      "A result asked for has 200 x 320 pixels, 0.064 "
-		      "megapixels; --max-result-megapixels allows 0.063999.");
+		      "megapixels; --max-result-megapixels allows 0.063999 "
+		      "megapixels.");
 	output.output_pixels_max = 320 * 200 - 1;
 	check_refused(jpeg, header_bytes(jpeg), &output,
 		      "have 0.064 megapixels together; "
-		      "--max-output-megapixels allows 0.063999.");
+		      "--max-output-megapixels allows 0.063999 megapixels.");
 	cpu.cpu_ns_max = 1000;
 	check_refused(jpeg, header_bytes(jpeg), &cpu,
 		      " s of CPU time; --max-cpu allows 1e-06 s.");
 	memory.memory_bytes_max = 200000;
 	if (!progressive)
-		check_refused(jpeg, header_bytes(jpeg), &memory, "");
+		check_refused(jpeg, header_bytes(jpeg), &memory,
+			      " KiB of memory; --memory leaves ");
 	/*
 	 * A frame of 12 bits, which is recognised only after the whole header.
 	 */

@@ -396,14 +396,17 @@ static void test_unreachable_deadline_costs_nothing(const struct cores *cores)
 	for (int i = 0; i < 2; i++) {
 		struct upload *u = &jobs[i].upload;
 		char why[200] = "";
+		struct excess excess;
 
 		assert(pipeline_submit(p, u));
 		wait_done(&jobs[i]);
 		assert(u->end == UPLOAD_UNREACHABLE);
 		assert(u->service_ns[PIPELINE_DECODE] == 0);
 		assert(jobs[i].variants[0].jpeg == NULL);
-		pipeline_explain(p, u, why, sizeof(why));
+		pipeline_explain(p, u, why, sizeof(why), &excess);
 		assert(strstr(why, "until the deadline") != NULL);
+		assert(strcmp(excess.unit, "seconds") == 0 &&
+		       excess.value > excess.limit);
 	}
 	pipeline_read(p, &s);
 	assert(s.unreachable_count == 2 && s.late_count == 0);

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Promise: every problem has a 4xx or 5xx status and its own stable code. */
+/*
+ * Promises: every problem has a 4xx or 5xx status and its own stable code; the
+ * numbers of a limit are members, as far as they are known.
+ */
 #include "service/http/problem.h"
 #include "service/http/transport.h"
 
+#include "base/util.h"
+
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +26,7 @@ static void test_each_is_whole_and_unlike_the_others(void)
 
 	for (int i = PROBLEM_NONE + 1; i < PROBLEMS; i++) {
 		unsigned int status = problem_status((enum problem)i);
-		char *text = problem_json((enum problem)i, NULL, "id-1");
+		char *text = problem_json((enum problem)i, NULL, NULL, "id-1");
 		cJSON *o = cJSON_Parse(text);
 
 		assert(status >= 400 && status <= 599);
@@ -48,12 +54,47 @@ static void test_each_status_has_a_reason(void)
 
 static void test_better_detail_is_used(void)
 {
-	char *text = problem_json(PROBLEM_BAD_PARAMETER, "w is \"odd\".", "x");
+	char *text =
+		problem_json(PROBLEM_BAD_PARAMETER, "w is \"odd\".", NULL, "x");
 	cJSON *o = cJSON_Parse(text);
 
 	assert(strcmp(member(o, "detail"), "w is \"odd\".") == 0);
 	cJSON_Delete(o);
 	free(text);
+}
+
+/* What cJSON_PrintUnformatted() prints of the members about a limit. */
+static void check_excess(const struct excess *excess, const char *wanted)
+{
+	static const char *const names[] = { "limit", "value", "unit" };
+	char *text = problem_json(PROBLEM_BODY_TOO_LARGE, NULL, excess, "x");
+	cJSON *o = cJSON_Parse(text), *found = cJSON_CreateObject();
+	char *printed;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (cJSON_HasObjectItem(o, names[i]))
+			(void)cJSON_AddItemToObject(
+				found, names[i],
+				cJSON_DetachItemFromObject(o, names[i]));
+	printed = cJSON_PrintUnformatted(found);
+	assert(strcmp(printed, wanted) == 0);
+	cJSON_free(printed);
+	cJSON_Delete(found);
+	cJSON_Delete(o);
+	free(text);
+}
+
+static void test_numbers_of_a_limit_are_members(void)
+{
+	check_excess(NULL, "{}");
+	check_excess(&(struct excess){ .unit = NULL }, "{}");
+	check_excess(&(struct excess){ 199756801, 1e8, "pixels" },
+		     "{\"limit\":100000000,\"value\":199756801,"
+		     "\"unit\":\"pixels\"}");
+	check_excess(&(struct excess){ 1.25, 0.5, "seconds" },
+		     "{\"limit\":0.5,\"value\":1.25,\"unit\":\"seconds\"}");
+	check_excess(&(struct excess){ NAN, 64, "scans" },
+		     "{\"limit\":64,\"unit\":\"scans\"}");
 }
 
 static void test_each_image_error_is_a_problem(void)
@@ -72,6 +113,7 @@ int main(void)
 	test_each_is_whole_and_unlike_the_others();
 	test_each_status_has_a_reason();
 	test_better_detail_is_used();
+	test_numbers_of_a_limit_are_members();
 	test_each_image_error_is_a_problem();
 	return 0;
 }

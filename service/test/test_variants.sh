@@ -234,8 +234,10 @@ test_all_results_together_are_bounded() {
 	done
 	expect_problem 413 output_too_large --data-binary "@$photo" \
 		"$url/?$query"
-	detail_has 'The results asked for have 479.960464 megapixels together'
-	detail_has '; --max-output-megapixels allows 200.'
+	detail_has 'The results asked for have 480 megapixels together'
+	detail_has '; --max-output-megapixels allows 200 megapixels.'
+	holds "$work/body" '.limit == 200e6 and .value == 479960464 and
+		.unit == "pixels"'
 }
 
 test_bad_presets_refuse_to_start() {

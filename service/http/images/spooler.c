@@ -80,7 +80,7 @@ static void retry_after(struct spooler *s, struct spooled *e, uint32_t ms)
 static void move_to_failed(struct spooler *s, struct spooled *e,
 			   const char *detail, bool is_damaged)
 {
-	char *text = problem_json(e->problem, detail, NULL);
+	char *text = problem_json(e->problem, detail, NULL, NULL);
 	enum store_answer answer = text != NULL ?
 					   spool_fail(s->config.spool, &e->hold,
 						      text, is_damaged) :
