@@ -771,14 +771,13 @@ static bool is_public(enum role role)
 static enum host_kind host_of(const struct request *r)
 {
 	const struct http_config *c = r->config;
-	const char *host = request_header(r, "Host");
 
-	if (r->route->role == ROLE_PROBE || host == NULL || c->has_tls)
+	if (r->route->role == ROLE_PROBE || r->host == NULL || c->has_tls)
 		return HOST_OWN;
-	if (judge_host(host, c->host_names) == HOST_OWN ||
-	    is_public_host(host, c->public_url))
+	if (judge_host(r->host, c->host_names) == HOST_OWN ||
+	    is_public_host(r->host, c->public_url))
 		return HOST_OWN;
-	return judge_host(host, r->port->address);
+	return judge_host(r->host, r->port->address);
 }
 
 /*
@@ -822,8 +821,7 @@ static enum problem check_page(struct request *r)
 		return PROBLEM_NONE;
 	}
 	if (origin_is_foreign(request_header(r, "Sec-Fetch-Site"),
-			      request_header(r, "Origin"),
-			      request_header(r, "Host")))
+			      request_header(r, "Origin"), r->host))
 		return PROBLEM_CROSS_SITE;
 	if (kind == HOST_OWN || !is_of_plain_page(r))
 		return PROBLEM_NONE;

@@ -6,6 +6,7 @@
  */
 #include "service/http/request.h"
 #include "service/http/auth.h"
+#include "service/http/field_values.h"
 
 #include "base/clock.h"
 
@@ -39,15 +40,13 @@ static bool trace_context_read(struct trace_context *out, const char *value)
 	char version[3], flags[3];
 	int count = 0;
 
-	value += strspn(value, " \t");
 	(void)sscanf(value, "%2[0-9a-f]-%32[0-9a-f]-%16[0-9a-f]-%2[0-9a-f]%n",
 		     version, c.trace_id, c.parent_id, flags, &count);
 	if (count != TRACEPARENT_BYTES - 1 || strcmp(version, "ff") == 0 ||
 	    is_zero(c.trace_id) || is_zero(c.parent_id))
 		return false;
 	value += count;
-	if (value[strspn(value, " \t")] != '\0' &&
-	    (value[0] != '-' || strcmp(version, "00") == 0))
+	if (value[0] != '\0' && (value[0] != '-' || strcmp(version, "00") == 0))
 		return false;
 	c.is_sampled = strchr("13579bdf", flags[1]) != NULL;
 	(void)snprintf(c.span_id, sizeof(c.span_id), "%016" PRIx64, new_span());
@@ -75,9 +74,10 @@ enum {
 
 /* What the target and the headers say. */
 struct findings {
-	size_t target_bytes;    /* 0: the target is not valid */
-	size_t parameter_count; /* of its query */
-	bool lacks_memory;      /* there is none for the parameters */
+	size_t target_bytes;      /* 0: the target is not valid */
+	uint32_t parameter_count; /* of its query */
+	bool is_other_scheme;     /* http:// with TLS, or https:// without */
+	bool lacks_memory;        /* there is none for the parameters */
 	bool expects_more; /* it expects something other than "100-continue" */
 	uint32_t length_count, host_count, parent_count;
 	const char *parent; /* the last traceparent header */
@@ -117,40 +117,79 @@ static bool is_text(const char *text)
 	return true;
 }
 
-static bool is_target_valid(const char *target)
+/* Has the target only bytes that may be in one? */
+static bool is_target_clean(const char *target)
 {
 	for (const char *c = target; *c != '\0'; c++)
 		if (*c == ' ' || iscntrl((unsigned char)*c))
 			return false;
 	/* A decoded NUL would end a value early. */
-	return target[0] == '/' && strstr(target, "%00") == NULL;
+	return strstr(target, "%00") == NULL;
+}
+
+/* The bytes of a host and its port; a user name before them is refused. */
+#define HOST_BYTES                                                             \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"       \
+	"-._~!$&'()*+,;=%:[]"
+
+/*
+ * A target in absolute form, http://HOST/PATH: its host counts, and the header
+ * Host is ignored (RFC 9112, 3.2.2).  The host moves to the beginning of the
+ * target, so that there is room for its NUL, and for the "/" of an empty path.
+ * Returns what is left, a path; NULL: it is not in this form.
+ */
+static char *split_absolute(struct request *r, char *target, struct findings *f)
+{
+	static const char http[] = "http://", https[] = "https://";
+	bool is_https = strncasecmp(target, https, strlen(https)) == 0;
+	char *host, *path;
+	size_t bytes;
+
+	if (!is_https && strncasecmp(target, http, strlen(http)) != 0)
+		return NULL;
+	host = target + strlen(is_https ? https : http);
+	bytes = strspn(host, HOST_BYTES);
+	path = host + bytes;
+	if (bytes == 0 || host[0] == ':' ||
+	    (*path != '/' && *path != '?' && *path != '\0'))
+		return NULL;
+	f->is_other_scheme = is_https != (r->connection->tls != NULL);
+	memmove(target, host, bytes);
+	target[bytes] = '\0';
+	r->host = target;
+	if (*path != '/')
+		*--path = '/';
+	return path;
 }
 
 /*
- * Make the path and the parameters of the target, in its place.  If it is too
- * long, the parameters are left out.
+ * Make the host, the path and the parameters of the target, in its place.  If
+ * it is too long, the parameters are left out.
  */
 static void read_target(struct request *r, struct findings *f)
 {
-	char *target = r->head->target, *query = strchr(target, '?');
-	size_t count = 1;
+	char *target = r->head->target, *path = target, *query;
+	size_t bytes = strlen(target);
 
-	f->target_bytes = is_target_valid(target) ? strlen(target) : 0;
-	for (const char *c = query; c != NULL && *c != '\0'; c++)
-		count += *c == '&';
-	f->parameter_count = count;
+	r->host = request_header(r, "Host");
+	if (target[0] != '/')
+		path = split_absolute(r, target, f);
+	f->target_bytes = path != NULL && is_target_clean(path) ? bytes : 0;
+	r->path = path != NULL ? path : target;
+	query = path != NULL ? strchr(path, '?') : NULL;
 	if (query != NULL)
 		*query++ = '\0';
-	query_decode(target);
-	r->path = target;
-	if (query == NULL || f->target_bytes > TARGET_BYTES_MAX ||
-	    count > AUTH_PARAMETERS_MAX)
+	f->parameter_count = query != NULL ? query_count(query) : 0;
+	if (path != NULL)
+		query_decode(path);
+	if (f->parameter_count == 0 || bytes > TARGET_BYTES_MAX ||
+	    f->parameter_count > AUTH_PARAMETERS_MAX)
 		return;
-	r->arguments = calloc(count, sizeof(*r->arguments));
+	r->arguments = calloc(f->parameter_count, sizeof(*r->arguments));
 	f->lacks_memory = r->arguments == NULL;
 	if (!f->lacks_memory)
 		r->argument_count =
-			query_split(query, r->arguments, (uint32_t)count);
+			query_split(query, r->arguments, f->parameter_count);
 }
 
 static void read_field(const struct http_field *field, struct findings *f)
@@ -162,9 +201,19 @@ static void read_field(const struct http_field *field, struct findings *f)
 	else if (http_field_is(field, HTTP_HEADER_TRACEPARENT)) {
 		f->parent_count++;
 		f->parent = field->value;
-	} else if (http_field_is(field, "Expect") &&
-		   strcasecmp(field->value, "100-continue") != 0)
-		f->expects_more = true;
+	}
+}
+
+/* An Expect without a value says nothing. */
+static void read_expectations(struct request *r, struct findings *f)
+{
+	struct field_list l = { .head = r->head, .name = "Expect" };
+
+	while (field_list_next(&l)) {
+		r->expects = true;
+		if (!field_item_is(l.item, "100-continue"))
+			f->expects_more = true;
+	}
 }
 
 /* False: it does not strictly follow HTTP/1. */
@@ -183,6 +232,7 @@ static bool read_head(struct request *r, struct findings *f)
 			return false;
 		read_field(field, f);
 	}
+	read_expectations(r, f);
 	return true;
 }
 
@@ -282,6 +332,18 @@ static enum problem explain_fault(struct request *r)
 	return faults[r->head->fault].problem;
 }
 
+/* RFC 9110, 7.4. */
+static enum problem refuse_scheme(struct request *r)
+{
+	bool has_tls = r->connection->tls != NULL;
+
+	(void)snprintf(r->detail, sizeof(r->detail),
+		       "The target begins with %s://, but this connection has "
+		       "%s.",
+		       has_tls ? "http" : "https", has_tls ? "TLS" : "no TLS");
+	return PROBLEM_WRONG_HOST;
+}
+
 enum problem head_check(struct request *r)
 {
 	bool needs_host = strcmp(r->head->version, "HTTP/1.0") != 0;
@@ -306,6 +368,8 @@ enum problem head_check(struct request *r)
 		return PROBLEM_OUT_OF_MEMORY;
 	read_trace(r, &f);
 	problem = read_length(r, &f);
+	if (problem == PROBLEM_NONE && f.is_other_scheme)
+		problem = refuse_scheme(r);
 	if (problem == PROBLEM_NONE && needs_host && f.expects_more)
 		problem = PROBLEM_EXPECTATION_FAILED;
 	return problem;

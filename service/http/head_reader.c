@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/head_reader.h"
+#include "service/http/field_values.h"
 
 #include "base/util.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { FIELDS_MIN = 8, VERSION_BYTES = 8 };
 
@@ -28,7 +28,6 @@ void head_reader_begin(struct head_reader *h)
 	h->is_exact = true;
 	h->is_http_1_0 = false;
 	h->is_head = false;
-	h->trimmed_bytes = 0;
 	h->field_count = 0;
 }
 
@@ -200,16 +199,13 @@ static void fold_line(struct head_reader *h, char *text)
 	h->is_exact = false;
 }
 
-/* Remove white space after a number. */
-static void trim_length(struct head_reader *h, char *value)
+/* Remove white space after the value of the line. */
+static void trim_value(const struct head_reader *h, char *text, char *value)
 {
-	char *end = value + strspn(value, "0123456789");
-	size_t blanks = strspn(end, " \t");
+	char *end = text + h->line.at + h->line.bytes;
 
-	if (end == value || end[blanks] != '\0')
-		return;
-	*end = '\0';
-	h->trimmed_bytes += (uint32_t)blanks;
+	while (end > value && is_blank(end[-1]))
+		*--end = '\0';
 }
 
 /* HEAD_MORE: the line was read. */
@@ -228,8 +224,7 @@ static enum head_event read_field(struct head_reader *h, char *text)
 		value++;
 	if (!add_place(h, (uint32_t)(name - text), (uint32_t)(value - text)))
 		return HEAD_BROKEN;
-	if (strcasecmp(name, "Content-Length") == 0)
-		trim_length(h, value);
+	trim_value(h, text, value);
 	end_line(h);
 	h->state = HEAD_AT_FIELD;
 	return HEAD_MORE;
@@ -287,7 +282,7 @@ static enum head_event complete(struct head_reader *h, char *text)
 {
 	h->end = h->line.end;
 	end_line(h);
-	h->head.bytes = h->end - h->begin - h->trimmed_bytes;
+	h->head.bytes = h->end - h->begin;
 	h->head.is_exact = h->is_exact;
 	h->head.field_count = h->field_count;
 	head_move(h, text + h->begin);
@@ -346,9 +341,6 @@ enum head_event head_read(struct head_reader *h, char *text, size_t bytes)
 
 bool head_expects_continue(const struct head_reader *h)
 {
-	const char *expected =
-		http_field_find(h->head.fields, h->head.field_count, "Expect");
-
-	return !h->is_http_1_0 && h->length_bytes > 0 && expected != NULL &&
-	       strcasecmp(expected, "100-continue") == 0;
+	return !h->is_http_1_0 && h->length_bytes > 0 &&
+	       field_has_word(&h->head, "Expect", "100-continue");
 }

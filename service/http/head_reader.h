@@ -12,7 +12,7 @@
  * at the beginning of a line.  If it cannot go on, the head is complete, too,
  * and has a fault.
  *
- * White space after a Content-Length is removed, and counts in no size.
+ * White space before and after a value is removed (RFC 9110, 5.5).
  *
  * Ownership  The bytes are the caller's; the reader changes them.  It owns its
  *            table of fields until head_reader_release().
@@ -65,7 +65,6 @@ struct head_reader {
 	enum head_fault fault; /* of the request line */
 	bool is_exact;
 	uint32_t target, version; /* positions */
-	uint32_t trimmed_bytes;   /* white space that was removed */
 	char no_target[1];        /* the target of a head that has none */
 	struct field_place *places;
 	struct http_field *fields;

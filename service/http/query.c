@@ -175,13 +175,27 @@ static void decode_parameter(char *text)
 	query_decode(text);
 }
 
+uint32_t query_count(const char *text)
+{
+	uint32_t count = 0;
+
+	for (; *text != '\0'; text += strcspn(text, "&")) {
+		text += strspn(text, "&");
+		count += *text != '\0';
+	}
+	return count;
+}
+
 uint32_t query_split(char *text, struct http_field *parameters, uint32_t max)
 {
 	uint32_t count = 0;
 
-	while (text != NULL && *text != '\0' && count < max) {
-		char *value = strsep(&text, "&"), *name = strsep(&value, "=");
+	while (text != NULL && count < max) {
+		char *value = strsep(&text, "&"), *name;
 
+		if (value[0] == '\0')
+			continue;
+		name = strsep(&value, "=");
 		decode_parameter(name);
 		if (value != NULL)
 			decode_parameter(value);

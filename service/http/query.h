@@ -32,11 +32,13 @@ struct query {
  */
 void query_decode(char *text);
 
+/* How many parameters has "a=1&b"?  Between two "&" there is none. */
+uint32_t query_count(const char *text);
+
 /*
  * Split "a=1&b" into at most `max` parameters, and decode them, in place.  A
- * "+" is a space.  Of several "=", the first one separates.  Between two "&"
- * there is a parameter without a name, but not after the last one.  Returns
- * how many there are; the rest is ignored.
+ * "+" is a space.  Of several "=", the first one separates.  Returns how many
+ * there are; the rest is ignored.
  */
 uint32_t query_split(char *text, struct http_field *parameters, uint32_t max);
 

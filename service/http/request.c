@@ -172,7 +172,7 @@ static enum request_state end_waiting(struct request *r)
 
 static enum request_state refuse_head(struct request *r)
 {
-	if (r->must_close || request_header(r, "Expect") != NULL)
+	if (r->must_close || r->expects)
 		return REQUEST_TURN;
 	return REQUEST_DISCARD;
 }

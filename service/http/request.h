@@ -357,12 +357,15 @@ struct request {
 	 * REQUEST_CHECK to the end.
 	 */
 	const struct request_head *head;
+	const char *host; /* in its target or, without one there, in Host */
 	const char *path; /* of its target, decoded */
 	/* The parameters of its query, decoded; NULL: none.  Owned. */
 	struct http_field *arguments;
 	uint32_t argument_count;
 	const char *method_name; /* a constant text, for the log */
 	bool is_head;            /* the method is HEAD */
+	/* It has an Expect: its client may wait before it sends the body. */
+	bool expects;
 	struct trace_context trace;
 	/* There is a Content-Length; if not, length_bytes is 0. */
 	bool has_length;
@@ -481,8 +484,8 @@ void request_count_abandoned(const struct request *r);
 
 /*
  * Is the head unambiguous and small enough, and the body not too long?  Sets
- * `path`, `arguments`, `has_length`, `length_bytes` and `trace`.  If there is a
- * problem, may set `must_close`, `detail` and `excess`.
+ * `host`, `path`, `arguments`, `expects`, `has_length`, `length_bytes` and
+ * `trace`.  If there is a problem, may set `must_close`, `detail` and `excess`.
  */
 enum problem head_check(struct request *r);
 

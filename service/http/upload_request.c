@@ -416,15 +416,13 @@ static enum problem finish_body(struct request *r)
 	return problem;
 }
 
-/* "2.5", perhaps with white space around it.  False: it is not a time. */
+/* "2.5".  False: it is not a time. */
 static bool timeout_read(const char *text, uint64_t *ns)
 {
 	double s;
 
-	text += strspn(text, " \t");
 	if (!take_decimal(&text, TIMEOUT_S_MAX, &s) || s == 0)
 		return false;
-	text += strspn(text, " \t");
 	*ns = (uint64_t)(s * (double)NS_PER_S);
 	return take_end(text);
 }

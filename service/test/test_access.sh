@@ -41,9 +41,21 @@ test_host() {
 		gets 200 -H "Host: $host" "$url/healthz"
 		gets 200 -H "Host: $host" "$url/readyz"
 	done
+	# The host of a target in absolute form counts, and not Host.
+	expect_problem 421 wrong_host --request-target http://evil.example/stats \
+		-H 'Host: localhost' "$url"
+	expect_problem 421 wrong_host --request-target "https://localhost/stats" \
+		"$url"
+	gets 200 --request-target http://localhost:80/stats \
+		-H 'Host: evil.example' "$url"
+	expect_problem 403 cross_site --request-target http://localhost:81/stats \
+		-H 'Host: localhost:80' -H 'Origin: http://localhost:80' "$url"
+	gets 200 --request-target http://localhost:81/stats \
+		-H 'Origin: http://localhost:81' "$url"
 	for host in localhost "localhost:$port" '[::1]' 192.0.2.7:8080; do
 		gets 200 -H "Host: $host" --data-binary "@$photo" "$url/?w=64"
 		gets 200 -H "Host: $host" "$url/stats"
+		gets 200 -H "Host: $host "$'\t' "$url/stats"
 	done
 	gets 200 --http1.0 -H 'Host:' "$url/stats"
 }

@@ -96,13 +96,19 @@ test_a_key_is_needed() {
 			-X "$([ "$path" = '/?w=99' ] && echo POST || echo GET)"
 		challenge 'Bearer realm="darkroom"'
 	done
-	for bad in ${api_key}x "${api_key%?}" "$sign_key" ' ' '# ours'; do
+	for bad in ${api_key}x "${api_key%?}" "$sign_key" '# ours'; do
 		expect_problem 401 invalid_key -H "$(bearer "$bad")" \
 			--data-binary "@$photo" "$url/?w=99"
 		challenge 'Bearer realm="darkroom", error="invalid_token"'
 		expect_problem 401 invalid_key -H "$(bearer "$bad")" "$url/stats"
 	done
 	expect_problem 401 unauthorized -u "$api_key:" "$url/stats"
+	expect_problem 401 unauthorized -H 'Authorization: Bearer ' "$url/stats"
+	# White space around a value does not belong to it.
+	for key in "  $api_key" "$api_key " "$api_key"$'\t \t'; do
+		[ "$(upload -H "$(bearer "$key")" "$url/?w=9")" = 200 ] ||
+			fail "'$key': $(shown "$work/body")"
+	done
 	for path in healthz readyz; do
 		curl -fsS "$url/$path" >/dev/null || fail "$path needs a key"
 	done
@@ -114,7 +120,7 @@ test_a_key_is_needed() {
 			fail "$key: $(shown "$work/body")"
 	done
 	curl -fsS -H "$(bearer $other_key)" "$url/stats" >"$work/stats"
-	[ "$(jq .uploads.sent "$work/stats")" = 2 ] || fail "who was let in?"
+	[ "$(jq .uploads.sent "$work/stats")" = 5 ] || fail "who was let in?"
 }
 
 # A request without a key gets no "100 Continue", and no memory for the body

@@ -56,9 +56,54 @@ static void test_a_head_is_split(void)
 	       strcmp(h.head.fields[1].value, "12") == 0 &&
 	       strcmp(h.head.fields[2].value, "") == 0);
 	assert(strcmp(text + h.end, "body") == 0);
-	/* Neither the line before it nor the white space counts. */
-	assert(h.head.bytes == sizeof(head) - 1 - 2 - 2 - 4);
+	/* The line before it does not count. */
+	assert(h.head.bytes == sizeof(head) - 1 - 2 - 4);
 	divide(HEAD(head));
+}
+
+/* Wherever it is, and whatever the header (RFC 9110, 5.5). */
+static void test_white_space_around_a_value_is_removed(void)
+{
+	static const char *const values[] = {
+		"x y", " x y", "x y ", "\tx y\t", " \t x y \t ",
+	};
+	char head[TEXT_BYTES];
+
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
+		(void)snprintf(head, sizeof(head),
+			       LINE "Any:%s\r\nEmpty: \t \r\nNone:\r\n\r\n",
+			       values[i]);
+		assert(read_text(head, strlen(head)) == HEAD_COMPLETE);
+		assert(h.head.is_exact && h.head.field_count == 3);
+		assert(strcmp(h.head.fields[0].value, "x y") == 0);
+		assert(strcmp(h.head.fields[1].value, "") == 0);
+		assert(strcmp(h.head.fields[2].value, "") == 0);
+		divide(head, strlen(head));
+	}
+	/* Not inside of a line, and not together with a lone CR. */
+	assert(read_text(HEAD(LINE "X: a \r \r\n\r\n")) == HEAD_COMPLETE);
+	assert(!h.head.is_exact);
+}
+
+static void expects(bool is_expected, const char *fields)
+{
+	char head[TEXT_BYTES];
+
+	(void)snprintf(head, sizeof(head), LINE "%sContent-Length: 1\r\n\r\n",
+		       fields);
+	assert(read_text(head, strlen(head)) == HEAD_COMPLETE);
+	assert(head_expects_continue(&h) == is_expected);
+}
+
+static void test_expect_is_a_list(void)
+{
+	expects(true, "Expect: 100-Continue\r\n");
+	expects(true, "Expect: 100-continue \t\r\n");
+	expects(true, "Expect:\r\nExpect: , 100-continue\r\n");
+	expects(false, "");
+	expects(false, "Expect:\r\n");
+	expects(false, "Expect: , \r\n");
+	expects(false, "Expect: 100-continued\r\n");
 }
 
 /* The request line is reported before the rest has arrived. */
@@ -178,6 +223,8 @@ int main(void)
 	test_some_heads_are_refused();
 	test_a_nul_is_no_end();
 	test_large_heads_are_refused();
+	test_white_space_around_a_value_is_removed();
+	test_expect_is_a_list();
 	head_reader_release(&h);
 	return 0;
 }

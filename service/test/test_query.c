@@ -55,7 +55,11 @@ static const struct {
 	{ "a=b=c", "a[b=c]" },
 	{ "a=1&&b=2", "a[1]b[2]" },
 	{ "&a=1", "a[1]" },
+	{ "&&a=1", "a[1]" },
 	{ "a=1&", "a[1]" },
+	{ "a=1&&&", "a[1]" },
+	{ "&&", "" },
+	{ "a&=&b", "a[]b" },
 	{ "a+b=+1+", "a b[ 1 ]" },
 	{ "%61%3D=%31%26%2B%25", "a=[1&+%]" },
 	{ "a=%2525", "a[%25]" },
@@ -84,14 +88,15 @@ static void test_a_query_is_split_and_decoded(void)
 	}
 }
 
-static void test_parameters_without_a_name_count(void)
+static void test_empty_pairs_do_not_count(void)
 {
-	char text[] = "a&&b&", many[] = "a&b&c";
+	char text[] = "&a&&b&", nameless[] = "=&a", many[] = "a&b&c";
 	struct http_field f[8];
 
-	assert(query_split(text, f, 8) == 3 && f[1].name[0] == '\0');
-	assert(f[1].value == NULL);
-	assert(query_split(many, f, 2) == 2);
+	assert(query_count(text) == 2 && query_split(text, f, 8) == 2);
+	assert(query_count(nameless) == 2 && query_split(nameless, f, 8) == 2);
+	assert(query_count(many) == 3 && query_split(many, f, 2) == 2);
+	assert(query_count("") == 0 && query_count("&") == 0);
 }
 
 static void test_without_variants_there_is_one_without_a_name(void)
@@ -231,7 +236,7 @@ static void test_presets_are_checked(void)
 int main(void)
 {
 	test_a_query_is_split_and_decoded();
-	test_parameters_without_a_name_count();
+	test_empty_pairs_do_not_count();
 	test_without_variants_there_is_one_without_a_name();
 	test_each_has_what_is_asked_of_all_and_of_it();
 	test_presets_are_named();

@@ -75,8 +75,14 @@ test_lengths() {
 }
 
 # White space after a value is not a part of it (RFC 9110, 5.5).
-test_white_space_behind_a_length() {
+test_white_space_behind_a_value() {
 	local last='GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
+	for value in 'Host: localhost \t' 'Host: localhost\r\nExpect: 100-continue ' \
+		'Host: localhost\r\nConnection: keep-alive\t'; do
+		raw "POST /?w=0 HTTP/1.1\\r\\n$value\\r\\nContent-Length: 5\\r\\n\\r\\nhello$last"
+		grep -aq '^HTTP/1.1 400' "$work/raw" ||
+			fail "'$value': $(shown "$work/raw")"
+	done
 	for value in '5 ' '5\t' '5  \t ' '\t5 ' '05 '; do
 		raw "$(post "Content-Length: $value")hello$last"
 		grep -aq '^HTTP/1.1 415' "$work/raw" ||
@@ -141,7 +147,11 @@ test_request_lines() {
 		'GET /healthz%%00x HTTP/1.1' 'GET\0 /healthz HTTP/1.1' \
 		'GET /healthz?x=%%00 HTTP/1.1' 'GET /?x%%00y=z HTTP/1.1' \
 		'POST /?w=64%%00junk HTTP/1.1' 'GET /trace?ms=9%%00 HTTP/1.1' \
-		'GET http://x/healthz HTTP/1.1' 'GET healthz HTTP/1.1' \
+		'GET http:/healthz HTTP/1.1' 'GET http:///healthz HTTP/1.1' \
+		'GET http://u@localhost/healthz HTTP/1.1' \
+		'GET ftp://localhost/healthz HTTP/1.1' \
+		'GET http://localhost/healthz%%00 HTTP/1.1' \
+		'GET localhost/healthz HTTP/1.1' 'GET healthz HTTP/1.1' \
 		'OPTIONS * HTTP/1.1' 'CONNECT x:80 HTTP/1.1' 'GET ? HTTP/1.1' \
 		'G(T /healthz HTTP/1.1' 'GET /healthz HTTP/1.1\0' \
 		'GET /healthz http/1.1' 'GET /healthz HTTP/11' 'GET /healthz' \
@@ -152,6 +162,20 @@ test_request_lines() {
 	# HTTP/2 without an upgrade, and TLS.
 	refused 505 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0'
 	refused 400 '\x16\3\1\0\4\1\0\0\0\r\n'
+}
+
+# A target in absolute form is one of ours (RFC 9112, 3.2.2).
+test_absolute_targets() {
+	local target
+	for target in 'GET http://localhost/healthz' 'GET HTTP://x:8080/healthz?&' \
+		'HEAD http://localhost?w=1' 'POST http://localhost?&w=9'; do
+		raw "$target HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Length: 5\\r\\n\\r\\nhello$last_get"
+		[ "$(answers)" = 2 ] || fail "not 2 answers: $target"
+		[ "$(head -c 12 "$work/raw")" = "HTTP/1.1 $(
+			[[ $target = POST* ]] && echo 415 || echo 200)" ] ||
+			fail "$target: $(shown "$work/raw")"
+	done
+	refused 400 'GET http://localhost/healthz HTTP/1.1\r\n\r\n'
 }
 
 test_large_heads() {
@@ -186,9 +210,19 @@ test_large_heads() {
 }
 
 test_expectations() {
+	local value
 	refused 417 "$(post 'Content-Length: 5\r\nExpect: 200-ok')hello"
 	refused 417 "$(post 'Expect: 100-continue\r\nExpect: x
 Content-Length: 5' | sed ':a;N;s/\n/\\r\\n/;ta')hello"
+	refused 417 "$(post 'Content-Length: 5\r\nExpect: 100-continue, x')hello"
+	# Without a value it says nothing; several lines are one list.
+	for value in 'Expect:' 'Expect: ' 'Expect: ,' 'Expect:\r\nExpect: \t' \
+		'Expect: 100-continue ' 'Expect: 100-continue, 100-continue' \
+		'Expect:\r\nExpect: 100-Continue'; do
+		raw "$(post "Content-Length: 5\r\n$value")hello$last_get"
+		grep -aq '^HTTP/1.1 415' "$work/raw" ||
+			fail "'$value': $(shown "$work/raw")"
+	done
 	# Only accepted uploads get "100 Continue".
 	raw "$(post 'Content-Length: 99999999999\r\nExpect: 100-continue')"
 	! grep -aq '^HTTP/1.1 100' "$work/raw" || fail "100 for a refused body"
@@ -295,10 +329,11 @@ begin() {
 
 begin
 test_lengths
-test_white_space_behind_a_length
+test_white_space_behind_a_value
 test_codings
 test_headers
 test_request_lines
+test_absolute_targets
 test_large_heads
 test_expectations
 test_expectations_without_a_body
@@ -315,7 +350,7 @@ stop
 # The same code reads heads, but other code ends connections.
 begin --policy thread-per-connection
 test_lengths
-test_white_space_behind_a_length
+test_white_space_behind_a_value
 test_expectations
 test_expectations_without_a_body
 test_pipelined_requests

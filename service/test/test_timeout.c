@@ -17,7 +17,6 @@ static void test_times_are_read(void)
 		{ "2.5", 2500000000 },
 		{ "0.001", 1000000 },
 		{ "0.0000000001", 0 }, /* the upload is late at once */
-		{ " \t10 ", 10000000000 },
 		{ "86400", 86400000000000 },
 	};
 
@@ -32,7 +31,7 @@ static void test_times_are_read(void)
 static void test_others_are_refused(void)
 {
 	static const char *const bad[] = {
-		"",     " ",   "0",       "0.0",   "-1",
+		"",     " 1",  "0",       "0.0",   "-1",
 		"+1",   "1s",  "1 2",     "1,5",   "1e3",
 		"0x10", "inf", "nan",     "86401", "1.5.",
 		"1\n",  "1;",  "86400.1", "ten",   "99999999999999999999",

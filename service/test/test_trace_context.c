@@ -18,11 +18,6 @@
 
 static const char *const good[] = {
 	"00-" IDS "-01",
-	" 00-" IDS "-01",
-	"\t00-" IDS "-01",
-	"00-" IDS "-01 ",
-	"00-" IDS "-01\t",
-	"\t 00-" IDS "-01 \t",
 	/* Flags are a field of bits. */
 	"00-" IDS "-03",
 	"00-" IDS "-09",
