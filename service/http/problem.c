@@ -82,6 +82,10 @@ static const struct {
 	[PROBLEM_LENGTH_REQUIRED] = { 411, "length_required", "Length required",
 				      "Send one Content-Length and no "
 				      "Transfer-Encoding." },
+	[PROBLEM_PRECONDITION_FAILED] = { 412, "precondition_failed",
+					  "Precondition failed",
+					  "The image is not, or no longer, as "
+					  "If-Match or If-None-Match asks." },
 	[PROBLEM_BODY_TOO_LARGE] = { 413, "body_too_large", "Body too large",
 				     "The body is over the byte limit." },
 	[PROBLEM_PICTURE_TOO_LARGE] = { 413, "picture_too_large",

@@ -284,6 +284,7 @@ const char *http_reason(unsigned int status)
 		{ 405, "Method Not Allowed" },
 		{ 408, "Request Timeout" },
 		{ 411, "Length Required" },
+		{ 412, "Precondition Failed" },
 		{ 413, "Content Too Large" },
 		{ 414, "URI Too Long" },
 		{ 415, "Unsupported Media Type" },

@@ -250,8 +250,9 @@ struct picture {
 	bool is_open;
 	/* Its descriptor is -1 if it is sent in pieces. */
 	struct store_part file;
-	char etag[SHA256_TEXT_BYTES + 2]; /* its SHA-256, in quotes */
-	char *meta; /* the JSON text about the image; owned; NULL: none */
+	char etag[ETAG_BYTES]; /* its SHA-256, in quotes; "": not known */
+	bool is_known; /* the client has it already, by its If-None-Match */
+	char *meta;    /* the JSON text about the image; owned; NULL: none */
 	struct image_state state;
 	void (*work)(struct request *r); /* what the task does */
 	/* When a store beyond the network must have answered; 0: none. */

@@ -177,7 +177,7 @@ static struct url_part reached_host(const struct request *r,
 				    const char *address)
 {
 	struct url_part host = host_of(address);
-	const char *of_client = request_header(r, "Host");
+	const char *of_client = r->host;
 
 	if (!is_any(host) && !is_same(host, host_of(r->port->address)))
 		return host;

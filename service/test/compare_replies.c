@@ -502,6 +502,12 @@ static void add_request(uint32_t kind)
 		    "Content-Length: 10\r\n\r\n0123456789");
 		break;
 	case 9:
+		add_picture("GET ", "If-Match: \"x\"\r\nIf-Match: \"y\" \r\n");
+		break;
+	case 10:
+		add_picture("GET ", "If-Match: * \r\nIf-None-Match: \"x\"\r\n");
+		break;
+	case 11:
 		add("GET /healthz HTTP/1.1\r\nHost: x\r\n"
 		    "Expect: 100-continue\r\n\r\n");
 		break;
@@ -511,7 +517,7 @@ static void add_request(uint32_t kind)
 	}
 }
 
-enum { KINDS = 11 };
+enum { KINDS = 13 };
 
 static void add_requests(void)
 {

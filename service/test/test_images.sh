@@ -125,6 +125,25 @@ test_conditions_and_ranges() {
 	header_is ETag "$etag"
 	get 304 "$path" -H 'If-None-Match: *'
 	get 200 "$path" -H 'If-None-Match: "x"'
+	get 304 "$path" -H 'If-None-Match: "x"' -H "If-None-Match: $etag "
+	get 200 "$path" -H 'If-None-Match: "x", *'
+
+	get 200 "$path" -H "If-Match: $etag"
+	get 200 "$path" -H 'If-Match: *'
+	get 200 "$path" -H 'If-Match: "x"' -H "If-Match: \"y,z\", $etag"
+	get 200 "$path" --head -H "If-Match: $etag"
+	expect_problem 412 precondition_failed -H 'If-Match: "x"' "$url$path"
+	get 412 "$path" --head -H 'If-Match: "x"'
+	get 412 "$path" -H "If-Match: W/$etag" # the comparison is strong
+	get 412 "$path" -H 'If-Match;'
+	# If-Match comes first, then If-None-Match, and then Range.
+	get 412 "$path" -H 'If-Match: "x"' -H 'If-None-Match: *'
+	get 304 "$path" -H 'If-Match: *' -H "If-None-Match: $etag" \
+		-H 'Range: bytes=0-0'
+	get 206 "$path" -H "If-Match: $etag" -H 'If-None-Match: "x"' \
+		-H 'Range: bytes=0-0'
+	# What is not there has no conditions.
+	get 404 "${path}s" -H 'If-Match: *'
 
 	get 206 "$path" -H 'Range: bytes=10-19'
 	cmp -s body <(tail -c +11 whole | head -c 10) || fail "bytes 10-19"
@@ -160,6 +179,42 @@ test_deleted_is_gone() {
 	[ ! -e "store/${id:0:2}/$id" ] || fail "there are files"
 	stored w=301
 	check_whole body
+}
+
+# The text about an image has an ETag, too, and conditions can protect an image
+# from a DELETE that is meant for another one.
+test_conditions_of_an_image() {
+	local path etag file
+	stored w=303
+	path=/v1/images/$id
+	etag=\"$(sha256sum <body | cut -d' ' -f1)\"
+	header_is ETag "$etag"
+	cp body meta
+	get 200 "$path" -H "If-Match: $etag" -H 'If-None-Match: "x"'
+	cmp -s body meta || fail "another text"
+	header_is ETag "$etag"
+	get 304 "$path" -H "If-None-Match: W/$etag"
+	[ ! -s body ] || fail "a 304 with a body"
+	get 412 "$path" -H 'If-Match: "x"'
+	for condition in 'If-Match: "x"' "If-Match: W/$etag" 'If-Match;' \
+		"If-None-Match: $etag" 'If-None-Match: *'; do
+		expect_problem 412 precondition_failed -X DELETE \
+			-H "$condition" "$url$path"
+		check_whole meta
+	done
+	get 204 "$path" -X DELETE -H 'If-Match: "x"' -H "If-Match: $etag " \
+		-H 'If-None-Match: "x"'
+	for condition in "If-Match: $etag" 'If-Match: *' 'If-None-Match: *'; do
+		get 404 "$path" -X DELETE -H "$condition"
+		get 404 "$path" -H "$condition"
+	done
+	# A damaged one is there, but has no ETag.
+	stored w=303
+	file=store/${id:0:2}/$id/meta.json
+	sed -i 's/"width":303/"width":304/' "$file"
+	get 412 "$path" -X DELETE -H "If-Match: $etag"
+	[ -e "$file" ] || fail "was removed"
+	get 204 "$path" -X DELETE -H 'If-Match: *'
 }
 
 # Paths that are not an id and a name are not found.
@@ -418,6 +473,7 @@ start --store store
 test_stored_can_be_got
 test_id_is_of_what_is_asked_for
 test_conditions_and_ranges
+test_conditions_of_an_image
 test_deleted_is_gone
 test_nothing_else_is_reached
 test_promises_are_kept

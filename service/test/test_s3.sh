@@ -107,10 +107,17 @@ test_api() {
 	get 206 "$image/small" -H 'Range: bytes=10-29'
 	cmp body <(tail -c +11 direct | head -c 20) || fail "another part"
 	get 304 "$image/small" -H 'If-None-Match: *'
+	get 412 "$image/small" -H 'If-Match: "x"'
+	get 206 "$image/small" -H 'If-Match: *' -H 'Range: bytes=10-29'
+	get 412 "$image" -X DELETE -H 'If-Match: "x"'
+	get 412 "$image" -X DELETE -H 'If-None-Match: *'
+	get 304 "$image" -H "If-None-Match: \"$(sha256sum <meta | cut -d' ' -f1)\""
 	get 404 "$image/other"
 	get 404 "/v1/images/$(printf '%064d' 0)"
-	get 204 "$image" -X DELETE
+	get 204 "$image" -X DELETE \
+		-H "If-Match: \"$(sha256sum <meta | cut -d' ' -f1)\""
 	get 404 "$image" -X DELETE
+	get 404 "$image" -X DELETE -H 'If-Match: *'
 	get 404 "$image/small"
 	[ "$(stat_of '[.store.stored, .store.same, .store.deleted] | @csv')" \
 		= 1,1,1 ] || fail "other counts: $(stat_of .store)"

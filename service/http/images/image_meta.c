@@ -221,6 +221,14 @@ bool image_meta_is_whole(const char *meta)
 	       strcmp(meta + count - SEAL_END_CHARS, seal_end) == 0;
 }
 
+void image_meta_etag(char etag[ETAG_BYTES], const char *meta)
+{
+	char sha256[SHA256_TEXT_BYTES];
+
+	sha256_of(sha256, meta, strlen(meta));
+	(void)snprintf(etag, ETAG_BYTES, "\"%s\"", sha256);
+}
+
 bool image_meta_find(const char *meta, const char *name,
 		     char sha256[SHA256_TEXT_BYTES])
 {

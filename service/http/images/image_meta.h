@@ -16,6 +16,7 @@
 
 enum {
 	SHA256_TEXT_BYTES = 64 + 1,
+	ETAG_BYTES = SHA256_TEXT_BYTES + 2,
 	OWNER_BYTES = 64 + 1, /* characters [A-Za-z0-9._-] */
 	IMAGE_REQUEST_BYTES = QUERY_TEXT_BYTES + OWNER_BYTES + 32,
 };
@@ -79,6 +80,9 @@ char *image_meta_below(const char *meta, const char *base);
  * earlier version has no checksum; then it only has to be valid JSON.
  */
 MUST_CHECK bool image_meta_is_whole(const char *meta);
+
+/* The entity tag of a meta, with its quotes: its SHA-256. */
+void image_meta_etag(char etag[ETAG_BYTES], const char *meta);
 
 /*
  * The SHA-256 of a variant, from a meta.  False: the meta has no such variant.

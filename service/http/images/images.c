@@ -6,6 +6,7 @@
  */
 #include "service/http/request.h"
 #include "service/http/result.h"
+#include "service/http/images/conditions.h"
 #include "service/http/images/image_meta.h"
 #include "service/http/images/pieces.h"
 #include "service/http/urls.h"
@@ -22,111 +23,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
-
-enum range_kind {
-	RANGE_ALL,  /* the whole file: no range, or one that may be ignored */
-	RANGE_PART, /* one part */
-	RANGE_NONE, /* the range begins after the end of the file */
-};
-
-struct range {
-	uint64_t offset, count; /* the part, if RANGE_PART */
-};
-
-/*
- * Read the digits at *at; a number above 2^64 - 1 is read as 2^64 - 1.  False:
- * there are no digits.
- */
-static bool read_range_number(const char **at, uint64_t *out)
-{
-	const char *begin = *at;
-
-	*out = 0;
-	for (; **at >= '0' && **at <= '9'; ++*at) {
-		uint64_t digit = (uint64_t)(**at - '0');
-
-		*out = *out > (UINT64_MAX - digit) / 10 ? UINT64_MAX :
-							  *out * 10 + digit;
-	}
-	return *at > begin;
-}
-
-static bool is_range_end(const char *at)
-{
-	return at[strspn(at, " \t")] == '\0';
-}
-
-/* "-5": the last bytes. */
-static enum range_kind range_of_last(uint64_t count, uint64_t file_bytes,
-				     struct range *out)
-{
-	if (count == 0 || file_bytes == 0)
-		return RANGE_NONE;
-	if (count > file_bytes)
-		count = file_bytes;
-	*out = (struct range){ file_bytes - count, count };
-	return RANGE_PART;
-}
-
-static enum range_kind range_read(const char *text, uint64_t file_bytes,
-				  struct range *out)
-{
-	static const char unit[] = "bytes=";
-	uint64_t from, to = UINT64_MAX;
-
-	if (text == NULL || strncasecmp(text, unit, sizeof(unit) - 1) != 0)
-		return RANGE_ALL;
-	text += sizeof(unit) - 1;
-	text += strspn(text, " \t");
-	if (*text == '-') {
-		text++;
-		return read_range_number(&text, &from) && is_range_end(text) ?
-			       range_of_last(from, file_bytes, out) :
-			       RANGE_ALL;
-	}
-	if (!read_range_number(&text, &from) || *text++ != '-')
-		return RANGE_ALL;
-	if ((!is_range_end(text) && !read_range_number(&text, &to)) ||
-	    !is_range_end(text) || to < from)
-		return RANGE_ALL;
-	if (from >= file_bytes)
-		return RANGE_NONE;
-	if (to >= file_bytes)
-		to = file_bytes - 1;
-	*out = (struct range){ from, to - from + 1 };
-	return RANGE_PART;
-}
-
-static bool etag_is_listed(const char *list, const char *etag)
-{
-	size_t bytes = strlen(etag);
-
-	if (list == NULL)
-		return false;
-	for (;;) {
-		list += strspn(list, " \t,");
-		if (*list == '*')
-			return true;
-		/*
-		 * Weak and strong tags are compared in the same way here (RFC
-		 * 9110, 8.8.3.2).
-		 */
-		if (strncmp(list, "W/", 2) == 0)
-			list += 2;
-		if (*list != '"')
-			return false;
-		if (strncmp(list, etag, bytes) == 0)
-			return true;
-		list = strchr(list + 1, '"');
-		if (list == NULL)
-			return false;
-		list++;
-	}
-}
 
 enum {
 	META_BYTES_MAX = 64 << 10,
@@ -198,6 +97,16 @@ static enum problem check_id(const struct request *r)
 	if (r->config->store == NULL)
 		return PROBLEM_NO_STORE;
 	return store_is_id(r->segments[0]) ? PROBLEM_NONE : PROBLEM_NOT_FOUND;
+}
+
+/* For a GET or HEAD, whose picture or text is found: sets `is_known`. */
+static enum problem check_get(struct request *r)
+{
+	enum condition condition = conditions_check(r->head, r->picture.etag);
+
+	r->picture.is_known = condition == CONDITION_KNOWN;
+	return condition == CONDITION_UNLIKE ? PROBLEM_PRECONDITION_FAILED :
+					       PROBLEM_NONE;
 }
 
 /* This file of the image is missing, or its bytes are wrong. */
@@ -400,8 +309,11 @@ static bool reply_meta(struct request *r, const char *meta)
 	urls_base(base, r);
 	if (!images_begin_meta(r, &p, meta, base))
 		return false;
+	reply_add_header(&p, "ETag", r->picture.etag);
 	reply_add_header(&p, "Cache-Control", "no-cache");
-	return reply_send(r, STATUS_OK, "application/json", &p);
+	return reply_send(r,
+			  r->picture.is_known ? STATUS_NOT_MODIFIED : STATUS_OK,
+			  "application/json", &p);
 }
 
 static void start_work(struct request *r);
@@ -496,17 +408,26 @@ static enum problem read_image_once(struct request *r, bool is_fresh)
 		problem = read_meta(r, is_fresh, &image, &r->picture.meta);
 		store_close_image(&image);
 	}
+	if (problem == PROBLEM_NONE)
+		image_meta_etag(r->picture.etag, r->picture.meta);
 	return problem;
 }
 
+/* An image that is not stored yet is nothing that conditions could mean. */
 static void read_image(struct request *r)
 {
+	struct picture *p = &r->picture;
 	enum problem problem = read_carefully(r, read_image_once);
 
-	budget_lower(&r->picture.charge, 0);
-	r->problem = problem == PROBLEM_NOT_FOUND ?
-			     problem_of_missing(r, &r->picture.state) :
-			     problem;
+	budget_lower(&p->charge, 0);
+	if (problem == PROBLEM_NONE)
+		problem = check_get(r);
+	else if (problem == PROBLEM_NOT_FOUND)
+		problem = problem_of_missing(r, &p->state);
+	if (problem == PROBLEM_NONE && p->meta == NULL &&
+	    conditions_check(r->head, NULL) == CONDITION_UNLIKE)
+		problem = PROBLEM_PRECONDITION_FAILED;
+	r->problem = problem;
 }
 
 static bool start_image(struct request *r)
@@ -600,19 +521,12 @@ static enum range_kind read_range(struct request *r, const struct picture *p,
 	return kind;
 }
 
-/* Does the client have this picture already? */
-static bool is_known(const struct request *r)
-{
-	return etag_is_listed(request_header(r, "If-None-Match"),
-			      r->picture.etag);
-}
-
 static bool reply_picture(struct request *r)
 {
 	struct picture *p = &r->picture;
 	struct range part = { 0, p->file.bytes };
 	enum range_kind kind =
-		is_known(r) ? RANGE_ALL : read_range(r, p, &part);
+		p->is_known ? RANGE_ALL : read_range(r, p, &part);
 	struct reply reply;
 
 	if (kind == RANGE_NONE)
@@ -628,7 +542,7 @@ static bool reply_picture(struct request *r)
 			 "public, max-age=31536000, immutable");
 	/* A 304 has the headers of the 200, with its length, and no body. */
 	return reply_send(r,
-			  is_known(r)        ? STATUS_NOT_MODIFIED :
+			  p->is_known        ? STATUS_NOT_MODIFIED :
 			  kind == RANGE_PART ? STATUS_PARTIAL_CONTENT :
 					       STATUS_OK,
 			  RESULT_TYPE, &reply);
@@ -646,7 +560,7 @@ static bool needs_check(const struct request *r)
 	char sha256[SHA256_TEXT_BYTES];
 
 	read_etag(sha256, &r->picture);
-	return !is_known(r) &&
+	return !r->picture.is_known &&
 	       !store_is_checked(r->config->store, &r->picture.file, sha256);
 }
 
@@ -680,7 +594,7 @@ static enum problem find_picture_once(struct request *r, bool is_fresh)
 		return problem;
 	problem = open_picture(r, is_fresh, &image);
 	store_close_image(&image);
-	return problem;
+	return problem == PROBLEM_NONE ? check_get(r) : problem;
 }
 
 static void find_picture(struct request *r)
@@ -694,7 +608,7 @@ static enum problem fetch_picture_once(struct request *r, bool is_fresh)
 	enum problem problem = find_picture_once(r, is_fresh);
 	struct picture *p = &r->picture;
 
-	if (problem != PROBLEM_NONE || is_known(r))
+	if (problem != PROBLEM_NONE || p->is_known)
 		return problem;
 	if (p->file.fd >= 0)
 		return check_file(r);
@@ -721,12 +635,43 @@ static bool start_picture(struct request *r)
 	       send_work(r, check_picture, false);
 }
 
+/*
+ * Do the conditions of a DELETE allow it?  They are about the stored image; the
+ * ETag of a damaged one is not known.  If there is nothing to remove, they are
+ * ignored.
+ */
+static enum problem check_removal(struct request *r)
+{
+	struct picture *p = &r->picture;
+	const char *etag = p->etag;
+	enum problem problem;
+
+	p->state = find_image_state(r);
+	problem = read_image_once(r, true);
+	budget_lower(&p->charge, 0);
+	if (problem == PROBLEM_NOT_FOUND && !p->state.is_durable &&
+	    find_failure(r) == PROBLEM_NOT_FOUND)
+		return PROBLEM_NONE;
+	if (problem == PROBLEM_NOT_FOUND)
+		etag = NULL;
+	else if (problem != PROBLEM_NONE && problem != PROBLEM_IMAGE_DAMAGED)
+		return problem;
+	r->detail[0] = '\0';
+	return conditions_check(r->head, etag) == CONDITION_HOLDS ?
+		       PROBLEM_NONE :
+		       PROBLEM_PRECONDITION_FAILED;
+}
+
 static void delete_image(struct request *r)
 {
 	struct store *store = r->config->store;
 	struct error why;
 	enum store_answer answer;
 
+	if (conditions_exist(r->head))
+		r->problem = check_removal(r);
+	if (r->problem != PROBLEM_NONE)
+		return;
 	if (store_spool(store) != NULL) {
 		answer = spool_delete(store_spool(store), r->segments[0]);
 		error_set(&why, "%s", strerror(errno));
@@ -760,6 +705,7 @@ const struct handler image_handler = {
 const struct handler image_removal_handler = {
 	.start = start_removal,
 	.reply = reply_removed,
+	.release = close_picture,
 };
 
 const struct handler picture_handler = {

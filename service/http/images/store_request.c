@@ -438,12 +438,16 @@ bool storing_reply_accepted(struct request *r, bool is_durable)
 
 bool storing_reply_stored(struct request *r)
 {
-	char base[URL_BASE_BYTES];
+	const char *meta = r->storing.meta;
+	char base[URL_BASE_BYTES], etag[ETAG_BYTES];
 	struct reply p;
 
 	urls_base(base, r);
-	return images_begin_meta(r, &p, r->storing.meta, base) &&
-	       reply_json(r, base, STATUS_CREATED, &p);
+	if (!images_begin_meta(r, &p, meta, base))
+		return false;
+	image_meta_etag(etag, meta);
+	reply_add_header(&p, "ETag", etag);
+	return reply_json(r, base, STATUS_CREATED, &p);
 }
 
 bool storing_set_respond(struct request *r, const char *value)
