@@ -407,10 +407,13 @@ static bool reply_report(struct request *r)
 static bool read_window(struct request *r, uint64_t *since_ns,
 			uint64_t *until_ns)
 {
+	static const char *const names[] = { "ms", "until_us", NULL };
 	const char *ms_text = request_argument(r, "ms");
 	const char *until_text = request_argument(r, "until_us");
 	uint64_t ms = TRACE_MS_DEFAULT, until_us = clock_now_ns() / 1000;
 
+	if (!request_takes(r, names))
+		return false;
 	if (ms_text != NULL &&
 	    !number_read_whole(ms_text, 1, TRACE_MS_MAX, &ms)) {
 		(void)snprintf(r->detail, sizeof(r->detail),

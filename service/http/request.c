@@ -376,6 +376,27 @@ bool request_head(struct request *r, const struct request_head *head)
 	return request_advance(r, EVENT_HEAD);
 }
 
+bool request_takes(struct request *r, const char *const *names)
+{
+	char shown[PARAMS_SHOWN_BYTES];
+
+	for (uint32_t i = 0; i < r->argument_count; i++) {
+		const char *name = r->arguments[i].name;
+		const char *const *known = names;
+
+		while (known != NULL && *known != NULL &&
+		       strcmp(*known, name) != 0)
+			known++;
+		if (known != NULL && *known != NULL)
+			continue;
+		(void)snprintf(r->detail, sizeof(r->detail),
+			       "There is no parameter '%s' for this path.",
+			       params_shown(shown, name));
+		return false;
+	}
+	return true;
+}
+
 bool request_piece(struct request *r, const char *data, size_t bytes)
 {
 	keep_piece(r, data, bytes);

@@ -446,6 +446,12 @@ static inline const char *request_header(const struct request *r,
 	return http_field_find(r->head->fields, r->head->field_count, name);
 }
 
+/*
+ * Has the query only parameters with these names, which end with a NULL?  NULL:
+ * it must have none.  False: `detail` names another one.
+ */
+bool request_takes(struct request *r, const char *const *names);
+
 /* The value of a parameter of the query; NULL: there is none, or no "=". */
 static inline const char *request_argument(const struct request *r,
 					   const char *name)

@@ -508,6 +508,11 @@ static void add_request(uint32_t kind)
 		add_picture("GET ", "If-Match: * \r\nIf-None-Match: \"x\"\r\n");
 		break;
 	case 11:
+		add("GET ");
+		add(picture);
+		add("?w=8 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+		break;
+	case 12:
 		add("GET /healthz HTTP/1.1\r\nHost: x\r\n"
 		    "Expect: 100-continue\r\n\r\n");
 		break;
@@ -517,7 +522,7 @@ static void add_request(uint32_t kind)
 	}
 }
 
-enum { KINDS = 13 };
+enum { KINDS = 14 };
 
 static void add_requests(void)
 {

@@ -217,6 +217,26 @@ test_conditions_of_an_image() {
 	get 204 "$path" -X DELETE -H 'If-Match: *'
 }
 
+# As with POST, a parameter that does not exist is an error.
+test_unknown_parameters() {
+	local path query
+	stored w=304
+	cp body meta
+	path=/v1/images/$id
+	for query in w=100 'x' '&download=1' '=1'; do
+		expect_problem 400 bad_parameter "$url$path/image?$query"
+		expect_problem 400 bad_parameter "$url$path?$query"
+		expect_problem 400 bad_parameter -X DELETE "$url$path?$query"
+		get 400 "$path/image?$query" --head
+	done
+	expect_problem 400 bad_parameter "$url$path/image?w=100"
+	[ "$(jq -r .detail body)" = "There is no parameter 'w' for this path." ] ||
+		fail "$(shown body)"
+	get 200 "$path/image?"
+	get 200 "$path/image?&&"
+	check_whole meta
+}
+
 # Paths that are not an id and a name are not found.
 test_nothing_else_is_reached() {
 	local path before
@@ -474,6 +494,7 @@ test_stored_can_be_got
 test_id_is_of_what_is_asked_for
 test_conditions_and_ranges
 test_conditions_of_an_image
+test_unknown_parameters
 test_deleted_is_gone
 test_nothing_else_is_reached
 test_promises_are_kept

@@ -88,6 +88,7 @@ test_trace_of_the_last_while() {
 	curl -fsS "$url/trace?ms=1" >"$work/trace"
 	holds "$work/trace" 'map(select(.ph == "X")) | length == 0'
 	expect_problem 400 bad_parameter "$url/trace?ms=0"
+	expect_problem 400 bad_parameter "$url/trace?duration=1"
 	expect_problem 400 bad_parameter "$url/trace?ms=60001"
 	expect_problem 400 bad_parameter "$url/trace?ms=1s"
 	expect_problem 400 bad_parameter "$url/trace?until_us="

@@ -91,12 +91,17 @@ static enum problem open_image(struct request *r, bool is_fresh,
 	return images_store_problem(r, answer, "read", why.text);
 }
 
-/* Is there a store, and does the path have a valid id? */
-static enum problem check_id(const struct request *r)
+/*
+ * Is there a store, does the path have a valid id, and has the query no
+ * parameters?
+ */
+static enum problem check_target(struct request *r)
 {
 	if (r->config->store == NULL)
 		return PROBLEM_NO_STORE;
-	return store_is_id(r->segments[0]) ? PROBLEM_NONE : PROBLEM_NOT_FOUND;
+	if (!store_is_id(r->segments[0]))
+		return PROBLEM_NOT_FOUND;
+	return request_takes(r, NULL) ? PROBLEM_NONE : PROBLEM_BAD_PARAMETER;
 }
 
 /* For a GET or HEAD, whose picture or text is found: sets `is_known`. */
@@ -432,7 +437,7 @@ static void read_image(struct request *r)
 
 static bool start_image(struct request *r)
 {
-	r->problem = check_id(r);
+	r->problem = check_target(r);
 	if (r->problem != PROBLEM_NONE)
 		return false;
 	/*
@@ -623,7 +628,7 @@ static void fetch_picture(struct request *r)
 
 static bool start_picture(struct request *r)
 {
-	r->problem = check_id(r);
+	r->problem = check_target(r);
 	if (r->problem == PROBLEM_NONE && !store_is_name(r->segments[1]))
 		r->problem = PROBLEM_NOT_FOUND;
 	if (r->problem != PROBLEM_NONE)
@@ -684,7 +689,7 @@ static void delete_image(struct request *r)
 
 static bool start_removal(struct request *r)
 {
-	r->problem = check_id(r);
+	r->problem = check_target(r);
 	return r->problem == PROBLEM_NONE && send_work(r, delete_image, false);
 }
 
