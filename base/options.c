@@ -2,6 +2,7 @@
 /* Flags: their fields, and how they are read from a command line. */
 #include "base/options.h"
 
+#include "base/similar.h"
 #include "base/take.h"
 
 #include <assert.h>
@@ -268,6 +269,21 @@ const struct flag *flags_find(const struct flag_group *groups, const char *name)
 	return find(groups, name, strlen(name)).flag;
 }
 
+const char *flags_meant(const struct flag_group *groups, unsigned source,
+			const char *name)
+{
+	struct similar s = similar_begin(name);
+
+	for (; groups->flags != NULL; groups++) {
+		if ((groups->sources & source) != source)
+			continue;
+		for (const struct flag *f = groups->flags; f->name != NULL; f++)
+			if (!f->is_hidden && f->removed == NULL)
+				similar_try(&s, f->name, f->name);
+	}
+	return s.meant;
+}
+
 /* A command line being read. */
 struct line {
 	const struct program *program;
@@ -297,6 +313,24 @@ static struct found find_word(const struct line *l, const char *word)
 	return found;
 }
 
+/* There is no flag `word`.  Returns false. */
+static bool refuse_word(const struct line *l, const char *word)
+{
+	size_t bytes = strcspn(word, "=");
+	char name[SIMILAR_BYTES_MAX + 1];
+	const char *meant;
+
+	(void)snprintf(name, sizeof(name), "%.*s",
+		       (int)(bytes < sizeof(name) ? bytes : sizeof(name)),
+		       word);
+	meant = flags_meant(l->program->groups, 0, name + strspn(name, "-"));
+	if (meant == NULL)
+		return error_fail(l->error, "there is no option '%s'", word);
+	return error_fail(l->error,
+			  "there is no option '%s'; did you mean '--%s'?", word,
+			  meant);
+}
+
 /* Take the flag at words[at], and its value if that is the next word. */
 static bool read_flag(struct line *l)
 {
@@ -305,9 +339,8 @@ static bool read_flag(struct line *l)
 	const struct flag *f = found.flag;
 	struct error why;
 
-	if (f == NULL) {
-		return error_fail(l->error, "there is no option '%s'", word);
-	}
+	if (f == NULL)
+		return refuse_word(l, word);
 	assert(found.number < FLAGS_MAX);
 	if (value != NULL)
 		value++;

@@ -209,6 +209,13 @@ MUST_CHECK bool flags_read_object(const struct flag *table,
 const struct flag *flags_find(const struct flag_group *groups,
 			      const char *name);
 
+/*
+ * The name of the flag that was probably meant by the unknown `name`, of those
+ * that may be given in `source` (0: on the command line).  NULL: none is near.
+ */
+const char *flags_meant(const struct flag_group *groups, unsigned source,
+			const char *name);
+
 /* Set every field to its initial value, if it has one. */
 void flags_init(const struct flag *table, void *to);
 

@@ -20,6 +20,34 @@ void flag_print_variable(const struct program *p, const char *name,
 		*out = *out == '-' ? '_' : (char)toupper(*out);
 }
 
+enum { HINT_BYTES = FLAG_VARIABLE_BYTES + 32 };
+
+/*
+ * The end of a message that `name` is unknown in `source`: what was probably
+ * meant, or that this flag must be given elsewhere; else "".
+ */
+static const char *hint_at(const struct program *p,
+			   const struct flag_group *groups, unsigned source,
+			   const char *name, char hint[HINT_BYTES])
+{
+	const char *meant = flags_meant(groups, source, name);
+	char variable[FLAG_VARIABLE_BYTES];
+
+	hint[0] = '\0';
+	if (flags_find(groups, name) != NULL) {
+		(void)snprintf(hint, HINT_BYTES, "; --%s cannot be %s", name,
+			       source == FLAGS_IN_FILE ? "in a file" :
+							 "a variable");
+	} else if (meant != NULL && source == FLAGS_IN_ENVIRONMENT) {
+		flag_print_variable(p, meant, variable);
+		(void)snprintf(hint, HINT_BYTES, "; did you mean %s?",
+			       variable);
+	} else if (meant != NULL) {
+		(void)snprintf(hint, HINT_BYTES, "; did you mean '%s'?", meant);
+	}
+	return hint;
+}
+
 /* The flag `name`, if its group may be given in `source`. */
 static const struct flag *find_in(const struct program *p, unsigned source,
 				  const char *name)
@@ -31,16 +59,26 @@ static const struct flag *find_in(const struct program *p, unsigned source,
 	return NULL;
 }
 
+/* "MAX_BODY" -> "max-body"; a longer name becomes "". */
+static void name_flag(const char *name, size_t bytes,
+		      char flag[FLAG_VARIABLE_BYTES])
+{
+	if (bytes >= FLAG_VARIABLE_BYTES)
+		bytes = 0;
+	for (size_t i = 0; i < bytes; i++)
+		flag[i] = name[i] == '_' ?
+				  '-' :
+				  (char)tolower((unsigned char)name[i]);
+	flag[bytes] = '\0';
+}
+
 /* "MAX_BODY" -> the flag max-body; NULL: there is none. */
 static const struct flag *find_variable(const struct program *p,
 					const char *name, size_t bytes)
 {
-	char flag[FLAG_VARIABLE_BYTES] = "", variable[FLAG_VARIABLE_BYTES];
+	char flag[FLAG_VARIABLE_BYTES], variable[FLAG_VARIABLE_BYTES];
 
-	if (bytes >= sizeof(flag))
-		return NULL;
-	for (size_t i = 0; i < bytes; i++)
-		flag[i] = name[i] == '_' ? '-' : (char)tolower(name[i]);
+	name_flag(name, bytes, flag);
 	/*
 	 * The variable's name must be exactly that of the flag: "max_body" and
 	 * "MAX-BODY" are refused.
@@ -91,12 +129,16 @@ static bool read_variable(const struct program *p, const char *entry,
 	size_t bytes = strcspn(name, "=");
 	const char *value = name + bytes + (name[bytes] == '=');
 	const struct flag *f = find_variable(p, name, bytes);
+	char flag[FLAG_VARIABLE_BYTES], hint[HINT_BYTES];
 	struct error why;
 
 	if (f == NULL && is_of_kubernetes(entry, name + bytes - entry, value))
 		return true;
+	name_flag(name, bytes, flag);
 	if (f == NULL)
-		error_set(&why, "'%.64s': there is no such variable", value);
+		error_set(&why, "'%.64s': there is no such variable%s", value,
+			  hint_at(p, p->groups, FLAGS_IN_ENVIRONMENT, flag,
+				  hint));
 	else if (f->removed != NULL)
 		error_set(&why, "%s", f->removed);
 	else if (f->values == NULL && !read_switch(&value))
@@ -161,17 +203,20 @@ static bool take_item(const struct flag *f, const cJSON *item,
 }
 
 /*
- * `f` is NULL if no flag has that name.  `take` is NULL if the caller reads the
- * value.
+ * `f` is NULL if none of `groups` has that name.  `take` is NULL if the caller
+ * reads the value.
  */
-static bool read_item(const struct flag *f, const cJSON *object,
-		      const cJSON *item, flag_take_fn *take, void *arg,
-		      struct error *error)
+static bool read_item(const struct flag *f, const struct flag_group *groups,
+		      const cJSON *object, const cJSON *item,
+		      flag_take_fn *take, void *arg, struct error *error)
 {
+	char hint[HINT_BYTES];
 	struct error why;
 
 	if (f == NULL)
-		error_set(&why, "there is no such key");
+		error_set(&why, "there is no such key%s",
+			  hint_at(NULL, groups, FLAGS_IN_FILE, item->string,
+				  hint));
 	else if (cJSON_GetObjectItemCaseSensitive(object, item->string) != item)
 		error_set(&why, "it is there twice");
 	else if (f->removed != NULL && !cJSON_IsNull(item))
@@ -198,8 +243,8 @@ bool flags_read_file(const struct program *p, const char *path,
 	}
 	cJSON_ArrayForEach(item, *file)
 	{
-		if (read_item(find_in(p, FLAGS_IN_FILE, item->string), *file,
-			      item, take, arg, &why))
+		if (read_item(find_in(p, FLAGS_IN_FILE, item->string),
+			      p->groups, *file, item, take, arg, &why))
 			continue;
 		error_set(error, "%.100s: %s", path, why.text);
 		return false;
@@ -217,17 +262,19 @@ static bool set_field(void *to, const struct flag *f, const char *value,
 bool flags_read_object(const struct flag *table, const struct cJSON *object,
 		       void *to, struct error *error)
 {
+	const struct flag_group groups[] = {
+		{ .flags = table, .sources = FLAGS_IN_FILE },
+		{ .flags = NULL },
+	};
 	const cJSON *item;
 
 	cJSON_ArrayForEach(item, object)
 	{
-		const struct flag *f = table;
+		const struct flag *f = flags_find(groups, item->string);
+		bool has_field = f != NULL && f->type != FLAG_OTHER;
 
-		while (f->name != NULL && strcmp(f->name, item->string) != 0)
-			f++;
-		if (!read_item(f->name != NULL ? f : NULL, object, item,
-			       f->type != FLAG_OTHER ? set_field : NULL, to,
-			       error))
+		if (!read_item(f, groups, object, item,
+			       has_field ? set_field : NULL, to, error))
 			return false;
 	}
 	return true;

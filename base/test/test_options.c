@@ -6,9 +6,13 @@
  */
 #include "base/options.h"
 
+#include "base/test/scratch.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <cjson/cJSON.h>
 
 enum { WORDS_MAX = 8 };
 
@@ -224,6 +228,70 @@ static void test_faults_are_named(void)
 		assert(!read_line(&s, cases[i][0]));
 		assert(strstr(error.text, cases[i][1]) != NULL);
 	}
+}
+
+/* What was probably meant is named, if it may be given there. */
+static void test_typing_errors_are_understood(void)
+{
+	static const char *const lines[][2] = {
+		{ "--colur red", "'--colur'; did you mean '--colour'?" },
+		{ "--counts=1", "'--counts=1'; did you mean '--count'?" },
+		{ "count 1", "'count'; did you mean '--count'?" },
+		{ "-pase fast", "'-pase'; did you mean '--pace'?" },
+		{ "--versoin", "'--versoin'; did you mean '--version'?" },
+	};
+	static char path[] = "TRY_PATHS=x", colour[] = "TRY_COLUR=red";
+	struct settings s;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		assert(!read_line(&s, lines[i][0]));
+		assert(strstr(error.text, lines[i][1]) != NULL);
+	}
+	/* Not a hidden flag, and not one that was removed. */
+	assert(!read_line(&s, "--mann"));
+	assert(strcmp(error.text, "there is no option '--mann'") == 0);
+	assert(!flags_read_environment(&program, (char *[]){ path, NULL }, take,
+				       &s, &error));
+	assert(strstr(error.text, "variable; did you mean TRY_PATH?") != NULL);
+	assert(!flags_read_environment(&program, (char *[]){ colour, NULL },
+				       take, &s, &error));
+	assert(strstr(error.text, "did you mean TRY_COLOUR?") != NULL);
+}
+
+/* The keys of a file, and of an object in it. */
+static void test_typing_errors_in_files_are_understood(void)
+{
+	static const char *const keys[][2] = {
+		{ "counts", "counts: there is no such key; did you mean "
+			    "'count'?" },
+		{ "Count", "did you mean 'count'?" },
+		{ "version", "version: there is no such key; --version cannot "
+			     "be in a file" },
+		{ "colur", "colur: there is no such key" },
+	};
+	struct settings s = { 0 };
+	struct scratch scratch;
+	char path[SCRATCH_PATH_BYTES], text[64];
+	struct cJSON *file;
+
+	scratch_init(&scratch);
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		(void)snprintf(text, sizeof(text), "{\"%s\": 1}", keys[i][0]);
+		scratch_write(&scratch, "file", text, strlen(text));
+		assert(!flags_read_file(&program,
+					scratch_path(&scratch, "file", path),
+					&file, take, &s, &error));
+		assert(strstr(error.text, keys[i][1]) != NULL);
+		cJSON_Delete(file);
+	}
+	/* --colour may not be given there. */
+	assert(strstr(error.text, "colour") == NULL);
+	scratch_release(&scratch);
+	file = cJSON_Parse("{\"pixls\": 2}");
+	assert(!flags_read_object(own, file, &s, &error));
+	assert(strcmp(error.text, "pixls: there is no such key; did you mean "
+				  "'pixels'?") == 0);
+	cJSON_Delete(file);
 }
 
 static void test_a_flag_is_given_once(void)
@@ -512,6 +580,8 @@ int main(void)
 	test_units_are_understood();
 	test_a_choice_is_one_of_its_words();
 	test_faults_are_named();
+	test_typing_errors_are_understood();
+	test_typing_errors_in_files_are_understood();
 	test_a_flag_is_given_once();
 	test_h_is_help();
 	test_a_refused_value_changes_nothing();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/params.h"
 
+#include "base/similar.h"
 #include "base/take.h"
 #include "base/util.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -363,64 +363,13 @@ refuse_value(const struct params *p, char detail[PARAMS_DETAIL_BYTES],
 	return false;
 }
 
-enum { NAME_BYTES_MAX = 16, NOT_NEAR = 99 };
+enum { NAME_BYTES_MAX = 16 };
 
 /*
- * How many letters must be inserted, deleted or changed to get `b` from `a`;
- * NOT_NEAR: one of them is too long.
- */
-static uint32_t distance(const char *a, const char *b)
-{
-	uint32_t row[NAME_BYTES_MAX + 1], count = (uint32_t)strlen(b);
-
-	if (strlen(a) > NAME_BYTES_MAX || count > NAME_BYTES_MAX)
-		return NOT_NEAR;
-	for (uint32_t k = 0; k <= count; k++)
-		row[k] = k;
-	for (uint32_t i = 1; a[i - 1] != '\0'; i++) {
-		uint32_t corner = row[0];
-
-		row[0] = i;
-		for (uint32_t k = 1; k <= count; k++) {
-			bool same =
-				tolower((unsigned char)a[i - 1]) == b[k - 1];
-			uint32_t least = corner + !same;
-
-			corner = row[k];
-			if (row[k] + 1 < least)
-				least = row[k] + 1;
-			if (row[k - 1] + 1 < least)
-				least = row[k - 1] + 1;
-			row[k] = least;
-		}
-	}
-	return row[count];
-}
-
-/* The most similar name to `key` so far. */
-struct suggestion {
-	const char *key;
-	uint32_t distance;
-	const char *found; /* NULL: no name is near */
-};
-
-/* If `name` is more similar than the names before, suggest `meant`. */
-static void suggest_name(struct suggestion *s, const char *name,
-			 const char *meant)
-{
-	uint32_t d = distance(s->key, name);
-
-	if (d >= s->distance)
-		return;
-	s->distance = d;
-	s->found = meant;
-}
-
-/*
- * Call suggest_name() for each of `names`, which are separated by spaces; NULL:
+ * Call similar_try() for each of `names`, which are separated by spaces; NULL:
  * there are none.
  */
-static void suggest_names(struct suggestion *s, const char *names,
+static void suggest_names(struct similar *s, const char *names,
 			  const char *meant)
 {
 	char name[NAME_BYTES_MAX + 1];
@@ -430,7 +379,7 @@ static void suggest_names(struct suggestion *s, const char *names,
 
 		assert(bytes <= NAME_BYTES_MAX);
 		(void)snprintf(name, sizeof(name), "%.*s", (int)bytes, names);
-		suggest_name(s, name, meant);
+		similar_try(s, name, meant);
 		names += bytes + (names[bytes] == ' ');
 	}
 }
@@ -438,23 +387,16 @@ static void suggest_names(struct suggestion *s, const char *names,
 /* The parameter that was probably meant; NULL: no idea. */
 static const char *suggest(const char *key, bool is_in_variant)
 {
-	size_t bytes = strlen(key);
-	struct suggestion s = {
-		.key = key,
-		/* A short name is similar to too many others. */
-		.distance = bytes < 3 ? 1 :
-			    bytes < 6 ? 2 :
-					3,
-	};
+	struct similar s = similar_begin(key);
 
 	for (uint32_t i = 0; i < params_count; i++)
-		suggest_name(&s, params_table[i].name, params_table[i].name);
+		similar_try(&s, params_table[i].name, params_table[i].name);
 	for (uint32_t i = 0; i < params_count; i++)
 		suggest_names(&s, params_table[i].other_names,
 			      params_table[i].name);
 	if (!is_in_variant)
 		suggest_names(&s, variant_names, "variant");
-	return s.found;
+	return s.meant;
 }
 
 static bool refuse_unknown(const struct params *p, const char *key,

@@ -100,7 +100,10 @@ test_refusals_have_a_source() {
 	echo '{ "cores": "4095" }' >"$work/file"
 	refuses "$work/file: cores: '4095'" --check-config \
 		--config "$work/file"
-	DARKROOM_LISTN=x refuses 'DARKROOM_LISTN' --check-config
+	DARKROOM_LISTN=x refuses 'did you mean DARKROOM_LISTEN?' --check-config
+	echo '{ "max_body": "1M" }' >"$work/file"
+	refuses "max_body: there is no such key; did you mean 'max-body'?" \
+		--check-config --config "$work/file"
 	DARKROOM_LISTEN=x refuses "DARKROOM_LISTEN: 'x': not ADDRESS:PORT" \
 		--check-config
 	DARKROOM_LISTEN=192.0.2.1:80 refuses "DARKROOM_LISTEN: '192.0.2.1:80'"

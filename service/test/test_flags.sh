@@ -40,6 +40,7 @@ senseless 'only with --balance partition' --graph "$work/graph"
 refuses '--max-body is given twice' --max-body 1M --listen 127.0.0.1:0 \
 	--max-body=2M
 refuses 'there is no option' -x
+refuses "there is no option '--polcy'; did you mean '--policy'?" --polcy srpt
 DARKROOM_MAX_BODY=1M "$DARKROOM" --check-config --max-body 2M ||
 	fail "a flag beside its variable is refused"
 "$DARKROOM" --list-policies >"$work/policies"

@@ -108,7 +108,8 @@ static void test_refusals_of_the_plan(void)
 {
 	expect_refusal("[]", "plan: it must be an object");
 	expect_refusal("{ \"titel\": \"T\" }",
-		       "plan: titel: there is no such key");
+		       "plan: titel: there is no such key; did you mean "
+		       "'title'?");
 	expect_refusal("{ \"title\": \"T\", \"title\": \"U\" }",
 		       "plan: title: it is there twice");
 	expect_refusal("{}", "plan: title is missing");
