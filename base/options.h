@@ -86,6 +86,11 @@ struct flag {
 	enum flag_unit unit;
 	double least, most; /* limits of a number, in the field's unit */
 	const char *zero; /* word for 0 of a WHOLE32, such as "auto"; or NULL */
+	/*
+	 * Words that the value may be and `values` does not name, for the
+	 * completion: the word `i`, or NULL after the last.  NULL: none.
+	 */
+	const char *(*word)(uint32_t i);
 	bool repeats;     /* may be given more than once on a command line */
 	bool is_hidden;   /* not in the help */
 	/*
@@ -120,8 +125,8 @@ struct program {
 	/* Of environment variables, such as "DARKROOM_"; or NULL. */
 	const char *prefix;
 	/*
-	 * What the help calls words that are not flags; NULL: such words are
-	 * refused.
+	 * What words that are not flags may be, in the form of a flag's
+	 * `values`; NULL: such words are refused.
 	 */
 	const char *operand;
 	/*
@@ -252,5 +257,8 @@ void flags_add_values(const struct flag *table, const void *from,
  */
 bool program_answer(const struct program *p, const struct flags_asked *asked,
 		    const char *commit, FILE *out);
+
+/* A part of program_answer(): print the completion for bash. */
+void program_print_completion(const struct program *p, FILE *out);
 
 #endif

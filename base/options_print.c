@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The help, the man page and the completion for bash, from a table of flags. */
+/* The help and the man page, from a table of flags. */
 #include "base/options.h"
 
 #include <ctype.h>
@@ -258,101 +258,6 @@ static void print_man(const struct program *p, FILE *out)
 	print_roff_section(out, "SEE ALSO", p->see_also);
 }
 
-static bool takes_path(const char *values)
-{
-	return strstr(values, "FILE") != NULL || strstr(values, "DIR") != NULL;
-}
-
-/* The words in "a|b=N|c[=N]|X", without those in capitals. */
-static void print_words(FILE *out, const char *values)
-{
-	while (*values != '\0') {
-		size_t bytes = strcspn(values, "|");
-		size_t word = strcspn(values, "|[=:,");
-
-		if (islower((unsigned char)values[0]))
-			(void)fprintf(out, "%.*s%s ", (int)word, values,
-				      values[word] == '=' ? "=" : "");
-		values += bytes + (values[bytes] == '|');
-	}
-}
-
-static void print_completion_of(FILE *out, const struct flag *f)
-{
-	if (f->values == NULL)
-		return;
-	(void)fprintf(out, "\t--%s)\n", f->name);
-	if (takes_path(f->values)) {
-		(void)fputs("\t\tcompopt -o filenames\n"
-			    "\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n",
-			    out);
-	} else {
-		(void)fputs("\t\tCOMPREPLY=($(compgen -W '", out);
-		print_words(out, f->values);
-		(void)fputs("' -- \"$word\"))\n", out);
-	}
-	(void)fputs("\t\treturn ;;\n", out);
-}
-
-/*
- * The last lines of a completion script: they name the program that it
- * completes.  The script of "loadgen compare" extends that of loadgen: the
- * shell must read that of loadgen before it.
- */
-static void print_completion_end(FILE *out, const char *name)
-{
-	int bytes = (int)strcspn(name, " ");
-	const char *command = name + bytes;
-
-	if (*command == '\0') {
-		(void)fprintf(out, "complete -F _%s %s\n", name, name);
-		return;
-	}
-	(void)fprintf(out,
-		      "_%.*s_or_%s()\n{\n"
-		      "\tif [ \"${COMP_WORDS[1]}\" = %s ]; then\n"
-		      "\t\t_%.*s_%s\n\telse\n\t\t_%.*s\n\tfi\n}\n"
-		      "complete -F _%.*s_or_%s %.*s\n",
-		      bytes, name, command + 1, command + 1, bytes, name,
-		      command + 1, bytes, name, bytes, name, command + 1, bytes,
-		      name);
-}
-
-/* bash splits words at '=', so "--flag=value" is three words. */
-static void print_completion(const struct program *p, FILE *out)
-{
-	(void)fprintf(out, "# bash completion for %s\n_", p->name);
-	for (const char *c = p->name; *c != '\0'; c++)
-		(void)fputc(*c == ' ' ? '_' : *c, out);
-	(void)fputs("()\n{\n"
-		    "\tlocal word=${COMP_WORDS[COMP_CWORD]}\n"
-		    "\tlocal flag=${COMP_WORDS[COMP_CWORD - 1]}\n"
-		    "\tif [ \"$word\" = = ]; then\n"
-		    "\t\tword=\n"
-		    "\telif [ \"$flag\" = = ]; then\n"
-		    "\t\tflag=${COMP_WORDS[COMP_CWORD - 2]}\n"
-		    "\tfi\n"
-		    "\tcase $flag in\n",
-		    out);
-	for (const struct flag_group *g = p->groups; g->flags != NULL; g++)
-		for (const struct flag *f = g->flags; f->name != NULL; f++)
-			print_completion_of(out, f);
-	(void)fputs("\tesac\n\tcase $word in\n\t-*)\n"
-		    "\t\tCOMPREPLY=($(compgen -W '",
-		    out);
-	for (const struct flag_group *g = p->groups; g->flags != NULL; g++)
-		for (const struct flag *f = g->flags; f->name != NULL; f++)
-			if (is_listed(f))
-				(void)fprintf(out, "--%s ", f->name);
-	(void)fputs("' -- \"$word\")) ;;\n", out);
-	if (p->operand != NULL)
-		(void)fputs("\t*)\n\t\tcompopt -o filenames\n"
-			    "\t\tCOMPREPLY=($(compgen -f -- \"$word\")) ;;\n",
-			    out);
-	(void)fputs("\tesac\n}\n", out);
-	print_completion_end(out, p->name);
-}
-
 bool program_answer(const struct program *p, const struct flags_asked *asked,
 		    const char *commit, FILE *out)
 {
@@ -364,7 +269,7 @@ bool program_answer(const struct program *p, const struct flags_asked *asked,
 	else if (asked->man)
 		print_man(p, out);
 	else if (asked->completion)
-		print_completion(p, out);
+		program_print_completion(p, out);
 	else
 		return false;
 	return true;

@@ -66,7 +66,7 @@ static const struct program mkset_program = {
 	.notes = "The same photos, options and libjpeg give the same bytes.",
 	.exit_status = "0 made, 1 not made, 2 wrong usage.",
 	.see_also = "loadgen(1)",
-	.operand = "OUT",
+	.operand = "DIR",
 	.follows_getopt = true,
 };
 

@@ -59,7 +59,7 @@ static const struct flag rate_flags[] = {
 	  "open loop: send R requests per second, at times that do not depend "
 	  "on the replies; default: closed loop",
 	  FIELD(rate_per_s), .least = 0.001, .most = 1000000 },
-	{ "arrivals", "KIND", NULL,
+	{ "arrivals", "poisson|constant|trace=FILE", NULL,
 	  "when requests are due: poisson: at random, as with independent "
 	  "users (default); constant: with equal gaps; trace=FILE: at the "
 	  "times in FILE, one per line, in seconds; --rate stretches them to "
@@ -116,7 +116,7 @@ static const struct flag check_flags[] = {
 	  "during the run, in all and per second; it is read from /metrics at "
 	  "the URL's host and port, and summed over its labels",
 	  .type = FLAG_OTHER },
-	{ "verify", "KIND", NULL,
+	{ "verify", "decode|size", NULL,
 	  "decode: 2xx replies must decode as JPEGs; size: they must also have "
 	  "the size that w, h, fit, enlarge and orient of the query require. "
 	  "It "
@@ -167,7 +167,7 @@ const struct program load_program = {
 		       "usage, 130 interrupted (the report "
 		       "covers the time until then).",
 	.see_also = "darkroom(1), loadgen-compare(1)",
-	.operand = "URL",
+	.operand = "compare|URL",
 	.follows_getopt = true,
 };
 

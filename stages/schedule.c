@@ -244,11 +244,17 @@ enum {
 	FLAG_COUNT
 };
 
+static const char *policy_word(uint32_t i)
+{
+	return policy_list[i] != NULL ? policy_list[i]->name : NULL;
+}
+
 const struct flag schedule_flags[] = {
 	[POLICY_FLAG] = { "policy", "NAME", "cohort",
 			  "which stage a free worker visits next; see "
 			  "--list-policies",
-			  .type = FLAG_OTHER },
+			  .type = FLAG_OTHER,
+			  .word = policy_word },
 	[REGIME_FLAG] = { "regime", &REGIMES(VALUE)[1], "exhaustive",
 			  "how long a worker's visit at a stage lasts:" REGIMES(
 				  HELP),

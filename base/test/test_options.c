@@ -465,9 +465,10 @@ static void test_completion_offers_flags_and_words(void)
 {
 	char *text = answer((struct flags_asked){ .completion = true });
 
-	assert(strstr(text, "--pace)\n\t\tCOMPREPLY=($(compgen -W "
+	assert(strstr(text, "--pace)\n\t\t_darkroom_offer \"$word\" '' "
 			    "'fast slow not-at-all '") != NULL);
-	assert(strstr(text, "--path)\n\t\tcompopt -o filenames") != NULL);
+	assert(strstr(text, "--path)\n\t\t_darkroom_offer \"$word\" '-f' "
+			    "''") != NULL);
 	assert(strstr(text, "'--path --loud --count ") != NULL);
 	assert(strstr(text, "\ncomplete -F _try try\n") != NULL);
 	free(text);
@@ -483,7 +484,8 @@ static void test_completion_of_a_command(void)
 	text = answer_of(&command, (struct flags_asked){ .completion = true });
 	assert(strstr(text, "\n_try_again()\n{\n") != NULL);
 	assert(strstr(text, "\n_try_or_again()\n{\n\tif [ "
-			    "\"${COMP_WORDS[1]}\" = again ]; then\n"
+			    "\"${COMP_WORDS[1]}\" = again ] && [ "
+			    "\"$COMP_CWORD\" -gt 1 ]; then\n"
 			    "\t\t_try_again\n\telse\n\t\t_try\n") != NULL);
 	assert(strstr(text, "\ncomplete -F _try_or_again try\n") != NULL);
 	free(text);

@@ -97,7 +97,7 @@ static const struct program program = {
 	.exit_status = "0 done, 1 an arm failed or a file could not be "
 		       "written, 2 wrong usage or plan, 130 interrupted.",
 	.see_also = "loadgen(1)",
-	.operand = "PLAN.json",
+	.operand = "FILE.json",
 	.follows_getopt = true,
 };
 

@@ -92,7 +92,7 @@ static const struct program program = {
 		       "damaged, or the output could not be written, 2 wrong "
 		       "usage.",
 	.see_also = "darkroom(1)",
-	.operand = "COMMAND",
+	.operand = "serve|check|create|list|verify",
 	.follows_getopt = true,
 };
 
