@@ -206,6 +206,30 @@ static bool is_web_address(const char *url)
 	       strncmp(url, "https://", 8) == 0;
 }
 
+/*
+ * Flags of a store or a cache that there is not.  Their default values may be
+ * given, because --print-config prints them.
+ */
+static void check_store_needed(const struct options *o)
+{
+	const struct {
+		const char *flag, *needed;
+		bool is_there;
+	} flags[] = {
+		{ "store-quota", "it needs --store DIR", o->store != NULL },
+		{ "store-threads", "it needs --store", o->store != NULL },
+		{ "spool", "it needs --store DIR", o->store != NULL },
+		{ "store-cache-quota", "it needs --store-cache DIR",
+		  o->store_cache != NULL },
+	};
+	char value[FLAG_NUMBER_BYTES];
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		if (!flags[i].is_there &&
+		    options_is_changed(o, flags[i].flag, value))
+			refuse_flag(o, flags[i].flag, value, flags[i].needed);
+}
+
 /* Flags of one kind of store with the other kind are mistakes. */
 static void check_store(const struct options *o)
 {
@@ -222,6 +246,7 @@ static void check_store(const struct options *o)
 	struct remote_config config;
 	struct error why;
 
+	check_store_needed(o);
 	for (size_t i = 0; !is_remote && i < ARRAY_SIZE(remote); i++)
 		if (remote[i].value != NULL)
 			refuse_flag(o, remote[i].flag, remote[i].value,

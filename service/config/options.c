@@ -603,6 +603,20 @@ bool options_is_given(const struct options *o, const char *flag)
 	return o->sources[place_of(flag)] != OPTIONS_DEFAULT;
 }
 
+bool options_is_changed(const struct options *o, const char *flag,
+			char value[FLAG_NUMBER_BYTES])
+{
+	const struct flag *f = flags_find(groups, flag);
+	struct options initial = { .listen = NULL };
+	char unchanged[FLAG_NUMBER_BYTES];
+
+	flags_init(own_flags, &initial);
+	set_derived(&initial);
+	flag_print(f, &initial, unchanged);
+	flag_print(f, o, value);
+	return strcmp(value, unchanged) != 0;
+}
+
 void options_fit_pools(struct schedule *s, uint32_t core_count)
 {
 	uint32_t cores = core_count / s->part_count;

@@ -129,6 +129,13 @@ bool options_drop_best(const struct options *o,
 		       char dropped[OPTIONS_DROPPED_BYTES]);
 
 /*
+ * Is the value of the flag, a number or a choice, another one than if no flag
+ * were given?  If so, `value` is its text.
+ */
+bool options_is_changed(const struct options *o, const char *flag,
+			char value[FLAG_NUMBER_BYTES]);
+
+/*
  * The threads of pools that --pool does not name: as many for each core as in
  * the thesis, rounded up.  `s` is complete.
  */

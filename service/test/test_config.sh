@@ -143,6 +143,29 @@ test_refusals_have_a_source() {
 	! grep -q listening "$work/log" || fail "$(cat "$work/log")"
 }
 
+# Flags of a store or cache that is not there would have no effect.  The defaults
+# may be in a file, where --print-config writes them.
+test_flags_that_need_another() {
+	local needy
+	for needy in '--store-quota 1G' '--store-threads 8' '--spool none'; do
+		# shellcheck disable=SC2086 # a flag and its value
+		refuses 'it needs --store' --check-config $needy
+		# shellcheck disable=SC2086
+		"$DARKROOM" --check-config $needy --store "$work/store" ||
+			fail "$needy is refused with a store"
+	done
+	DARKROOM_STORE_QUOTA=64M refuses \
+		"DARKROOM_STORE_QUOTA: '64M': it needs --store DIR"
+	echo '{ "store-quota": "3G" }' >"$work/file"
+	refuses "$work/file: store-quota: '3G': it needs --store DIR" \
+		--check-config --config "$work/file"
+	refuses 'it needs --store-cache DIR' --check-config --store s3://photos \
+		--store-cache-quota 2G
+	"$DARKROOM" --check-config --store-quota 0 --spool store ||
+		fail "defaults are refused"
+	round --store "$work/store" --store-quota 3G --store-threads 8
+}
+
 # A flag of an earlier version is refused, with a message that names its
 # replacement.
 test_removed_flags_say_what_replaced_them() {
@@ -181,6 +204,7 @@ test_every_flag_is_printed_and_in_the_help
 test_defaults_are_printed
 test_all_sources_count
 test_refusals_have_a_source
+test_flags_that_need_another
 test_removed_flags_say_what_replaced_them
 test_help_needs_no_environment
 test_a_file_starts_a_server
