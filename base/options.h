@@ -20,6 +20,10 @@
  * function handles flags without a field (FLAG_OTHER) itself, and calls
  * flag_set() for all others.
  *
+ * Texts name documents and plans by their paths in the sources, such as
+ * docs/loadgen.md.  The man page, and the help of an installed program, name
+ * where they are installed.
+ *
  * Ownership  Texts lie where they were read: in argv, in the environment or in
  *            the JSON file.
  */
@@ -91,8 +95,8 @@ struct flag {
 	 * completion: the word `i`, or NULL after the last.  NULL: none.
 	 */
 	const char *(*word)(uint32_t i);
-	bool repeats;     /* may be given more than once on a command line */
-	bool is_hidden;   /* not in the help */
+	bool repeats;   /* may be given more than once on a command line */
+	bool is_hidden; /* not in the help */
 	/*
 	 * For a flag of an earlier version: a sentence that says what replaced
 	 * it.  Wherever the flag is given, it is refused with this sentence.
@@ -119,6 +123,11 @@ struct program {
 	const char *usage;   /* operands, as shown after the program's name */
 	const char *about;   /* sentences; empty lines separate paragraphs */
 	const struct flag_group *groups;
+	/*
+	 * Of a file that the program reads: its objects and their keys, for
+	 * help and man page; NULL: none.  Such groups end as `groups` do.
+	 */
+	const struct flag_group *keys;
 	const char *notes;       /* after the flags, as `about`; or NULL */
 	const char *exit_status; /* or NULL */
 	const char *see_also;    /* other man pages; or NULL */

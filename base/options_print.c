@@ -2,11 +2,68 @@
 /* The help and the man page, from a table of flags. */
 #include "base/options.h"
 
+#include "base/text.h"
+
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { COLUMNS = 79, FLAG_INDENT = 6, ITEM_INDENT = 2 };
+
+/*
+ * Where deploy/CMakeLists.txt installs what texts name.  DARKROOM_PROGRAMS,
+ * DARKROOM_DOCS and DARKROOM_DATA are folders.
+ */
+static const struct {
+	const char *in_sources, *installed;
+} places[] = {
+	{ "docs/loadgen.md", DARKROOM_DOCS "-loadgen/loadgen.md" },
+	{ "docs/", DARKROOM_DOCS "/" },
+	{ "loadgen/plans", DARKROOM_DATA "/plans" },
+};
+
+static bool is_installed(void)
+{
+	char path[PATH_MAX];
+	ssize_t bytes = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	if (bytes < 0)
+		return false;
+	path[bytes] = '\0';
+	*strrchr(path, '/') = '\0';
+	return strcmp(path, DARKROOM_PROGRAMS) == 0;
+}
+
+/*
+ * The text with the paths of an installed program or, if not `installed`, as it
+ * is.  The caller frees it.  NULL: out of memory.
+ */
+static char *place(const char *text, bool installed)
+{
+	struct text to;
+	FILE *out = installed ? text_open(&to) : NULL;
+
+	if (out == NULL)
+		return installed ? NULL : strdup(text);
+	while (*text != '\0') {
+		size_t i = 0, bytes = 0;
+
+		for (; i < ARRAY_SIZE(places); i++) {
+			bytes = strlen(places[i].in_sources);
+			if (strncmp(text, places[i].in_sources, bytes) == 0)
+				break;
+		}
+		if (i < ARRAY_SIZE(places)) {
+			(void)fputs(places[i].installed, out);
+			text += bytes;
+		} else {
+			(void)fputc(*text++, out);
+		}
+	}
+	return text_close(&to, out);
+}
 
 /* The lines of a text being wrapped. */
 struct wrap {
@@ -39,7 +96,7 @@ static bool begins_item(const char *line_feed)
 }
 
 /* Empty lines separate paragraphs; struct flag says what starts an item. */
-static void print_wrapped(FILE *out, const char *text, int indent)
+static void wrap_text(FILE *out, const char *text, int indent)
 {
 	struct wrap w = { out, indent, indent };
 
@@ -66,44 +123,76 @@ static void print_wrapped(FILE *out, const char *text, int indent)
 	(void)fputc('\n', out);
 }
 
+/* The help being printed. */
+struct help {
+	FILE *out;
+	bool is_installed;
+};
+
+static void print_wrapped(const struct help *h, const char *text, int indent)
+{
+	char *placed = place(text, h->is_installed);
+
+	wrap_text(h->out, placed != NULL ? placed : text, indent);
+	free(placed);
+}
+
 static bool is_listed(const struct flag *f)
 {
 	return !f->is_hidden && f->removed == NULL;
 }
 
-static void print_flag_help(FILE *out, const struct flag *f)
+static void print_flag_help(const struct help *h, const char *dashes,
+			    const struct flag *f)
 {
-	(void)fprintf(out, "  --%s%s%s", f->name, f->values != NULL ? " " : "",
+	(void)fprintf(h->out, "  %s%s%s%s", dashes, f->name,
+		      f->values != NULL ? " " : "",
 		      f->values != NULL ? f->values : "");
 	if (f->initial != NULL)
-		(void)fprintf(out, "   (default %s)", f->initial);
-	(void)fputc('\n', out);
-	print_wrapped(out, f->help, FLAG_INDENT);
+		(void)fprintf(h->out, "   (default %s)", f->initial);
+	(void)fputc('\n', h->out);
+	print_wrapped(h, f->help, FLAG_INDENT);
+}
+
+/* `dashes` stand before each name. */
+static void print_groups(const struct help *h, const char *dashes,
+			 const struct flag_group *g)
+{
+	for (; g->flags != NULL; g++) {
+		(void)fputc('\n', h->out);
+		if (g->title != NULL) {
+			char *title = place(g->title, h->is_installed);
+
+			(void)fprintf(h->out, "%s:\n",
+				      title != NULL ? title : g->title);
+			free(title);
+		}
+		if (g->about != NULL)
+			print_wrapped(h, g->about, 0);
+		if (g->title != NULL)
+			(void)fputc('\n', h->out);
+		for (const struct flag *f = g->flags; f->name != NULL; f++)
+			if (is_listed(f))
+				print_flag_help(h, dashes, f);
+	}
 }
 
 static void print_help(const struct program *p, FILE *out)
 {
+	const struct help h = { out, is_installed() };
+
 	(void)fprintf(out, "Usage: %s %s\n", p->name, p->usage);
-	print_wrapped(out, p->about, 0);
-	for (const struct flag_group *g = p->groups; g->flags != NULL; g++) {
-		(void)fputc('\n', out);
-		if (g->title != NULL)
-			(void)fprintf(out, "%s:\n", g->title);
-		if (g->about != NULL)
-			print_wrapped(out, g->about, 0);
-		if (g->title != NULL)
-			(void)fputc('\n', out);
-		for (const struct flag *f = g->flags; f->name != NULL; f++)
-			if (is_listed(f))
-				print_flag_help(out, f);
-	}
+	print_wrapped(&h, p->about, 0);
+	print_groups(&h, "--", p->groups);
+	if (p->keys != NULL)
+		print_groups(&h, "", p->keys);
 	if (p->notes != NULL) {
 		(void)fputc('\n', out);
-		print_wrapped(out, p->notes, 0);
+		print_wrapped(&h, p->notes, 0);
 	}
 	if (p->exit_status != NULL) {
 		(void)fputs("\nExit status:\n", out);
-		print_wrapped(out, p->exit_status, 0);
+		print_wrapped(&h, p->exit_status, 0);
 	}
 	if (p->print_more != NULL) {
 		(void)fputc('\n', out);
@@ -127,7 +216,7 @@ static void print_roff_char(FILE *out, char c, bool begins_line)
 		(void)fputc(c, out);
 }
 
-static void print_roff(FILE *out, const char *text)
+static void print_roff_text(FILE *out, const char *text)
 {
 	bool begins_line = true;
 
@@ -152,6 +241,15 @@ static void print_roff(FILE *out, const char *text)
 	(void)fputc('\n', out);
 }
 
+/* A man page is read where the program is installed. */
+static void print_roff(FILE *out, const char *text)
+{
+	char *placed = place(text, true);
+
+	print_roff_text(out, placed != NULL ? placed : text);
+	free(placed);
+}
+
 static void print_roff_section(FILE *out, const char *title, const char *text)
 {
 	if (text == NULL)
@@ -160,11 +258,11 @@ static void print_roff_section(FILE *out, const char *title, const char *text)
 	print_roff(out, text);
 }
 
-static void print_roff_flag(FILE *out, const struct flag *f)
+static void print_roff_flag(FILE *out, const char *dashes, const struct flag *f)
 {
 	(void)fputs(".TP\n\\fB", out);
-	print_roff_char(out, '-', false);
-	print_roff_char(out, '-', false);
+	for (; *dashes != '\0'; dashes++)
+		print_roff_char(out, *dashes, false);
 	for (const char *c = f->name; *c != '\0'; c++)
 		print_roff_char(out, *c, false);
 	(void)fputs("\\fR", out);
@@ -182,16 +280,19 @@ static void print_roff_flag(FILE *out, const struct flag *f)
 	print_roff(out, f->initial);
 }
 
-static void print_roff_groups(FILE *out, const struct flag_group *g)
+static void print_roff_groups(FILE *out, const char *dashes,
+			      const struct flag_group *g)
 {
 	for (; g->flags != NULL; g++) {
-		if (g->title != NULL)
-			(void)fprintf(out, ".SS %s\n", g->title);
+		if (g->title != NULL) {
+			(void)fputs(".SS ", out);
+			print_roff(out, g->title);
+		}
 		if (g->about != NULL)
 			print_roff(out, g->about);
 		for (const struct flag *f = g->flags; f->name != NULL; f++)
 			if (is_listed(f))
-				print_roff_flag(out, f);
+				print_roff_flag(out, dashes, f);
 	}
 }
 
@@ -249,7 +350,11 @@ static void print_man(const struct program *p, FILE *out)
 	print_roff(out, p->usage);
 	print_roff_section(out, "DESCRIPTION", p->about);
 	(void)fputs(".SH OPTIONS\n", out);
-	print_roff_groups(out, p->groups);
+	print_roff_groups(out, "--", p->groups);
+	if (p->keys != NULL) {
+		(void)fputs(".SH FILE FORMAT\n", out);
+		print_roff_groups(out, "", p->keys);
+	}
 	print_roff_section(out, "NOTES", p->notes);
 	if (p->print_more != NULL)
 		print_roff_lines(out, p->print_more);

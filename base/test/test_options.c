@@ -78,13 +78,26 @@ static const struct flag_group groups[] = {
 	{ 0 },
 };
 
+static const struct flag object[] = {
+	{ .name = "size",
+	  .values = "N",
+	  .help = "of it; there are some in loadgen/plans" },
+	{ 0 },
+};
+
+static const struct flag_group key_groups[] = {
+	{ .flags = object, .title = "Keys of a file" },
+	{ 0 },
+};
+
 static const struct program program = {
 	.name = "try",
 	.summary = "try it",
 	.usage = "[OPTION]...",
 	.about = "Try all flags.",
 	.groups = groups,
-	.notes = "One.\n\n.Two.",
+	.keys = key_groups,
+	.notes = "One.\n\n.Two. See docs/scheduling.md and docs/loadgen.md.",
 	.exit_status = "0 always.",
 	.prefix = "TRY_",
 };
@@ -398,7 +411,11 @@ static void test_help_has_every_flag(void)
 			    "      of memory\n") != NULL);
 	assert(strstr(text, "\nRarely needed:\n\n  --colour") != NULL);
 	assert(strstr(text, "--man") == NULL);
-	assert(strstr(text, "\nOne.\n\n.Two.\n") != NULL);
+	assert(strstr(text, "\nKeys of a file:\n\n  size N\n      of it; ") !=
+	       NULL);
+	/* This program is not installed, so paths are those of the sources. */
+	assert(strstr(text, "\nOne.\n\n.Two. See docs/scheduling.md and") !=
+	       NULL);
 	free(text);
 }
 
@@ -438,7 +455,12 @@ static void test_man_page_is_roff(void)
 			    "memory\n.br\nDefault: 32M\n") != NULL);
 	assert(strstr(text, "\n.SS Rarely needed\n") != NULL);
 	assert(strstr(text, "\n.br\nfirst: one\n") != NULL);
-	assert(strstr(text, "\nOne.\n.PP\n\\&.Two.\n") != NULL);
+	assert(strstr(text, "\nOne.\n.PP\n\\&.Two. See /") != NULL);
+	assert(strstr(text, "/doc/darkroom/scheduling.md and /") != NULL);
+	assert(strstr(text, "/doc/darkroom\\-loadgen/loadgen.md.\n") != NULL);
+	assert(strstr(text, "\n.SH FILE FORMAT\n.SS Keys of a file\n.TP\n"
+			    "\\fBsize\\fR \\fIN\\fR\nof it; ") != NULL);
+	assert(strstr(text, "share/darkroom/plans\n") != NULL);
 	assert(strstr(text, "\n.SH ENVIRONMENT\n") != NULL);
 	assert(strstr(text, "TRY_PATH for \\-\\-path") != NULL);
 	assert(strstr(text, "completion") == NULL);

@@ -89,10 +89,10 @@ static const struct program program = {
 	.about = "Measure the servers of a plan in turn, and report how they "
 		 "differ.",
 	.groups = groups,
+	.keys = plan_keys,
 	.notes = "A plan is a JSON file that says which servers are started "
 		 "and measured, and by which loads. Plans to begin with are in "
-		 "loadgen/plans of the sources, installed as "
-		 "share/darkroom/plans; docs/loadgen.md describes them and the "
+		 "loadgen/plans; docs/loadgen.md describes them and the "
 		 "report.",
 	.exit_status = "0 done, 1 an arm failed or a file could not be "
 		       "written, 2 wrong usage or plan, 130 interrupted.",

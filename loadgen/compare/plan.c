@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/plan.h"
 
-#include "base/machine_usage.h"
 #include "base/options.h"
 #include "loadgen/options.h"
 
@@ -14,55 +13,106 @@ enum { PASSES_MAX = 1000000, SECONDS_MAX = 86400 };
 #define KEY(parent, field, kind)                                               \
 	.name = #field, .values = kind, FLAG_FIELD(struct parent, field)
 
-static const struct flag plan_keys[] = {
-	{ KEY(plan, title, "TEXT") },
-	{ KEY(plan, dataset, "DIR") },
-	{ KEY(plan, params, "FILE") },
-	{ KEY(plan, cacert, "FILE") },
-	{ KEY(plan, server_counter, "NAME") },
-	{ .name = "query" },
+static const struct flag top_keys[] = {
+	{ KEY(plan, title, "TEXT"), .help = "of the report; required" },
+	{ KEY(plan, dataset, "DIR"),
+	  .help = "the files to send; --dataset overrides it" },
+	{ .name = "query",
+	  .values = "TEXT",
+	  .help = "appended to the URL of each arm, such as \"w=640&h=640\"" },
+	{ KEY(plan, params, "FILE"),
+	  .help = "queries to draw from, as for --params of loadgen(1)" },
+	{ KEY(plan, cacert, "FILE"), .help = "as --cacert of loadgen(1)" },
 	{ .name = "verify",
 	  .values = "size|decode|none",
+	  .initial = "size",
+	  .help = "how the replies of the pass that warms a server up are "
+		  "checked, as by --verify of loadgen(1)",
 	  FLAG_CHOICE_FIELD(struct plan, verify) },
 	{ .name = "refusals",
 	  .values = "fail|count",
+	  .initial = "fail",
+	  .help = "what a reply 503 in a closed loop does: end the comparison, "
+		  "or count, and the connection sends its next request at once",
 	  FLAG_CHOICE_FIELD(struct plan, refusals) },
-	{ KEY(plan, repetitions, "N"), .least = 1,
-	  .most = PLAN_REPETITIONS_MAX },
-	{ KEY(plan, disturbed_percent, "PERCENT"), .least = 0.1, .most = 100 },
-	{ .name = "closed" },
-	{ .name = "open" },
-	{ .name = "arms" },
+	{ KEY(plan, server_counter, "NAME"),
+	  .help = "compare how fast this counter in the /metrics of the "
+		  "servers grows; all must have it" },
+	{ KEY(plan, repetitions, "N"), .least = 1, .most = PLAN_REPETITIONS_MAX,
+	  .initial = "10",
+	  .help = "how often each arm is measured, in random order" },
+	{ KEY(plan, disturbed_percent, "PERCENT"), .least = 0.1, .most = 100,
+	  .initial = "5",
+	  .help = "a run is made again at once, up to three times in all, if "
+		  "other programs and the hypervisor took more than this of "
+		  "the machine's cores; 100: none is" },
+	{ .name = "closed",
+	  .values = "{...}",
+	  .help = "the closed loops; required" },
+	{ .name = "open",
+	  .values = "{...}",
+	  .help = "open loops; default: none" },
+	{ .name = "arms",
+	  .values = "[{...}, ...]",
+	  .help = "the servers, 1 to 16; the first is the baseline; required" },
 	{ 0 },
 };
 
 static const struct flag closed_keys[] = {
 	{ KEY(closed_loop, connections, "N"), .least = 1,
-	  .most = PLAN_CONNECTIONS_MAX },
-	{ KEY(closed_loop, passes, "N"), .least = 1, .most = PASSES_MAX },
+	  .most = PLAN_CONNECTIONS_MAX,
+	  .help = "required; each sends its next request when its last reply "
+		  "is complete" },
+	{ KEY(closed_loop, passes, "N"), .least = 1, .most = PASSES_MAX,
+	  .help = "send every file N times; or duration_s" },
 	{ KEY(closed_loop, duration_s, "S"), .least = 0.001,
-	  .most = SECONDS_MAX },
-	{ KEY(closed_loop, slices, "N"), .least = 1, .most = PLAN_SLICES_MAX },
+	  .most = SECONDS_MAX, .help = "send for S seconds" },
+	{ KEY(closed_loop, slices, "N"), .least = 1, .most = PLAN_SLICES_MAX,
+	  .initial = "1",
+	  .help = "measure each arm N times in a repetition, in turns, and "
+		  "take the mean" },
 	{ 0 },
 };
 
 static const struct flag open_keys[] = {
-	{ .name = "percent_of_capacity" },
+	{ .name = "percent_of_capacity",
+	  .values = "[N, ...]",
+	  .help = "request rates that rise, in % of the first arm's rate in "
+		  "the closed loops of the repetition; required" },
 	{ KEY(open_loop, connections, "N"), .least = 1,
-	  .most = PLAN_CONNECTIONS_MAX },
-	{ KEY(open_loop, duration_s, "S"), .least = 0.001,
-	  .most = SECONDS_MAX },
+	  .most = PLAN_CONNECTIONS_MAX, .initial = "256",
+	  .help = "opened when needed, at most N" },
+	{ KEY(open_loop, duration_s, "S"), .least = 0.001, .most = SECONDS_MAX,
+	  .help = "seconds at each rate; required" },
 	{ 0 },
 };
 
 static const struct flag arm_keys[] = {
-	{ KEY(arm, name, "TEXT") },
-	{ .name = "command" },
-	{ .name = "environment" },
-	{ KEY(arm, directory, "DIR") },
-	{ KEY(arm, url, "URL") },
-	{ KEY(arm, connections, "N"), .least = 1,
-	  .most = PLAN_CONNECTIONS_MAX },
+	{ KEY(arm, name, "TEXT"),
+	  .help = "in tables and for --arms: 1 to 48 bytes, no comma; "
+		  "required" },
+	{ .name = "command",
+	  .values = "[\"WORD\", ...]",
+	  .help = "program and arguments that start the server; {port} is a "
+		  "free port; default: it runs already, and is not stopped" },
+	{ .name = "environment",
+	  .values = "{\"NAME\": \"VALUE\", ...}",
+	  .help = "variables to add, also with {port}" },
+	{ KEY(arm, directory, "DIR"),
+	  .help = "where to run the command; default: here" },
+	{ KEY(arm, url, "URL"),
+	  .help = "such as http://127.0.0.1:{port}/; required" },
+	{ KEY(arm, connections, "N"), .least = 1, .most = PLAN_CONNECTIONS_MAX,
+	  .help = "of this arm, in both loops; default: as in closed and "
+		  "open" },
+	{ 0 },
+};
+
+const struct flag_group plan_keys[] = {
+	{ .flags = top_keys, .title = "Keys of a plan" },
+	{ .flags = closed_keys, .title = "Keys of closed" },
+	{ .flags = open_keys, .title = "Keys of open" },
+	{ .flags = arm_keys, .title = "Keys of each of arms" },
 	{ 0 },
 };
 
@@ -116,7 +166,7 @@ static bool is_list(const cJSON *json, int max)
 
 static bool read_closed(struct closed_loop *closed, const struct section *s)
 {
-	closed->slices = 1;
+	flags_init(closed_keys, closed);
 	if (!read_keys(s, closed_keys, closed))
 		return false;
 	if (closed->connections == 0)
@@ -133,7 +183,7 @@ static bool read_open(struct open_loop *open, const struct section *s)
 
 	if (s->json == NULL)
 		return true;
-	open->connections = 256;
+	flags_init(open_keys, open);
 	if (!read_keys(s, open_keys, open))
 		return false;
 	if (open->duration_s == 0)
@@ -169,19 +219,30 @@ static bool read_command(struct arm *arm, const struct section *s)
 	return true;
 }
 
+static const char bad_name[] = "its name must have 1 to 48 bytes, not only "
+			       "spaces, and no comma";
+
+static bool is_name(const char *name)
+{
+	return strlen(name) <= PLAN_NAME_BYTES_MAX &&
+	       strpbrk(name, ",\n") == NULL &&
+	       name[strspn(name, " \t")] != '\0';
+}
+
 static bool read_arm(struct plan *plan, const cJSON *json, struct error *error)
 {
 	struct arm *arm = &plan->arms[plan->arm_count++];
 	char name[PLAN_NAME_BYTES_MAX + 16];
 	const struct section s = { json, name, error };
+	const cJSON *given = item_at(&s, "name");
 
 	snprintf(name, sizeof(name), "arm %zu", plan->arm_count);
+	if (cJSON_IsString(given) && !is_name(given->valuestring))
+		return refuse(&s, bad_name);
 	if (!read_keys(&s, arm_keys, arm))
 		return false;
-	if (arm->name == NULL || strlen(arm->name) > PLAN_NAME_BYTES_MAX ||
-	    strpbrk(arm->name, ",\n") != NULL)
-		return refuse(&s, "its name must have 1 to 48 bytes and no "
-				  "comma");
+	if (arm->name == NULL)
+		return refuse(&s, bad_name);
 	snprintf(name, sizeof(name), "arm '%s'", arm->name);
 	for (const struct arm *other = plan->arms; other < arm; other++)
 		if (strcmp(other->name, arm->name) == 0)
@@ -217,11 +278,9 @@ bool plan_read(struct plan *plan, cJSON *json, struct error *error)
 	const struct section open = { item_at(&s, "open"), "open", error };
 	const cJSON *query = item_at(&s, "query");
 
-	*plan = (struct plan){ .json = json,
-			       .query = "",
-			       .repetitions = 10,
-			       .disturbed_percent = MACHINE_DISTURBED_PERCENT };
-	if (!read_keys(&s, plan_keys, plan))
+	*plan = (struct plan){ .json = json, .query = "" };
+	flags_init(top_keys, plan);
+	if (!read_keys(&s, top_keys, plan))
 		return false;
 	if (plan->title == NULL)
 		return refuse(&s, "title is missing");
@@ -235,6 +294,22 @@ bool plan_read(struct plan *plan, cJSON *json, struct error *error)
 		plan->query = query->valuestring;
 	return read_closed(&plan->closed, &closed) &&
 	       read_open(&plan->open, &open) && read_arms(plan, &s);
+}
+
+/* The plan has no arm of this name.  Returns false. */
+static bool refuse_arm(const struct plan *plan, const char *name,
+		       size_t name_bytes, struct error *error)
+{
+	size_t at;
+
+	error_set(error, "the plan has no arm '%.*s'; there are",
+		  (int)name_bytes, name);
+	at = strlen(error->text);
+	for (size_t i = 0; i < plan->arm_count && at < sizeof(error->text); i++)
+		at += (size_t)snprintf(error->text + at,
+				       sizeof(error->text) - at, "%s %s",
+				       i > 0 ? "," : "", plan->arms[i].name);
+	return false;
 }
 
 bool plan_choose_arms(struct plan *plan, const char *names, struct error *error)
@@ -253,8 +328,7 @@ bool plan_choose_arms(struct plan *plan, const char *names, struct error *error)
 			strncmp(plan->arms[i].name, name, length) != 0))
 			i++;
 		if (i == plan->arm_count)
-			return error_fail(error, "the plan has no arm '%.*s'",
-					  (int)length, name);
+			return refuse_arm(plan, name, length, error);
 		chosen[i] = true;
 		end = name + length;
 	} while (*end != '\0');

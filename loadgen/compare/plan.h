@@ -52,7 +52,7 @@
 #ifndef LOADGEN_COMPARE_PLAN_H
 #define LOADGEN_COMPARE_PLAN_H
 
-#include "base/error.h"
+#include "base/options.h"
 
 #include <cjson/cJSON.h>
 #include <stdbool.h>
@@ -116,6 +116,9 @@ struct plan {
 	size_t arm_count;
 	cJSON *json; /* the parsed JSON; owns the strings */
 };
+
+/* The keys of a plan and of its objects, as the man page lists them. */
+extern const struct flag_group plan_keys[];
 
 /*
  * Fill `plan` from JSON.  The plan then owns `json`, also if the result is

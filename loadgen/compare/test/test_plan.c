@@ -174,14 +174,20 @@ static void test_refusals_of_loops(void)
 static void test_refusals_of_arms(void)
 {
 #define ARM(text) "{ \"title\": \"T\", " CLOSED ", \"arms\": [" text "] }"
+#define BAD_NAME                                                               \
+	"its name must have 1 to 48 bytes, not only spaces, and no comma"
 #define GOOD "{ \"name\": \"a\", \"url\": \"http://h/\" }"
 	expect_refusal(ARM("1"), "arm 1: it must be an object");
-	expect_refusal(ARM("{ \"url\": \"http://h/\" }"),
-		       "arm 1: its name must have 1 to 48 bytes and no comma");
+	expect_refusal(ARM("{ \"url\": \"http://h/\" }"), "arm 1: " BAD_NAME);
+	expect_refusal(ARM("{ \"name\": \"\", \"url\": \"http://h/\" }"),
+		       "arm 1: " BAD_NAME);
+	expect_refusal(
+		ARM(GOOD ", { \"name\": \" \", \"url\": \"http://h/\" }"),
+		"arm 2: " BAD_NAME);
 	expect_refusal(ARM(GOOD "," GOOD),
 		       "arm 'a': another arm has the same name");
 	expect_refusal(ARM("{ \"name\": \"a,b\", \"url\": \"http://h/\" }"),
-		       "arm 1: its name must have 1 to 48 bytes and no comma");
+		       "arm 1: " BAD_NAME);
 	expect_refusal(ARM("{ \"name\": \"a\" }"),
 		       "arm 'a': its url must begin with http://");
 	expect_refusal(ARM("{ \"name\": \"a\", \"url\": \"ftp://h/\" }"),
@@ -217,7 +223,10 @@ static void test_chosen_arms(void)
 
 	assert(read_text(&plan, text, &error));
 	assert(!plan_choose_arms(&plan, "a,x", &error));
-	assert(strcmp(error.text, "the plan has no arm 'x'") == 0);
+	assert(strcmp(error.text, "the plan has no arm 'x'; there are a, b, "
+				  "c d") == 0);
+	assert(!plan_choose_arms(&plan, "a,", &error));
+	assert(strstr(error.text, "no arm ''; there are a, b") != NULL);
 	assert(plan.arm_count == 3);
 	assert(plan_choose_arms(&plan, "c d,a", &error));
 	assert(plan.arm_count == 2);
@@ -243,6 +252,19 @@ static void test_files(void)
 			  &error));
 	assert(strstr(error.text, "none.json: No such file") != NULL);
 	scratch_release(&scratch);
+}
+
+/* The man page says what each key is. */
+static void test_keys_are_described(void)
+{
+	size_t count = 0;
+
+	for (const struct flag_group *g = plan_keys; g->flags != NULL; g++)
+		for (const struct flag *f = g->flags; f->name != NULL; f++) {
+			assert(f->values != NULL && strlen(f->help) > 9);
+			count++;
+		}
+	assert(count >= 20);
 }
 
 static void test_plans_of_the_tree(void)
@@ -272,6 +294,7 @@ int main(void)
 	test_refusals_of_arms();
 	test_chosen_arms();
 	test_files();
+	test_keys_are_described();
 	test_plans_of_the_tree();
 	return 0;
 }
