@@ -10,6 +10,27 @@
 
 enum { ROOM_FIRST = 1 << 20 };
 
+FILE *file_open_figures(const char *path)
+{
+	int figures, nowhere;
+	FILE *out;
+
+	if (strcmp(path, "-") != 0)
+		return fopen(path, "we");
+	(void)fflush(stdout);
+	figures = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	out = figures >= 0 && nowhere >= 0 &&
+			      dup2(nowhere, STDOUT_FILENO) >= 0 ?
+		      fdopen(figures, "w") :
+		      NULL;
+	if (nowhere >= 0)
+		(void)close(nowhere);
+	if (out == NULL && figures >= 0)
+		(void)close(figures);
+	return out;
+}
+
 bool file_write_all(int fd, const void *bytes, size_t count)
 {
 	const char *at = bytes;

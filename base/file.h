@@ -24,6 +24,13 @@ MUST_CHECK char *file_read_bytes(const char *path, size_t bytes_max,
 MUST_CHECK char *file_read_text(const char *path, size_t bytes_max,
 				const char **why);
 
+/*
+ * Open a file for the figures of a program, such as that of --json.  "-" is
+ * standard output, which then has nothing else: what the program writes to
+ * `stdout` is lost.  NULL: errno says why.
+ */
+MUST_CHECK FILE *file_open_figures(const char *path);
+
 /* Write all bytes.  False: errno says why, and some may be written. */
 MUST_CHECK bool file_write_all(int fd, const void *bytes, size_t count);
 

@@ -331,6 +331,14 @@ static bool refuse_word(const struct line *l, const char *word)
 			  meant);
 }
 
+/* Is the word after words[at] the value of the flag `f`? */
+static bool has_value_next(const struct line *l, const struct flag *f)
+{
+	return f->values != NULL && l->at + 1 < l->count &&
+	       (f->alone == NULL ||
+		strncmp(l->words[l->at + 1], "--", 2) != 0);
+}
+
 /* Take the flag at words[at], and its value if that is the next word. */
 static bool read_flag(struct line *l)
 {
@@ -344,8 +352,10 @@ static bool read_flag(struct line *l)
 	assert(found.number < FLAGS_MAX);
 	if (value != NULL)
 		value++;
-	else if (f->values != NULL && l->at + 1 < l->count)
+	else if (has_value_next(l, f))
 		value = l->words[++l->at];
+	else
+		value = f->alone;
 	if (f->removed != NULL)
 		error_set(l->error, "--%s: %s", f->name, f->removed);
 	else if (value == NULL && f->values != NULL)

@@ -95,6 +95,11 @@ struct flag {
 	 * completion: the word `i`, or NULL after the last.  NULL: none.
 	 */
 	const char *(*word)(uint32_t i);
+	/*
+	 * The value if none follows on the command line: the next word begins
+	 * with "--", or there is none.  NULL: a value is needed.
+	 */
+	const char *alone;
 	bool repeats;   /* may be given more than once on a command line */
 	bool is_hidden; /* not in the help */
 	/*

@@ -126,7 +126,10 @@ static const struct flag check_flags[] = {
 	  "2xx replies must be identical to those that --save DIR wrote "
 	  "earlier; costs CPU time, too",
 	  FIELD(golden) },
-	{ "json", "FILE", NULL, "write the report to FILE too", FIELD(json) },
+	{ "json", "FILE", NULL,
+	  "write the report to FILE too, as JSON; -: to standard output, "
+	  "instead of the text",
+	  FIELD(json) },
 	{ "csv", "FILE", NULL, "write a row for each request to FILE",
 	  FIELD(csv) },
 	{ "percentiles", "FILE", NULL,

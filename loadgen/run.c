@@ -2,6 +2,7 @@
 #include "loadgen/run.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "loadgen/client/arrivals.h"
 #include "loadgen/client/client.h"
 #include "loadgen/client/request.h"
@@ -73,8 +74,18 @@ static bool setup_open_file(const char *path, const char *option, FILE **out,
 	*out = fopen(path, "we");
 	if (*out != NULL)
 		return true;
-	error_set(error, "--%s %s: %s", option, path, strerror(errno));
-	return false;
+	return error_fail(error, "--%s %s: %s", option, path, strerror(errno));
+}
+
+static bool setup_open_json(struct setup *s, const char *path,
+			    struct error *error)
+{
+	if (path == NULL)
+		return true;
+	s->json = file_open_figures(path);
+	if (s->json != NULL)
+		return true;
+	return error_fail(error, "--json %s: %s", path, strerror(errno));
 }
 
 static bool setup_open_outputs(struct setup *s, const struct load_options *o,
@@ -89,7 +100,7 @@ static bool setup_open_outputs(struct setup *s, const struct load_options *o,
 		error_set(error, "--golden %s: %s", o->golden, strerror(errno));
 		return false;
 	}
-	if (!setup_open_file(o->json, "json", &s->json, error) ||
+	if (!setup_open_json(s, o->json, error) ||
 	    !setup_open_file(o->csv, "csv", &s->csv, error) ||
 	    !setup_open_file(o->percentiles, "percentiles", &s->percentiles,
 			     error))

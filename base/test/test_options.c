@@ -25,6 +25,7 @@ struct settings {
 	uint64_t bytes;
 	uint32_t pause_ms;
 	double share, ratio;
+	const char *report;
 	uint64_t seed;
 	const char *operand;
 	uint32_t threads;
@@ -59,6 +60,8 @@ static const struct flag own[] = {
 	  .zero = "auto" },
 	{ "ratio", "X", NULL, "of two", FLAG_FIELD(struct settings, ratio),
 	  .most = 1 },
+	{ "report", "FILE", NULL, "to write",
+	  FLAG_FIELD(struct settings, report), .alone = "-" },
 	{ "paces", .removed = "it was removed; see --pace" },
 	{ 0 },
 };
@@ -324,6 +327,23 @@ static void test_a_flag_is_given_once(void)
 	/* A value that looks like a flag is a value. */
 	assert(read_line(&s, "--path --count --count 7") && s.count == 7);
 	assert(read_line(&s, "--colour red --colour red"));
+}
+
+static void test_a_value_may_be_left_out(void)
+{
+	static const char *const cases[][2] = {
+		{ "--report a --loud", "a" },  { "--report=a --loud", "a" },
+		{ "--report --loud", "-" },    { "--loud --report", "-" },
+		{ "--loud --report - ", "-" }, { "--loud --report=--x", "--x" },
+	};
+	struct settings s;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert(read_line(&s, cases[i][0]));
+		assert(s.is_loud && strcmp(s.report, cases[i][1]) == 0);
+	}
+	assert(!read_line(&s, "--report="));
+	assert(read_line(&s, "--loud") && s.report == NULL);
 }
 
 static void test_h_is_help(void)
@@ -607,6 +627,7 @@ int main(void)
 	test_typing_errors_are_understood();
 	test_typing_errors_in_files_are_understood();
 	test_a_flag_is_given_once();
+	test_a_value_may_be_left_out();
 	test_h_is_help();
 	test_a_refused_value_changes_nothing();
 	test_values_are_printed_as_they_can_be_given();

@@ -82,7 +82,10 @@ static const struct flag flags[] = {
 	  "at which a schedule can take the CPU from a picture",
 	  FIELD(gaps) },
 	{ "save", "DIR", NULL, "write the results to DIR", FIELD(save) },
-	{ "json", "FILE", NULL, "write the figures to FILE, too", FIELD(json) },
+	{ "json", "FILE", NULL,
+	  "write the figures to FILE too, as JSON; -: to standard output, "
+	  "instead of the text",
+	  FIELD(json) },
 	{ "per-file", NULL, NULL, "add a row for each file to --json",
 	  FIELD(per_file) },
 	/*
@@ -202,7 +205,7 @@ static enum exit_code run_command(const struct bench_options *o)
 	struct memory_pool *pool =
 		memory_pool_new(POOL_BYTES_KEPT_MAX, SIZE_MAX);
 	const struct memory *memory;
-	FILE *json = o->json != NULL ? fopen(o->json, "we") : NULL;
+	FILE *json = o->json != NULL ? file_open_figures(o->json) : NULL;
 	struct folder folder = { 0 };
 	enum exit_code code;
 	struct error error;

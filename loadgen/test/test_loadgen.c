@@ -57,6 +57,24 @@ static void test_all_answered(void)
 	server_release(&server);
 }
 
+/* Nothing else is on standard output then, whatever was measured. */
+static void test_json_instead_of_text(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--json", "-", server.url) == 0);
+	assert(number_in("stdout", "requests") == FILES);
+	assert(RUN("--dataset", photos, "--json=-", "--require", "max<60s",
+		   server.url) == 0);
+	assert(number_in("stdout", "requests") == FILES);
+	assert(RUN("--dataset", photos, "--json", "-", "--step",
+		   "100:100:1:0.05", server.url) == 0);
+	assert(number_in("stdout", "steps.0.requests") > 0);
+	server_stop(&server);
+	server_release(&server);
+}
+
 static void test_open_loop(void)
 {
 	struct server server = { .mode = SERVER_ECHO };
@@ -479,6 +497,7 @@ int main(void)
 	scratch_write(&scratch, "photos/b.jpeg", "two", 3);
 	scratch_write(&scratch, "photos/sub/c.jpg", "photo3", 6);
 	test_all_answered();
+	test_json_instead_of_text();
 	test_open_loop();
 	test_server_counter();
 	test_server_without_the_counter();

@@ -99,6 +99,22 @@ count_disturbances(const struct stages_bench_options *o,
 	return d;
 }
 
+/* What must be known before the figures: that they are doubtful. */
+static void print_disturbed(FILE *out, const struct stages_bench_options *o,
+			    const struct runs *runs)
+{
+	struct disturbances d = count_disturbances(o, runs);
+
+	if (d.disturbed_count > 0)
+		fprintf(out,
+			"**Disturbed**: in %" PRIu32 " of %" PRIu32
+			" runs, other programs and the hypervisor took more "
+			"than %g %% of the machine's cores in each of %d "
+			"attempts.\n\n",
+			d.disturbed_count, runs->count, o->disturbed_percent,
+			MACHINE_ATTEMPTS);
+}
+
 static void print_disturbances(FILE *out, const struct stages_bench_options *o,
 			       const struct runs *runs)
 {
@@ -435,14 +451,11 @@ static void write_fibres(struct json *j, const struct stages_bench_options *o,
 }
 
 /* All figures of all runs as JSON.  False: not written; errno says why. */
-static bool report_save(const struct stages_bench_options *o,
+static bool report_save(FILE *file, const struct stages_bench_options *o,
 			const struct runs *runs)
 {
-	FILE *file = fopen(o->json_path, "we");
 	struct json j;
 
-	if (file == NULL)
-		return false;
 	json_begin(&j, file, JSON_INDENTED);
 	if (o->mode == MODE_FIBRES)
 		write_fibres(&j, o, runs);
@@ -454,9 +467,17 @@ static bool report_save(const struct stages_bench_options *o,
 	return fclose(file) == 0 && ok;
 }
 
-static bool report(const struct stages_bench_options *o,
-		   const struct runs *runs)
+static void complain_of_json(const struct stages_bench_options *o)
 {
+	fprintf(stderr, "stages_bench: --json '%s': %s\n", o->json_path,
+		strerror(errno));
+}
+
+/* `json` is the file of --json, or NULL; it is closed. */
+static bool report(const struct stages_bench_options *o,
+		   const struct runs *runs, FILE *json)
+{
+	print_disturbed(stdout, o, runs);
 	if (o->mode == MODE_FIBRES) {
 		fibres_print(stdout, o, runs);
 	} else {
@@ -464,10 +485,9 @@ static bool report(const struct stages_bench_options *o,
 		print_pools(stdout, o, runs);
 	}
 	print_disturbances(stdout, o, runs);
-	if (o->json_path == NULL || report_save(o, runs))
+	if (json == NULL || report_save(json, o, runs))
 		return true;
-	fprintf(stderr, "stages_bench: --json '%s': %s\n", o->json_path,
-		strerror(errno));
+	complain_of_json(o);
 	return false;
 }
 
@@ -554,7 +574,7 @@ static bool run_all_fibres(const struct stages_bench_options *o,
 }
 
 /* Returns the exit status. */
-static int measure(struct stages_bench_options *o)
+static int measure(struct stages_bench_options *o, FILE *json)
 {
 	bool is_fibres = o->mode == MODE_FIBRES;
 	uint32_t count = o->round_count *
@@ -572,7 +592,7 @@ static int measure(struct stages_bench_options *o)
 	    !(is_fibres ? run_all_fibres(o, &runs) : run_all(o, &runs))) {
 		fputs("stages_bench: no memory or threads\n", stderr);
 		status = 1;
-	} else if (!report(o, &runs)) {
+	} else if (!report(o, &runs, json)) {
 		status = 1;
 	}
 	free(runs.results);
@@ -593,7 +613,16 @@ int main(int argc, char **argv)
 		status = EXIT_USAGE;
 	} else if (!program_answer(&stages_bench_program, &o.asked,
 				   DARKROOM_COMMIT, stdout)) {
-		status = measure(&o);
+		FILE *json = o.json_path != NULL ?
+				     file_open_figures(o.json_path) :
+				     NULL;
+
+		if (o.json_path != NULL && json == NULL) {
+			complain_of_json(&o);
+			status = EXIT_USAGE;
+		} else {
+			status = measure(&o, json);
+		}
 	}
 	if (!file_finish(stdout, &error)) {
 		fprintf(stderr, "stages_bench: %s\n", error.text);

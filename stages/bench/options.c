@@ -34,7 +34,9 @@ static const struct flag own_flags[] = {
 	{ "graph", "FILE", NULL,
 	  "stages, times and routes; see stages/sim/model.h",
 	  FLAG_FIELD(struct given, graph) },
-	{ "json", "FILE", NULL, "write all figures of all runs to this file",
+	{ "json", "FILE", NULL,
+	  "write all figures of all runs to FILE too, as JSON; -: to standard "
+	  "output, instead of the text",
 	  FLAG_FIELD(struct given, json) },
 	{ "arm", "'FLAG...'", NULL, "a schedule to compare; may be repeated",
 	  .type = FLAG_OTHER, .repeats = true },
@@ -248,15 +250,28 @@ static uint32_t split(char *text, char *words[WORDS_MAX])
 	return count;
 }
 
-static bool read_own_flags(struct reading *r, struct error *error)
+static bool read_own_flags(struct reading *r, const char *text,
+			   struct error *error)
 {
-	char *words[WORDS_MAX], *copy = strdup(r->arm->name);
+	char *words[WORDS_MAX], *copy = strdup(text);
 	bool ok = copy != NULL &&
 		  flags_read(&arm_program, words, split(copy, words),
 			     take_for_arm, r, error);
 
 	free(copy);
 	return ok;
+}
+
+/* In tables: the flags of the arm or, if it has none, its policy. */
+static char *name_arm(const struct arm *a, const char *text)
+{
+	char *name = NULL;
+
+	if (text[strspn(text, " ")] != '\0')
+		return strdup(text);
+	return asprintf(&name, "--policy %s", a->schedule.policy->name) >= 0 ?
+		       name :
+		       NULL;
 }
 
 static bool read_arm(struct stages_bench_options *o, const char *text, int argc,
@@ -270,12 +285,13 @@ static bool read_arm(struct stages_bench_options *o, const char *text, int argc,
 	schedule_init(&a->schedule);
 	if (o->mode == MODE_FIBRES)
 		a->schedule.policy = policy_find("capriccio");
-	a->name = strdup(text);
-	if (a->name == NULL ||
-	    !flags_read(&stages_bench_program, argv + 1, (uint32_t)argc - 1,
+	if (!flags_read(&stages_bench_program, argv + 1, (uint32_t)argc - 1,
 			take_for_arm, &reading, error) ||
-	    !read_own_flags(&reading, error))
+	    !read_own_flags(&reading, text, error))
 		return false;
+	a->name = name_arm(a, text);
+	if (a->name == NULL)
+		return error_fail(error, "out of memory");
 	if (a->cores == NULL && (a->cores = cores_new(NULL, &no_cores)) == NULL)
 		return error_fail(error, "the cores %s", no_cores);
 	if (!schedule_complete(&a->schedule, o->model.stage_count,

@@ -6,7 +6,18 @@
 #include "base/file.h"
 #include "version.h"
 
+#include <errno.h>
+#include <string.h>
+
 enum { EXIT_USAGE = 2 };
+
+/* The file of --json could not be opened or written. */
+static int complain(const struct sim_options *o, int status)
+{
+	fprintf(stderr, "stages_sim: --json '%s': %s\n", o->json,
+		strerror(errno));
+	return status;
+}
 
 static int run(const struct sim_options *o)
 {
@@ -16,15 +27,19 @@ static int run(const struct sim_options *o)
 		.result = &result,
 		.classes = o->classes,
 	};
+	FILE *json = o->json != NULL ? file_open_figures(o->json) : NULL;
 	bool is_written = true;
 
+	if (o->json != NULL && json == NULL)
+		return complain(o, EXIT_USAGE);
 	sim_run(&o->config, &result);
-	if (o->is_json)
-		is_written = report_print_json(stdout, &report);
-	else
-		report_print(stdout, &report);
+	report_print(stdout, &report);
+	if (json != NULL) {
+		is_written = report_print_json(json, &report);
+		is_written = fclose(json) == 0 && is_written;
+	}
 	sim_result_release(&result);
-	return is_written ? 0 : 1;
+	return is_written ? 0 : complain(o, 1);
 }
 
 int main(int argc, char **argv)

@@ -16,7 +16,7 @@ struct given {
 	struct sim_config config;
 	double load;
 	const char *graph, *gaps, *parts, *classes;
-	bool is_json;
+	const char *json;
 	uint32_t limit; /* requests for each core of a node */
 	double agent_ms, agent_half_ms;
 	int held_order; /* index into HELD_ORDERS */
@@ -25,10 +25,11 @@ struct given {
 
 static const struct flag own_flags[] = {
 	{ "graph", "FILE", NULL,
-	  "the stages to simulate; see stages/sim/README.md",
+	  "the stages to simulate; see stages/sim/README.md in the sources",
 	  FLAG_FIELD(struct given, graph) },
 	{ "load", "X", NULL,
-	  "requests per second, as a share of the time of all cores",
+	  "requests per second, as a share of the time of all cores; above 1, "
+	  "queues grow until the end, and the report says so",
 	  FLAG_FIELD(struct given, load), .least = 1e-4, .most = 1e3 },
 	{ "rate", "R", NULL, "requests per second",
 	  FLAG_FIELD(struct given, config.rate_per_s), .least = 1e-4,
@@ -95,7 +96,10 @@ static const struct flag own_flags[] = {
 	  "bounds of size classes to report; default: p50, p90 and p99 of "
 	  "sizes",
 	  FLAG_FIELD(struct given, classes) },
-	{ "json", NULL, NULL, "print JSON", FLAG_FIELD(struct given, is_json) },
+	{ "json", "FILE", NULL,
+	  "write the report to FILE too, as JSON; -, or no FILE: to standard "
+	  "output, instead of the text",
+	  FLAG_FIELD(struct given, json), .alone = "-" },
 	FLAGS_ASKED(struct given, asked),
 	{ 0 },
 };
@@ -268,6 +272,34 @@ static bool cut_graph(struct sim_options *o)
 	       graph_cut(&graph, o->schedule.part_count, o->config.parts);
 }
 
+/* Exactly one flag must say when requests arrive. */
+static bool check_arrivals(const struct given *g, struct error *error)
+{
+	const struct {
+		const char *flag;
+		bool is_given;
+	} ways[] = {
+		{ "--load", g->load > 0 },
+		{ "--rate", g->config.rate_per_s > 0 },
+		{ "--clients", g->config.client_count > 0 },
+		{ "--gaps", g->gaps != NULL },
+	};
+	const char *first = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		if (ways[i].is_given && first != NULL)
+			return error_fail(error,
+					  "%s: not with %s, which also says "
+					  "when requests arrive",
+					  ways[i].flag, first);
+		if (ways[i].is_given)
+			first = ways[i].flag;
+	}
+	return first != NULL ||
+	       error_fail(error, "one of --load, --rate, --clients and --gaps "
+				 "is needed");
+}
+
 static bool read_arrivals(struct sim_options *o, const struct given *g,
 			  struct error *error)
 {
@@ -276,11 +308,6 @@ static bool read_arrivals(struct sim_options *o, const struct given *g,
 	const char *path = g->gaps;
 	struct error why;
 
-	if ((g->load > 0) + (c->rate_per_s > 0) + (c->client_count > 0) +
-		    (path != NULL) !=
-	    1)
-		return error_fail(error, "one of --load, --rate, --clients and "
-					 "--gaps is needed");
 	if (g->load > 0)
 		c->rate_per_s = g->load * c->core_count * c->node_count * 1e9 /
 				model_work_ns(&o->model, by_stage);
@@ -295,14 +322,14 @@ static bool read_arrivals(struct sim_options *o, const struct given *g,
 bool sim_options_parse(struct sim_options *o, int argc, char **argv,
 		       struct error *error)
 {
-	struct given g = { .is_json = false };
+	struct given g = { .json = NULL };
 
-	*o = (struct sim_options){ .is_json = false };
+	*o = (struct sim_options){ .json = NULL };
 	flags_init(own_flags, &g);
 	if (!flags_read(&sim_program, argv + 1, (uint32_t)argc - 1, take_own,
 			&g, error))
 		return false;
-	o->is_json = g.is_json;
+	o->json = g.json;
 	o->asked = g.asked;
 	if (flags_is_asked(&o->asked))
 		return true;
@@ -310,7 +337,8 @@ bool sim_options_parse(struct sim_options *o, int argc, char **argv,
 	o->config.model = &o->model;
 	o->config.schedule = &o->schedule;
 	o->config.request_count += g.config.warmup_count;
-	if (!read_graph(o, &g, error) || !read_fleet(o, &g, error) ||
+	if (!check_arrivals(&g, error) || !read_graph(o, &g, error) ||
+	    !read_fleet(o, &g, error) ||
 	    !read_schedule(o, argc, argv, error) ||
 	    !read_arrivals(o, &g, error))
 		return false;

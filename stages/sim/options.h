@@ -13,7 +13,7 @@ struct sim_options {
 	struct sim_config config;
 	double *gaps_s;              /* owned */
 	struct size_classes classes; /* none: by the percentiles of sizes */
-	bool is_json;
+	const char *json; /* file to write; "-": standard output; or NULL */
 	struct flags_asked asked; /* if any, other members may be unset */
 };
 

@@ -12,6 +12,9 @@
 
 enum { SUMMARY_BATCHES = 20 };
 
+/* A load of 1, as computed, is not reported as more. */
+static const double OVERLOAD = 1 + 1e-9;
+
 /*
  * Response times of all requests, or of one class.  Quantiles are nearest-rank:
  * the least response time that the given share of the requests does not exceed.
@@ -159,6 +162,38 @@ static double per_s(const struct report *r)
 		     (double)r->result->span_ns / 1e9);
 }
 
+/*
+ * The work that arrives in a second, as a share of what the cores can do in it.
+ * NAN: clients wait for replies, so it is at most 1.
+ */
+static double offered_load(const struct report *r)
+{
+	const struct sim_config *c = r->config;
+	double by_stage[STAGES_MAX], gaps_s = 0, rate_per_s = c->rate_per_s;
+
+	for (uint64_t i = 0; i < c->gap_count; i++)
+		gaps_s += c->gaps_s[i];
+	if (c->gap_count > 0)
+		rate_per_s = ratio((double)c->gap_count, gaps_s);
+	if (!(rate_per_s > 0))
+		return (double)NAN;
+	return rate_per_s * model_work_ns(c->model, by_stage) / 1e9 /
+	       core_count(r);
+}
+
+/* What must be known before the figures: that they have no limit. */
+static void print_overload(FILE *out, const struct report *r)
+{
+	double load = offered_load(r);
+
+	if (load > OVERLOAD)
+		fprintf(out,
+			"OVERLOAD: the requests bring %.0f %% of the work that "
+			"the cores can do. Queues\ngrow until the end, so "
+			"waits and response times depend on --requests.\n\n",
+			100 * load);
+}
+
 /* The share of the counted requests that were late. */
 static double late_share(const struct report *r)
 {
@@ -238,6 +273,7 @@ void report_print(FILE *out, struct report *r)
 	if (r->classes.bound_count == 0)
 		summary_classify(r->result, &r->classes);
 
+	print_overload(out, r);
 	fprintf(out, "%-17s %9s %9s %9s %10s %10s %9s %8s %9s %8s %9s %8s\n",
 		"stage", "arrived", "paused", "handled", "wait ms",
 		"service ms", "queued", "most", "visits", "empty", "switches",
@@ -335,6 +371,7 @@ bool report_print_json(FILE *out, struct report *r)
 	add_responses(&j, r);
 	if (m->has_deadline)
 		json_add_number(&j, "late_share", late_share(r));
+	json_add_number(&j, "offered_load", offered_load(r));
 	json_add_number(&j, "throughput_per_s", per_s(r));
 	json_add_whole(&j, "cores", core_count(r));
 	json_add_number(&j, "utilisation", ratio(service_ns(r), core_ns(r)));

@@ -112,6 +112,9 @@ bench --graph "$graphs/one.json" --scale 0.01 --seconds 0.6 --disturbed 100
 holds '.runs_not_judged == 0 and .runs_made_again == 0'
 holds 'all(.runs[]; .attempts == 1 and (.machine | .disturbed_percent >= 0 and
 	.load_average >= 0 and has("core_mhz")))'
+[ -n "$(grep -m 1 '^| `--policy cohort` ' "$work/table")" ] ||
+	fail "an arm without flags has no name: $(cat "$work/table")"
+! grep -q Disturbed "$work/table" || fail "nothing was disturbed"
 while :; do :; done &
 others=$!
 bench --graph "$graphs/one.json" --scale 0.01 --seconds 0.6 --disturbed 0.1
@@ -119,6 +122,8 @@ kill "$others"
 others=
 holds '.runs_made_again == 2 and .runs_disturbed_each_time == 1'
 holds 'all(.runs[]; .attempts == 3 and .machine.disturbed_percent > 0.1)'
+[[ $(head -n 1 "$work/table") = '**Disturbed**: in 1 of 1 runs, '* ]] ||
+	fail "does not say so first: $(cat "$work/table")"
 grep -q 'Runs made again: 2; disturbed each time: 1;' "$work/table" ||
 	fail "$(cat "$work/table")"
 [ "$(grep -c 'of the cores; again' "$work/progress")" = 2 ] ||
@@ -145,6 +150,12 @@ holds 'all(.runs[]; .ended == .threads and .switches == 1000 and
 	.figures.stack_ns > 0)'
 holds 'all(.runs[]; .waited ==
 	if .all_runnable then 0 else ([.threads - 10, 0] | max) end)'
+
+# The figures as JSON, instead of the table.
+"$STAGES_BENCH" "${image[@]}" --json - 2>"$work/progress" |
+	jq -e '.runs[0].arm == "--policy cohort"' >"$work/table" ||
+	fail "--json -: $(cat "$work/progress")"
+refuses /nowhere/json "${image[@]}" --json /nowhere/json
 
 refuses user-level --fibres 10 --policy cohort --cores "$first_cpu"
 refuses fibres --fibres 10,x

@@ -65,7 +65,8 @@ static void test_load_is_a_rate(void)
 	assert(o.config.request_count == 110 && o.config.warmup_count == 10);
 	assert(o.config.switch_ns == 3 && o.config.queue_ns == 5);
 	assert(o.config.pause_gap_ns == 6);
-	assert(o.schedule.policy == policy_find("srpt") && o.is_json);
+	assert(o.schedule.policy == policy_find("srpt"));
+	assert(strcmp(o.json, "-") == 0);
 	assert(o.schedule.slice_ns == 9000);
 	assert(o.classes.bound_count == 2 && o.classes.bounds[1] == 20);
 	sim_options_release(&o);
@@ -143,8 +144,13 @@ static void test_faults_are_named(void)
 	} cases[] = {
 		{ { "--load", "1" }, "--graph" },
 		{ { "--graph", "/none", "--load", "1" }, "/none" },
+		{ { GRAPH, "--json", "x" }, "is needed" },
 		{ { GRAPH }, "--load" },
 		{ { GRAPH, "--load", "1", "--clients", "2" }, "--clients" },
+		{ { GRAPH, "--load", "1", "--rate", "2" },
+		  "--rate: not with --load" },
+		{ { GRAPH, "--clients", "1", "--gaps", "/none" },
+		  "--gaps: not with --clients" },
 		{ { GRAPH, "--load", "x" }, "'x'" },
 		{ { GRAPH, "--load" }, "--load" },
 		{ { GRAPH, "--load", "1", "--cores", "1025" }, "1024" },

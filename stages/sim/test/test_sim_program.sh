@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# stages_sim writes its report as --json says, and says first when the cores
+# cannot do the work.
+#
+# usage: STAGES_SIM=PROGRAM test_sim_program.sh GRAPHS
+set -euo pipefail
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+	echo "FAIL: $*" >&2
+	exit 1
+}
+
+# sim ARGUMENTS...: the output is in `said`
+sim() {
+	"$STAGES_SIM" "${graph[@]}" "$@" >"$work/said" 2>"$work/errors" ||
+		fail "$*: $(cat "$work/errors")"
+}
+
+graph=(--graph "$1/one.json" --requests 300 --warmup 0)
+
+# As with every program: to a file, too, or to standard output instead.
+sim --load 0.5
+cp "$work/said" "$work/text"
+sim --load 0.5 --json "$work/json"
+cmp "$work/said" "$work/text" || fail "--json FILE: no text"
+jq -e .stages "$work/json" >"$work/said" || fail "--json FILE: no JSON"
+for dash in '--json -' '--json=-'; do
+	# shellcheck disable=SC2086 # a flag and its value
+	sim --load 0.5 $dash
+	cmp "$work/said" "$work/json" || fail "$dash: not the JSON"
+done
+# Without a value, as in earlier versions.
+sim --load 0.5 --json
+cmp "$work/said" "$work/json" || fail "--json at the end"
+sim --json --load 0.5
+cmp "$work/said" "$work/json" || fail "--json before a flag"
+status=0
+"$STAGES_SIM" "${graph[@]}" --load 0.5 --json /nowhere/x >"$work/said" \
+	2>"$work/errors" || status=$?
+[ $status = 2 ] || fail "/nowhere/x: status $status"
+grep -q "json '/nowhere/x': No such file" "$work/errors" ||
+	fail "does not name the file"
+
+jq -e '.offered_load - 0.5 | fabs < 0.001' "$work/json" >"$work/said" ||
+	fail "offered_load: $(jq .offered_load "$work/json")"
+! grep -q OVERLOAD "$work/text" || fail "0.5 is no overload"
+sim --load 1.5 --json "$work/json"
+[[ $(head -n 1 "$work/said") = 'OVERLOAD: the requests bring 150 % '* ]] ||
+	fail "overload is not said first: $(cat "$work/said")"
+jq -e '.offered_load - 1.5 | fabs < 0.001' "$work/json" >"$work/said" ||
+	fail "offered_load: $(jq .offered_load "$work/json")"
+sim --clients 9 --json -
+jq -e '.offered_load == null' "$work/said" >"$work/text" ||
+	fail "clients that wait have no such load"
+# A request every 0.1 ms, with 1 ms of work.
+echo 0.0001 >"$work/gaps"
+sim --gaps "$work/gaps"
+[[ $(head -n 1 "$work/said") = OVERLOAD* ]] || fail "gaps: no overload"
