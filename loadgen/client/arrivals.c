@@ -61,7 +61,8 @@ bool trace_read(struct trace *t, const char *path, struct error *error)
 	bool is_good;
 	char *text;
 
-	if (!lines_open(&lines, path, error))
+	if (!lines_open(&lines, path, "a text file with a time in each line",
+			error))
 		return false;
 	while ((text = lines_next(&lines)) != NULL)
 		if (!trace_add_line(t, &capacity, &lines, text))

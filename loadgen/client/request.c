@@ -150,7 +150,8 @@ static char *api_key_read(const char *path, struct error *error)
 	char *field = NULL;
 	const char *key;
 
-	if (!lines_open(&lines, path, error))
+	if (!lines_open(&lines, path, "a text file with a key in a line",
+			error))
 		return NULL;
 	key = lines_next(&lines);
 	if (key != NULL)
@@ -221,7 +222,8 @@ static bool params_read(struct params *p, const char *path, struct error *error)
 	bool is_good;
 	char *line;
 
-	if (!lines_open(&lines, path, error))
+	if (!lines_open(&lines, path, "a text file with a query in each line",
+			error))
 		return false;
 	while ((line = lines_next(&lines)) != NULL)
 		if (!params_add_line(p, &lines, line))

@@ -168,7 +168,10 @@ static bool list_load(struct dataset *d, const char *path, struct error *error)
 	struct lines lines;
 	char *line;
 
-	if (!lines_open(&lines, path, error))
+	if (!lines_open(&lines, path,
+			"a folder of photos, or a text file with the path of a "
+			"photo in each line",
+			error))
 		return false;
 	while ((line = lines_next(&lines)) != NULL)
 		if (!list_add_line(d, &lines, line))

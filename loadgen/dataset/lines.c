@@ -1,21 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/dataset/lines.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool lines_open(struct lines *l, const char *path, struct error *error)
+enum { SEEN_BYTES = 512 };
+
+/*
+ * What the file is, if its first bytes are no text that people write: these
+ * have no control characters except at the ends of lines, and tabs.  NULL: it
+ * may be text.
+ */
+static const char *find_other_kind(FILE *in)
 {
+	unsigned char seen[SEEN_BYTES];
+	size_t bytes = fread(seen, 1, sizeof(seen), in);
+
+	rewind(in);
+	if (bytes >= 2 && seen[0] == 0xff && seen[1] == 0xd8)
+		return "a JPEG";
+	for (size_t i = 0; i < bytes; i++)
+		if (seen[i] < ' ' && !isspace(seen[i]))
+			return "no text";
+	return NULL;
+}
+
+bool lines_open(struct lines *l, const char *path, const char *expected,
+		struct error *error)
+{
+	const char *other;
+
 	*l = (struct lines){
 		.path = path,
 		.in = fopen(path, "re"),
 		.error = error,
 	};
 	if (l->in == NULL)
-		error_set(error, "%s: %s", path, strerror(errno));
-	return l->in != NULL;
+		return error_fail(error, "%s: %s", path, strerror(errno));
+	other = find_other_kind(l->in);
+	if (other == NULL)
+		return true;
+	fclose(l->in);
+	return error_fail(error, "%s: it is %s; give %s", path, other,
+			  expected);
 }
 
 static bool is_wanted(const char *line)

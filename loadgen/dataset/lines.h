@@ -25,9 +25,13 @@ struct lines {
 	bool failed; /* `error` has been set */
 };
 
-/* Open `path`; `l` borrows it and `error`.  False: `error` says why. */
+/*
+ * Open `path`; `l` borrows it and `error`.  False: it cannot be opened, or it is
+ * no text, such as a picture; `error` says so, and then that it should be
+ * `expected`, such as "a text file with a query in each line".
+ */
 MUST_CHECK bool lines_open(struct lines *l, const char *path,
-			   struct error *error);
+			   const char *expected, struct error *error);
 
 /*
  * The next line without its line end.  It is lent, and may be written to, until

@@ -201,6 +201,9 @@ static void expect_error(const char *text, size_t size, const char *part)
 	assert(t.times_s == NULL && t.count == 0);
 }
 
+#define FIFTY "..................................................."
+#define COMMENT "#" FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY "\n"
+
 #define EXPECT_ERROR(text, part) expect_error(text, sizeof(text) - 1, part)
 
 static void test_good_files(void)
@@ -233,7 +236,10 @@ static void test_bad_lines_are_named(void)
 	EXPECT_ERROR("0x10\n", "'0x10'");
 	EXPECT_ERROR(".\n", "'.'");
 	EXPECT_ERROR("1000001\n", "'1000001'");
-	EXPECT_ERROR("1\n2\0\n", "times:2: not a line of text");
+	EXPECT_ERROR("1\n2\0\n", "times: it is no text; give a text file with "
+				 "a time in each line");
+	/* Not among the first bytes. */
+	EXPECT_ERROR(COMMENT COMMENT "1\n2\0\n", "times:4: not a line of text");
 	EXPECT_ERROR("", "times: no time after 0");
 	EXPECT_ERROR("0\n0\n", "times: no time after 0");
 }

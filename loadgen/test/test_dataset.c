@@ -129,6 +129,34 @@ static void test_list_errors_name_the_line(void)
 	scratch_release(&s);
 }
 
+/* A picture is no list of files: the error says what is. */
+static void test_a_file_that_is_no_list(void)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+		const char *kind;
+	} cases[] = {
+		{ "\xff\xd8\xff\xe0\0\x10JFIF", 10, "it is a JPEG; give " },
+		{ "\xff\xd8", 2, "it is a JPEG; give " },
+		{ "\x89PNG\r\n\x1a\n", 8, "it is no text; give " },
+		{ "RIFF\x01\0\0\0WEBP", 12, "it is no text; give " },
+	};
+	struct scratch s;
+	char path[SCRATCH_PATH_BYTES];
+
+	scratch_init(&s);
+	scratch_path(&s, "photo.jpg", path);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		scratch_write(&s, "photo.jpg", cases[i].bytes, cases[i].size);
+		expect_error(path, false, 100, cases[i].kind);
+		expect_error(path, true, 100,
+			     "a folder of photos, or a text "
+			     "file with the path of a photo");
+	}
+	scratch_release(&s);
+}
+
 static void test_knows_images(void)
 {
 	static const char jpeg[] = "\xff\xd8"
@@ -336,6 +364,7 @@ int main(void)
 	test_sorted_by_path_with_folders_below();
 	test_list();
 	test_list_errors_name_the_line();
+	test_a_file_that_is_no_list();
 	test_knows_images();
 	test_skips_hidden_and_other_names();
 	test_follows_links();
