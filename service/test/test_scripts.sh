@@ -223,7 +223,32 @@ test_packages_are_where_they_belong() {
 	[ "$(cat temporary/*/*.deb)" = built ] || fail "the packages are lost"
 }
 
+# --help prints what the script is for, does nothing else, and is no error.
+test_help() {
+	local file count=0
+	only bash dirname awk
+	stub cmake 'echo "starts a build" >&2'
+	for file in "$source"/script/* "$source"/datasets/{fetch,mknull}; do
+		[ -f "$file" ] && grep -q '^# usage: ' "$file" || continue
+		count=$((count + 1))
+		for word in --help -h; do
+			PATH=$work/bin "$file" $word >said 2>errors ||
+				fail "$file $word: status $?"
+			[ ! -s errors ] || fail "$file $word: $(<errors)"
+			says 'usage: '
+			! grep -q '^set ' said || fail "$file $word: prints code"
+		done
+	done
+	[ $count -ge 30 ] || fail "only $count scripts"
+	PATH=$work/bin "$source/script/reproduce" thesis --help >said ||
+		fail "reproduce thesis --help: status $?"
+	says 'usage: script/reproduce'
+	# The words of a command that a script runs are not its own.
+	run 2 env PATH="$work/bin:$PATH" "$source/script/in-debian" 1! ls --help
+}
+
 test_a_failed_build_says_why
+test_help
 test_format
 test_bootstrap
 test_skips_are_counted
