@@ -128,14 +128,26 @@ static bool others_use_cores(const struct report *report, struct error *text)
 	return true;
 }
 
+static bool server_is_hidden(const struct report *report, struct error *text)
+{
+	const char *name = report->outcome->server.processes.forwarder;
+
+	if (*name == '\0')
+		return false;
+	error_set(text,
+		  "%s listens at the server's port and forwards connections, "
+		  "so the server's CPU time and memory are not known: give its "
+		  "process by --pid",
+		  name);
+	return true;
+}
+
 struct report report_make(const struct load_options *o, uint32_t file_count,
 			  struct outcome *outcome)
 {
 	static warn_fn *const checks[WARNINGS_MAX] = {
-		client_uses_its_core,
-		client_sends_late,
-		client_slows_server,
-		others_use_cores,
+		client_uses_its_core, client_sends_late, client_slows_server,
+		others_use_cores,     server_is_hidden,
 	};
 	struct report report = {
 		.options = o,
@@ -301,11 +313,17 @@ static void print_server(FILE *out, const struct report *report)
 	size_t count = u->processes.count;
 
 	if (count == 0) {
-		fprintf(out, "server          -\n");
+		if (*u->processes.forwarder != '\0')
+			fprintf(out, "server          -, behind %s\n",
+				u->processes.forwarder);
+		else
+			fprintf(out, "server          -\n");
 		return;
 	}
 	print_cpu(out, "server", u->cpu_s, report_makespan_s(report));
-	fprintf(out, ", process %d", (int)u->processes.pids[0]);
+	fprintf(out, ", %s, process %d",
+		*u->processes.name != '\0' ? u->processes.name : "server",
+		(int)u->processes.pids[0]);
 	if (count > 1)
 		fprintf(out, " and %zu more", count - 1);
 	fprintf(out,

@@ -18,7 +18,9 @@
  *  - client and server are on one machine, and the client used over 5 % of the
  *    CPU time that the server used; if the server used less than 0.5 s, that
  *    figure is too inexact for a warning;
- *  - other programs and the hypervisor took over 5 % of the cores.
+ *  - other programs and the hypervisor took over 5 % of the cores;
+ *  - a program that forwards connections stands before the server, so that the
+ *    server's CPU time is not known.
  *
  * Ownership  A report borrows the options and the outcome.
  */
@@ -38,7 +40,7 @@
 /* The value of `schema` in the JSON of a run and of a sweep. */
 #define REPORT_SCHEMA "darkroom-loadgen/1"
 
-enum { WARNINGS_MAX = 4 };
+enum { WARNINGS_MAX = 5 };
 
 struct report {
 	const struct load_options *options;

@@ -132,6 +132,7 @@ static void json_add_server(struct json *j, const struct report *report)
 		return;
 	}
 	json_open_object(j, "server");
+	json_add_text(j, "name", u->processes.name);
 	json_open_array(j, "pids");
 	for (size_t i = 0; i < u->processes.count; i++)
 		json_add_whole(j, NULL, (uint64_t)u->processes.pids[i]);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/report/server_usage.h"
 
+#include "base/util.h"
+
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <inttypes.h>
@@ -134,6 +136,65 @@ static void processes_add_descendants(struct processes *p)
 	}
 }
 
+/* The name of the program, of at most 15 bytes; "": not known. */
+static void read_name(pid_t pid, char name[PROCESS_NAME_BYTES])
+{
+	char path[PATH_BYTES];
+	FILE *in;
+
+	name[0] = '\0';
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	in = fopen(path, "re");
+	if (in == NULL)
+		return;
+	if (fgets(name, PROCESS_NAME_BYTES, in) != NULL)
+		name[strcspn(name, "\n")] = '\0';
+	fclose(in);
+}
+
+/*
+ * Programs that pass connections on to a server in another container, machine
+ * or process, by the names that read_name() returns.
+ */
+static bool is_forwarder(const char *name)
+{
+	static const char *const names[] = {
+		/* of containers and virtual machines */
+		"docker-proxy", "rootlesskit", "rootlesskit-doc",
+		"rootlessport", "slirp4netns", "pasta", "pasta.avx2", "passt",
+		"passt.avx2", "conmon", "gvproxy", "vpnkit-bridge", "limactl",
+		"minikube", "kubectl", "kube-proxy", "oc",
+		/* of connections */
+		"ssh", "sshd", "sshd-session", "socat", "rinetd", "redir",
+		"systemd-socket-"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* If one of the processes is a forwarder, remove all of them. */
+static void drop_forwarder(struct processes *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		read_name(p->pids[i], p->forwarder);
+		if (is_forwarder(p->forwarder)) {
+			p->count = 0;
+			return;
+		}
+	}
+	p->forwarder[0] = '\0';
+}
+
+static void name_first(struct processes *p)
+{
+	p->name[0] = '\0';
+	if (p->count > 0)
+		read_name(p->pids[0], p->name);
+}
+
 bool processes_add_pid(struct processes *p, pid_t pid)
 {
 	struct process_stat stat;
@@ -142,6 +203,7 @@ bool processes_add_pid(struct processes *p, pid_t pid)
 		return false;
 	processes_add(p, pid);
 	processes_add_descendants(p);
+	name_first(p);
 	return true;
 }
 
@@ -300,7 +362,9 @@ void processes_add_listeners(struct processes *p, const char *host,
 	if (inodes.count > 0)
 		walk_processes(add_holder,
 			       &(struct holder_search){ &inodes, p });
+	drop_forwarder(p);
 	processes_add_descendants(p);
+	name_first(p);
 }
 
 /*

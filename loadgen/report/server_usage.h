@@ -28,9 +28,11 @@
  *    each connection ends its threads when the connections are closed: end the
  *    watch before that.
  *
- * Limits     A process that /proc hides from this user is not found.  If a
- *            proxy listens for the server, as Docker's does, the proxy is
- *            measured instead.
+ * If the process that listens only forwards connections to a server elsewhere,
+ * as docker-proxy and ssh do, it is not measured, but named: forwarders are known
+ * by their names.  Other proxies, such as nginx, are measured and named.
+ *
+ * Limits     A process that /proc hides from this user is not found.
  */
 #ifndef LOADGEN_REPORT_SERVER_USAGE_H
 #define LOADGEN_REPORT_SERVER_USAGE_H
@@ -42,12 +44,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { PROCESSES_MAX = 512 }; /* further processes are not counted */
+enum {
+	PROCESSES_MAX = 512, /* further processes are not counted */
+	PROCESS_NAME_BYTES = 16,
+};
 
 /* All zero: empty. */
 struct processes {
 	pid_t pids[PROCESSES_MAX];
 	size_t count;
+	char name[PROCESS_NAME_BYTES]; /* of the first; "": not known */
+	/*
+	 * If there are none: the name of the one that listens, and forwards
+	 * connections; "": there is none.
+	 */
+	char forwarder[PROCESS_NAME_BYTES];
 };
 
 struct server_usage {

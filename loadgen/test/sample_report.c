@@ -71,7 +71,9 @@ void sample_init_open(struct sample *s)
 void sample_add_server(struct sample *s)
 {
 	s->outcome.server = (struct server_usage){
-		.processes = { .pids = { 71, 72 }, .count = 2 },
+		.processes = { .pids = { 71, 72 },
+			       .count = 2,
+			       .name = "darkroom" },
 		.cpu_s = 1.5,
 		.peak_memory_bytes = 123000000,
 		.peak_was_reset = true,

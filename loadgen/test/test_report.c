@@ -117,6 +117,7 @@ static void test_all_at_once(void)
 	sample_add_server(&s);
 	s.outcome.client_cpu_s = 5;
 	s.outcome.machine = (struct machine_usage){ .cores = 1, .busy_s = 10 };
+	strcpy(s.outcome.server.processes.forwarder, "ssh");
 	for (int i = 0; i < 500; i++)
 		assert(record_add(&s.outcome.record, &late));
 	assert(sample_report(&s).warning_count == WARNINGS_MAX);
@@ -200,8 +201,9 @@ static void test_what_was_asked_for(void)
 	text = sample_text(&s);
 	expect_in(text, "verified 90 replies, 0 wrong\n"
 			"golden 90 replies, 3 wrong\n first a.jpg: other\n");
-	expect_in(text, "server 1.500 s CPU, 75.0 % of a core, process 71 and "
-			"1 more\n 123.0 MB at most, switches: 11 voluntary, "
+	expect_in(text, "server 1.500 s CPU, 75.0 % of a core, darkroom, "
+			"process 71 and 1 more\n 123.0 MB at most, switches: "
+			"11 voluntary, "
 			"12 not\n");
 	expect_in(text, "% of a core, 16.7 % of the server's");
 	expect_in(text, "slowdown 90 91.000 90.000 - - - 180.000\n");
@@ -210,6 +212,22 @@ static void test_what_was_asked_for(void)
 	s.outcome.server.peak_was_reset = false;
 	text = sample_text(&s);
 	expect_in(text, "123.0 MB at most since its start,");
+	free(text);
+	sample_release(&s);
+}
+
+/* A port forwarder is not the server: its CPU time is not shown as such. */
+static void test_behind_a_forwarder(void)
+{
+	struct sample s;
+	char *text;
+
+	sample_init_closed(&s);
+	strcpy(s.outcome.server.processes.forwarder, "docker-proxy");
+	expect_warning(
+		&s, "docker-proxy listens at the server's port and forwards");
+	text = sample_text(&s);
+	expect_in(text, "\nserver -, behind docker-proxy\n");
 	free(text);
 	sample_release(&s);
 }
@@ -281,6 +299,7 @@ int main(void)
 	test_closed_loop();
 	test_open_loop();
 	test_what_was_asked_for();
+	test_behind_a_forwarder();
 	test_intervals();
 	test_many_intervals();
 	test_text_nothing();

@@ -216,6 +216,7 @@ static void test_what_was_asked_for(void)
 	o = parse(&s);
 	part = get(o, "server");
 	assert(cJSON_GetArraySize(get(part, "pids")) == 2);
+	assert(strcmp(get(part, "name")->valuestring, "darkroom") == 0);
 	assert(cJSON_GetArrayItem(get(part, "pids"), 1)->valueint == 72);
 	expect_number(part, "cpu_s", 1.5);
 	expect_number(part, "cpu_percent", 75);

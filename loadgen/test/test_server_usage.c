@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -326,6 +327,37 @@ static void test_listeners_and_their_children(void)
 	close(fd);
 }
 
+static void be_a_forwarder(void)
+{
+	assert(prctl(PR_SET_NAME, "docker-proxy") == 0);
+}
+
+/* It is not the server, so neither it nor its children are measured. */
+static void test_forwarders_are_named(void)
+{
+	struct processes processes = { 0 };
+	uint16_t port;
+	int fd = listen_at(AF_INET, INADDR_LOOPBACK, &port);
+	struct child c;
+
+	assert(fd >= 0);
+	assert(prctl(PR_SET_NAME, "some server") == 0);
+	start(&c, be_a_forwarder);
+	processes_add_listeners(&processes, "127.0.0.1", port);
+	assert(processes.count == 1 && processes.forwarder[0] == '\0');
+	assert(strcmp(processes.name, "some server") == 0);
+	let_work(&c);
+	processes = (struct processes){ 0 };
+	processes_add_listeners(&processes, "127.0.0.1", port);
+	assert(processes.count == 0);
+	assert(strcmp(processes.forwarder, "docker-proxy") == 0);
+	/* By its number it is measured, as the user wishes. */
+	assert(processes_add_pid(&processes, c.pid) && processes.count == 1);
+	assert(strcmp(processes.name, "docker-proxy") == 0);
+	stop(&c);
+	close(fd);
+}
+
 static void test_listeners_at_any_address(int family)
 {
 	uint16_t port;
@@ -381,6 +413,7 @@ int main(void)
 	test_context_switches();
 	test_ended();
 	test_listeners_and_their_children();
+	test_forwarders_are_named();
 	test_listeners_at_any_address(AF_INET);
 	test_listeners_at_any_address(AF_INET6);
 	test_children_of_a_pid();
