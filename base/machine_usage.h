@@ -11,7 +11,8 @@
  *
  * A run is disturbed if the hypervisor and other programs took more than a few
  * per cent of all cores.  Then it is made again at once, up to MACHINE_ATTEMPTS
- * times in all; the last attempt counts.
+ * times in all; the last attempt counts.  If they took so much that the figures
+ * show them rather than the program, it gives no verdict.
  *
  * CPU time is counted in the kernel's clock ticks of 10 ms, and in a container
  * it is that of the whole machine.
@@ -22,8 +23,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The usual limit. */
+/* The usual limit of a disturbed run, and of one that gives a verdict. */
 #define MACHINE_DISTURBED_PERCENT 5.0
+#define MACHINE_NO_VERDICT_PERCENT 20.0
 /* Shorter runs are not judged, because the ticks are too inexact. */
 #define MACHINE_JUDGED_S 0.5
 

@@ -55,10 +55,11 @@ static enum exit_code print_error(enum exit_code code,
 	return code;
 }
 
-/* Was the goal of --require met? */
-static enum exit_code check_goal(const struct load_options *o,
-				 struct outcome *outcome)
+/* Was the goal of --require met?  A run that is too disturbed does not say. */
+static enum exit_code check_goal(const struct report *report)
 {
+	const struct load_options *o = report->options;
+	struct outcome *outcome = report->outcome;
 	struct record *r = &outcome->record;
 	struct summary response_ns;
 	bool any = samples_summarize(&r->response, &response_ns);
@@ -75,6 +76,14 @@ static enum exit_code check_goal(const struct load_options *o,
 
 	printf("required        ");
 	objective_print(stdout, &o->objective);
+	if (report->disturbance == DISTURBANCE_HIGH) {
+		printf(": no verdict\n");
+		fprintf(stderr,
+			"loadgen: --require: no verdict: others took %.1f %% "
+			"of the cores, more than --disturbed %g\n",
+			report->disturbed_percent, o->disturbed_percent);
+		return EXIT_NOT_ALL_OK;
+	}
 	printf(": %s\n", shortfall_name(shortfall));
 	return shortfall == SHORTFALL_NONE ? EXIT_ALL_OK : EXIT_NOT_ALL_OK;
 }
@@ -123,7 +132,7 @@ static enum exit_code measure(const struct load_options *o,
 		/* setup_finish() reports the reason. */
 		code = EXIT_NOT_ALL_OK;
 	if ((o->require != NULL ?
-		     check_goal(o, &outcome) :
+		     check_goal(&report) :
 		     check_answers(&outcome.record)) != EXIT_ALL_OK ||
 	    report_wrong_replies("verify", &outcome.verified) != EXIT_ALL_OK ||
 	    report_wrong_replies("golden", &outcome.golden) != EXIT_ALL_OK)

@@ -90,6 +90,12 @@ static const struct flag rate_flags[] = {
 	  "of the run, as with --find-max: if it is missed, the exit status is "
 	  "1",
 	  .type = FLAG_OTHER },
+	{ "disturbed", "PERCENT", "20",
+	  "a run gives no verdict for --find-max or --require if other "
+	  "programs and the hypervisor took more than this of the machine's "
+	  "cores, if that is known; --find-max makes it again, up to three "
+	  "times in all, and then gives up; 100: each run gives one",
+	  FIELD(disturbed_percent), .least = 0.1, .most = 100 },
 	{ "warm-up", "S", NULL,
 	  "send for S seconds before what is measured, once", FIELD(warm_up_s),
 	  .least = 0.001, .most = 1000000 },
@@ -166,8 +172,8 @@ const struct program load_program = {
 		 "sent, so that waiting for a connection counts.",
 	.exit_status = "0 all requests were answered 2xx, 1 some were not, or "
 		       "a reply was wrong, or the goal of --require was "
-		       "missed, or the output could not be written, 2 wrong "
-		       "usage, 130 interrupted (the report "
+		       "missed or has no verdict, or the output could not be "
+		       "written, 2 wrong usage, 130 interrupted (the report "
 		       "covers the time until then).",
 	.see_also = "darkroom(1), loadgen-compare(1)",
 	.operand = "compare|URL",

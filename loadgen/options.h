@@ -38,6 +38,7 @@ struct load_options {
 	const char *ca_file;      /* NULL: as the system trusts */
 	bool is_insecure;
 	bool calibrate;
+	double disturbed_percent;   /* a run above this gives no verdict */
 	uint64_t server_pid;        /* 0: search for it */
 	const char *server_counter; /* NULL: none */
 	enum verify_kind verify;

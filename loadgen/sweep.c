@@ -17,8 +17,11 @@ struct sweep {
 	/* Of the next run; only the rate changes. */
 	struct load_options options;
 	uint64_t run_count;
-	uint64_t failed_count; /* requests not answered 2xx, of all runs */
-	double max_per_s;      /* result of a search; 0: none */
+	uint64_t failed_count;     /* requests not answered 2xx, of all runs */
+	uint64_t disturbed_count;  /* runs */
+	uint64_t no_verdict_count; /* of these, with DISTURBANCE_HIGH */
+	double worst_percent;      /* that others took of the cores in a run */
+	double max_per_s;          /* result of a search; 0: none */
 	struct error *error;
 };
 
@@ -76,7 +79,10 @@ static void sweep_print_row(const struct sweep *s, const struct row *row)
 	sweep_print_times(out, row);
 	fprintf(out, " %8" PRIu64, r->request_count - r->ok_count);
 	if (s->options.find_max != NULL)
-		fprintf(out, "  %s", shortfall_name(row->shortfall));
+		fprintf(out, "  %s",
+			row->report.disturbance == DISTURBANCE_HIGH ?
+				"no verdict" :
+				shortfall_name(row->shortfall));
 	fprintf(out, "\n");
 	sweep_print_errors(out, r);
 	if (row->report.warning_count > 0)
@@ -114,9 +120,24 @@ static enum shortfall sweep_judge(const struct sweep *s,
 		});
 }
 
+static void note_disturbance(struct sweep *s, const struct report *report)
+{
+	if (report->disturbance == DISTURBANCE_NONE)
+		return;
+	s->disturbed_count++;
+	s->no_verdict_count += report->disturbance == DISTURBANCE_HIGH;
+	s->worst_percent = fmax(s->worst_percent, report->disturbed_percent);
+}
+
+/* What a run says about the objective. */
+struct verdict {
+	enum shortfall shortfall;
+	bool is_none; /* the run was disturbed too much */
+};
+
 /* Run once and show the result.  False: the run was broken off. */
 static bool sweep_run_at(struct sweep *s, double rate_per_s,
-			 enum shortfall *shortfall)
+			 struct verdict *verdict)
 {
 	const struct sweep_config *c = s->config;
 	struct outcome outcome = { 0 };
@@ -141,10 +162,12 @@ static bool sweep_run_at(struct sweep *s, double rate_per_s,
 		s->run_count++;
 		s->failed_count +=
 			outcome.record.request_count - outcome.record.ok_count;
+		note_disturbance(s, &row.report);
 		sweep_print_row(s, &row);
 		whole = sweep_write_json(s, &row);
 	}
-	*shortfall = row.shortfall;
+	*verdict = (struct verdict){ row.shortfall, row.report.disturbance ==
+							    DISTURBANCE_HIGH };
 	outcome_release(&outcome);
 	return whole;
 }
@@ -152,7 +175,7 @@ static bool sweep_run_at(struct sweep *s, double rate_per_s,
 static bool run_steps(struct sweep *s)
 {
 	const struct steps *steps = &s->options.steps;
-	enum shortfall ignored;
+	struct verdict ignored;
 
 	for (int i = 0; i < steps_count(steps); i++)
 		if (!sweep_run_at(s, steps_rate_per_s(steps, i), &ignored))
@@ -162,6 +185,36 @@ static bool run_steps(struct sweep *s)
 			  "%" PRIu64 " requests were not answered 2xx",
 			  s->failed_count);
 	return s->failed_count == 0;
+}
+
+/*
+ * The last lines of the table: that runs were disturbed, so that nobody takes
+ * the result for that of a quiet machine.
+ */
+static void report_disturbances(const struct sweep *s)
+{
+	FILE *json = s->config->json, *out = s->config->table;
+
+	if (json != NULL)
+		fprintf(json,
+			",\n\"disturbed_runs\": %" PRIu64
+			",\n\"runs_without_verdict\": %" PRIu64,
+			s->disturbed_count,
+			s->options.find_max != NULL ? s->no_verdict_count : 0);
+	if (s->disturbed_count == 0)
+		return;
+	fprintf(out,
+		"\nDISTURBED: in %" PRIu64 " of %" PRIu64
+		" runs, other programs and the hypervisor took more than\n"
+		"%g %% of this machine's cores, up to %.1f %%",
+		s->disturbed_count, s->run_count, MACHINE_DISTURBED_PERCENT,
+		s->worst_percent);
+	if (s->options.find_max != NULL && s->no_verdict_count > 0)
+		fprintf(out,
+			"; above %g %% (--disturbed) a run\n"
+			"gives no verdict: %" PRIu64 " of them",
+			s->options.disturbed_percent, s->no_verdict_count);
+	fprintf(out, ". Without others, rates may be\nhigher.\n");
 }
 
 static void report_max_rate(const struct sweep *s)
@@ -187,7 +240,31 @@ static void report_max_rate(const struct sweep *s)
 	}
 }
 
-/* Does this rate meet the objective?  False: a run was broken off. */
+/*
+ * Run until a run gives a verdict.  False: none of MACHINE_ATTEMPTS did, or one
+ * was broken off.
+ */
+static bool judge_at(struct sweep *s, double rate_per_s,
+		     enum shortfall *shortfall)
+{
+	struct verdict verdict;
+
+	for (int i = 0; i < MACHINE_ATTEMPTS; i++) {
+		if (!sweep_run_at(s, rate_per_s, &verdict))
+			return false;
+		*shortfall = verdict.shortfall;
+		if (!verdict.is_none)
+			return true;
+	}
+	return error_fail(s->error,
+			  "no verdict at %g requests/s: in each of %d runs, "
+			  "others took more than %g %% of the cores; see "
+			  "--disturbed",
+			  rate_per_s, MACHINE_ATTEMPTS,
+			  s->options.disturbed_percent);
+}
+
+/* Does this rate meet the objective?  False: that cannot be told. */
 static bool decide_at(struct sweep *s, double rate_per_s, bool *held)
 {
 	struct vote vote = { 0 };
@@ -195,7 +272,7 @@ static bool decide_at(struct sweep *s, double rate_per_s, bool *held)
 	while (vote_is_open(&vote)) {
 		enum shortfall shortfall;
 
-		if (!sweep_run_at(s, rate_per_s, &shortfall))
+		if (!judge_at(s, rate_per_s, &shortfall))
 			return false;
 		if (shortfall == SHORTFALL_NONE)
 			vote.met++;
@@ -247,6 +324,7 @@ bool sweep_run(const struct sweep_config *config, struct error *error)
 		fprintf(config->json, "]");
 	if (s.options.find_max != NULL)
 		report_max_rate(&s);
+	report_disturbances(&s);
 	if (config->json != NULL)
 		fprintf(config->json, "}\n");
 	return good;

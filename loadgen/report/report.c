@@ -115,11 +115,9 @@ static bool client_slows_server(const struct report *report, struct error *text)
 
 static bool others_use_cores(const struct report *report, struct error *text)
 {
-	double percent = machine_disturbed_percent(&report->outcome->machine,
-						   report_own_cpu_s(report),
-						   report_makespan_s(report));
+	double percent = report->disturbed_percent;
 
-	if (!(percent > MACHINE_DISTURBED_PERCENT))
+	if (report->disturbance == DISTURBANCE_NONE)
 		return false;
 	error_set(text,
 		  "other programs and the hypervisor took %.1f %% of this "
@@ -142,6 +140,15 @@ static bool server_is_hidden(const struct report *report, struct error *text)
 	return true;
 }
 
+static enum disturbance judge_disturbance(double percent,
+					  const struct load_options *o)
+{
+	if (percent > o->disturbed_percent)
+		return DISTURBANCE_HIGH;
+	return percent > MACHINE_DISTURBED_PERCENT ? DISTURBANCE_SOME :
+						     DISTURBANCE_NONE;
+}
+
 struct report report_make(const struct load_options *o, uint32_t file_count,
 			  struct outcome *outcome)
 {
@@ -155,9 +162,16 @@ struct report report_make(const struct load_options *o, uint32_t file_count,
 		.outcome = outcome,
 	};
 
-	for (size_t i = 0; i < WARNINGS_MAX; i++)
+	report.disturbed_percent = machine_disturbed_percent(
+		&outcome->machine, report_own_cpu_s(&report),
+		report_makespan_s(&report));
+	report.disturbance = judge_disturbance(report.disturbed_percent, o);
+	for (size_t i = 0; i < WARNINGS_MAX; i++) {
+		if (checks[i] == others_use_cores)
+			report.disturbance_at = report.warning_count;
 		report.warning_count += checks[i](
 			&report, &report.warnings[report.warning_count]);
+	}
 	return report;
 }
 
@@ -449,7 +463,13 @@ static void print_wrapped(FILE *out, const char *title, const char *text)
 void report_print(FILE *out, const struct report *report)
 {
 	const struct outcome *outcome = report->outcome;
+	bool is_disturbed = report->disturbance != DISTURBANCE_NONE;
 
+	if (is_disturbed) {
+		print_wrapped(out, "DISTURBED:",
+			      report->warnings[report->disturbance_at].text);
+		fprintf(out, "\n");
+	}
 	print_settings(out, report);
 	print_rates(out, report);
 	print_intervals(out, outcome);
@@ -466,8 +486,10 @@ void report_print(FILE *out, const struct report *report)
 	print_server(out, report);
 	print_client(out, report);
 	print_table(out, report);
-	if (report->warning_count > 0)
+	if (report->warning_count > is_disturbed)
 		fprintf(out, "\n");
 	for (size_t i = 0; i < report->warning_count; i++)
-		print_wrapped(out, "warning:", report->warnings[i].text);
+		if (!is_disturbed || i != report->disturbance_at)
+			print_wrapped(out,
+				      "warning:", report->warnings[i].text);
 }

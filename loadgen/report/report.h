@@ -42,12 +42,22 @@
 
 enum { WARNINGS_MAX = 5 };
 
+/* What others took of this machine's cores in a run. */
+enum disturbance {
+	DISTURBANCE_NONE, /* little, or it is not known */
+	DISTURBANCE_SOME, /* figures may be worse than without */
+	DISTURBANCE_HIGH, /* more than --disturbed: there is no verdict */
+};
+
 struct report {
 	const struct load_options *options;
 	uint32_t file_count;
 	struct outcome *outcome; /* writing a report reorders its samples */
 	struct error warnings[WARNINGS_MAX];
 	size_t warning_count;
+	double disturbed_percent; /* NAN: not known */
+	enum disturbance disturbance;
+	size_t disturbance_at; /* its warning, unless there is none */
 };
 
 /* The report of a run over `file_count` files. */
@@ -62,7 +72,10 @@ double report_makespan_s(const struct report *report);
 /* CPU time of client and server together.  NAN: the server's is not known. */
 double report_own_cpu_s(const struct report *report);
 
-/* Figures with units, in 80 columns.  A figure that is not known is "-". */
+/*
+ * Figures with units, in 80 columns.  A figure that is not known is "-".  That
+ * the run was disturbed is said first, other warnings at the end.
+ */
 void report_print(FILE *out, const struct report *report);
 
 /*

@@ -22,6 +22,7 @@ static void init(struct sample *s)
 			.connections = 4,
 			.passes = 2,
 			.seed = UINT64_MAX, /* not exact in a double */
+			.disturbed_percent = 20,
 		},
 	};
 }

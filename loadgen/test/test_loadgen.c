@@ -9,8 +9,10 @@
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,6 +23,9 @@ static struct scratch scratch; /* contains photos/ and all output files */
 static char photos[SCRATCH_PATH_BYTES];
 
 #define RUN(...) PROGRAM_RUN(&scratch, __VA_ARGS__)
+
+/* The tests run beside others, whatever these take of the cores. */
+#define UNDISTURBED "--disturbed", "100"
 
 static double number_in(const char *name, const char *key)
 {
@@ -65,8 +70,8 @@ static void test_json_instead_of_text(void)
 	server_start(&server);
 	assert(RUN("--dataset", photos, "--json", "-", server.url) == 0);
 	assert(number_in("stdout", "requests") == FILES);
-	assert(RUN("--dataset", photos, "--json=-", "--require", "max<60s",
-		   server.url) == 0);
+	assert(RUN("--dataset", photos, "--json=-", UNDISTURBED, "--require",
+		   "max<60s", server.url) == 0);
 	assert(number_in("stdout", "requests") == FILES);
 	assert(RUN("--dataset", photos, "--json", "-", "--step",
 		   "100:100:1:0.05", server.url) == 0);
@@ -307,9 +312,9 @@ static void test_find_max(void)
 
 	scratch_path(&scratch, "max.json", json);
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--find-max", "max<60s", "--rate",
-		   "100", "--duration", "0.02", "--arrivals", "constant",
-		   "--json", json, server.url) == 0);
+	assert(RUN("--dataset", photos, UNDISTURBED, "--find-max", "max<60s",
+		   "--rate", "100", "--duration", "0.02", "--arrivals",
+		   "constant", "--json", json, server.url) == 0);
 	server_stop(&server);
 	scratch_expect(&scratch, "stdout",
 		       "kept max < 60000 ms: 50 requests/s");
@@ -324,8 +329,8 @@ static void test_find_no_max(void)
 
 	scratch_path(&scratch, "max.json", json);
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--find-max", "max<60s", "--rate",
-		   "100", "--duration", "0.02", "--json", json,
+	assert(RUN("--dataset", photos, UNDISTURBED, "--find-max", "max<60s",
+		   "--rate", "100", "--duration", "0.02", "--json", json,
 		   server.url) == 1);
 	server_stop(&server);
 	scratch_expect(&scratch, "stderr", "no rate kept the objective");
@@ -342,8 +347,8 @@ static void test_find_max_takes_enough_replies(void)
 
 	scratch_path(&scratch, "long.json", json);
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--find-max", "p90<60s", "--rate",
-		   "1000", "--duration", "0.001", "--json", json,
+	assert(RUN("--dataset", photos, UNDISTURBED, "--find-max", "p90<60s",
+		   "--rate", "1000", "--duration", "0.001", "--json", json,
 		   server.url) == 1);
 	server_stop(&server);
 	object = scratch_read_json(&scratch, "long.json");
@@ -359,24 +364,72 @@ static void test_require(void)
 	struct server busy = { .mode = SERVER_BUSY };
 
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--require", "max<60s", server.url) ==
-	       0);
+	assert(RUN("--dataset", photos, UNDISTURBED, "--require", "max<60s",
+		   server.url) == 0);
 	scratch_expect(&scratch, "stdout", "required");
 	scratch_expect(&scratch, "stdout", "max < 60000 ms: kept");
 	/* Without a rate, which a busy machine might not keep. */
-	assert(RUN("--dataset", photos, "--require", "p50<0.000001ms",
-		   server.url) == 1);
+	assert(RUN("--dataset", photos, UNDISTURBED, "--require",
+		   "p50<0.000001ms", server.url) == 1);
 	scratch_expect(&scratch, "stdout", "p50 < 1e-06 ms: slow");
-	assert(RUN("--dataset", photos, "--require", "p99<60s", server.url) ==
-	       1);
+	assert(RUN("--dataset", photos, UNDISTURBED, "--require", "p99<60s",
+		   server.url) == 1);
 	scratch_expect(&scratch, "stdout", "p99 < 60000 ms: too few replies");
 	server_stop(&server);
 	server_start(&busy);
-	assert(RUN("--dataset", photos, "--require", "max<60s", busy.url) == 1);
+	assert(RUN("--dataset", photos, UNDISTURBED, "--require", "max<60s",
+		   busy.url) == 1);
 	scratch_expect(&scratch, "stdout", "max < 60000 ms: errors");
 	server_stop(&busy);
 	server_release(&server);
 	server_release(&busy);
+}
+
+/* Another program takes all of a core that it gets. */
+static pid_t start_burner(void)
+{
+	pid_t pid = fork();
+
+	assert(pid >= 0);
+	if (pid > 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (volatile uint64_t i = 0;; i++)
+		;
+}
+
+/*
+ * A run that others disturb gives no verdict: neither that the goal was met nor
+ * that it was missed.  The limit is so low that a burner always exceeds it.
+ */
+static void test_disturbed_runs_give_no_verdict(void)
+{
+	struct server server = { .mode = SERVER_ECHO };
+	pid_t burner = start_burner();
+	char json[SCRATCH_PATH_BYTES];
+
+	server_start(&server);
+	assert(RUN("--dataset", photos, "--disturbed", "0.1", "--rate", "20",
+		   "--arrivals", "constant", "--duration", "0.6", "--require",
+		   "max<60s", server.url) == 1);
+	scratch_expect(&scratch, "stdout", "DISTURBED: ");
+	scratch_expect(&scratch, "stdout", "max < 60000 ms: no verdict");
+	scratch_expect(&scratch, "stderr", "more than --disturbed 0.1");
+	assert(RUN("--dataset", photos, "--disturbed", "0.1", "--rate", "20",
+		   "--arrivals", "constant", "--duration", "0.6", "--find-max",
+		   "max<60s", "--json",
+		   scratch_path(&scratch, "disturbed.json", json),
+		   server.url) == 1);
+	scratch_expect(&scratch, "stdout", "no verdict\n");
+	scratch_expect(&scratch, "stdout", "\nDISTURBED: in 3 of 3 runs, ");
+	scratch_expect(&scratch, "stdout", "gives no verdict: 3 of them");
+	scratch_expect(&scratch, "stderr", "no verdict at 20 requests/s");
+	assert(number_in("disturbed.json", "disturbed_runs") == 3);
+	assert(number_in("disturbed.json", "runs_without_verdict") == 3);
+	assert(kill(burner, SIGKILL) == 0);
+	assert(waitpid(burner, NULL, 0) == burner);
+	server_stop(&server);
+	server_release(&server);
 }
 
 /* The requests of a warm-up are sent, and appear nowhere. */
@@ -510,6 +563,7 @@ int main(void)
 	test_find_no_max();
 	test_find_max_takes_enough_replies();
 	test_require();
+	test_disturbed_runs_give_no_verdict();
 	test_warm_up();
 	test_some_not_answered();
 	test_nothing_listens();

@@ -49,6 +49,7 @@ static void test_defaults(void)
 	assert(strcmp(o.dataset, "d") == 0 && strcmp(o.url, "http://h/") == 0);
 	assert(o.connections == 4 && o.passes == 1 && o.seed == 1);
 	assert(o.duration_s == 0 && o.timeout_s == 60);
+	assert(o.disturbed_percent == 20);
 	assert(o.json == NULL && o.save == NULL && !o.all_files &&
 	       !o.asked.help);
 }

@@ -26,11 +26,30 @@ static void expect_warning(struct sample *s, const char *part)
 	free(json);
 }
 
+/* The text begins with it; other warnings are at the end. */
+static void expect_disturbed(struct sample *s, enum disturbance disturbance,
+			     const char *part)
+{
+	struct report report = sample_report(s);
+	char *text = sample_text(s);
+
+	assert(report.disturbance == disturbance);
+	assert(strncmp(text, "DISTURBED: other programs and the", 33) == 0);
+	assert(strstr(text, part) != NULL);
+	assert(strstr(text, "warning") == NULL);
+	assert(report.warning_count == 1);
+	free(text);
+	text = sample_json(s);
+	assert(strstr(text, part) != NULL);
+	free(text);
+}
+
 static void expect_none(struct sample *s)
 {
 	char *text = sample_text(s);
 
 	assert(sample_report(s).warning_count == 0);
+	assert(sample_report(s).disturbance == DISTURBANCE_NONE);
 	assert(strstr(text, "warning") == NULL);
 	free(text);
 }
@@ -100,7 +119,12 @@ static void test_disturbed(void)
 	s.outcome.machine.busy_s = 1.5 + 0.05 + 0.1;
 	expect_none(&s);
 	s.outcome.machine.steal_s = 0.2;
-	expect_warning(&s, "took 7.5 % of this machine's cores");
+	expect_disturbed(&s, DISTURBANCE_SOME, "took 7.5 % of this machine's");
+	s.outcome.machine.steal_s = 0.71;
+	expect_disturbed(&s, DISTURBANCE_HIGH, "took 20.3 % of this");
+	s.options.disturbed_percent = 100;
+	expect_disturbed(&s, DISTURBANCE_SOME, "took 20.3 % of this");
+	s.outcome.machine.steal_s = 0;
 	s.outcome.machine.busy_s = 1; /* ticks are inexact */
 	expect_none(&s);
 	sample_release(&s);
