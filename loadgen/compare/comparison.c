@@ -502,12 +502,15 @@ static int complain(int code, const struct error *error)
 
 static int write_report(const char *folder, const cJSON *results)
 {
-	struct error error, note;
+	struct report_notes notes;
+	struct error error;
 
-	if (!report_write(folder, results, &note, &error))
+	if (!report_write(folder, results, &notes, &error))
 		return complain(COMPARE_FAILED, &error);
-	if (*note.text != '\0')
-		printf("no plots, only tables: %s\n", note.text);
+	if (*notes.disturbed.text != '\0')
+		printf("DISTURBED: %s\n", notes.disturbed.text);
+	if (*notes.no_plots.text != '\0')
+		printf("no plots, only tables: %s\n", notes.no_plots.text);
 	printf("%s/report.html, report.md, results.json\n", folder);
 	return COMPARE_DONE;
 }

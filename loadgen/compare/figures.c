@@ -274,12 +274,40 @@ static void add_warnings(struct figures *f, const char *arm,
 	}
 }
 
+/* Count what others did in a run.  False: so much that it is left out. */
+static bool note_disturbance(struct figures *f, struct arm_figures *arm,
+			     const struct results_run *run)
+{
+	struct disturbances *d = &f->disturbances;
+	double percent = results_disturbed_percent(run->result);
+
+	d->runs++;
+	for (size_t i = 0; i < f->plan->open.rate_count; i++)
+		arm->open_tries[i] +=
+			run->load == LOAD_OPEN &&
+			f->plan->open.percents[i] == run->percent_of_capacity;
+	if (percent > f->plan->disturbed_percent)
+		d->worst_percent = fmax(d->worst_percent, percent);
+	if (percent > plan_left_out_percent(f->plan)) {
+		d->left_out++;
+		arm->left_out_runs++;
+		arm->worst_left_out_percent =
+			fmax(arm->worst_left_out_percent, percent);
+		return false;
+	}
+	if (percent > f->plan->disturbed_percent) {
+		d->disturbed++;
+		arm->disturbed_runs++;
+		arm->worst_percent = fmax(arm->worst_percent, percent);
+	}
+	return true;
+}
+
 /* False: out of memory. */
 static bool add_run(struct figures *f, const struct results_run *run)
 {
 	const struct open_loop *open = &f->plan->open;
 	struct arm_figures *arm = f->arms;
-	double disturbed = results_disturbed_percent(run->result);
 
 	if (run->load == LOAD_WARM_UP)
 		return true;
@@ -288,13 +316,11 @@ static bool add_run(struct figures *f, const struct results_run *run)
 	if (arm == f->arms + f->arm_count)
 		return true;
 	if (run->is_repeated) {
-		arm->repeated_runs++;
+		f->disturbances.repeated++;
 		return true;
 	}
-	if (disturbed > f->plan->disturbed_percent) {
-		arm->disturbed_runs++;
-		arm->worst_percent = fmax(arm->worst_percent, disturbed);
-	}
+	if (!note_disturbance(f, arm, run))
+		return true;
 	add_warnings(f, arm->name, run->result);
 	if (!add_value(&f->loads,
 		       number_at(run->result, "machine.load_average")) ||
@@ -358,6 +384,7 @@ static void release_arm(struct arm_figures *arm)
 /* Remove the arms that were not measured, and rank the others. */
 static void rank_arms(struct figures *f)
 {
+	struct disturbances *d = &f->disturbances;
 	size_t count = 0;
 
 	for (size_t i = 0; i < f->arm_count; i++) {
@@ -368,6 +395,8 @@ static void rank_arms(struct figures *f)
 		*arm = f->arms[i];
 		finish_arm(arm);
 		if (arm->closed_runs == 0) {
+			if (arm->left_out_runs > 0)
+				d->lost[d->lost_count++] = arm->name;
 			release_arm(arm);
 			continue;
 		}

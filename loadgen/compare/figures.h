@@ -8,7 +8,8 @@
  * percentile (samples.h), there are none: the other runs may be the better
  * ones.  There are fewer if a run was not made because the server was
  * overloaded at a lower rate.  A run that was disturbed and made again is only
- * counted.
+ * counted, and so is one that was disturbed too much each time (plan.h): its
+ * repetition has then no value of the arm, or that of its other slices.
  *
  * Ownership  names and texts are lent by the plan and the results.
  */
@@ -88,9 +89,11 @@ struct arm_figures {
 	size_t closed_runs; /* in how many runs it was measured */
 	/* The same at each rate; the lowest one is always tried. */
 	size_t open_runs[PLAN_RATES_MAX];
-	size_t repeated_runs;  /* disturbed, and made again */
+	size_t open_tries[PLAN_RATES_MAX]; /* with those that are left out */
 	size_t disturbed_runs; /* disturbed each time; the last is used */
 	double worst_percent;  /* that others took in one of these */
+	size_t left_out_runs;  /* disturbed too much each time */
+	double worst_left_out_percent;
 	struct sample metrics[METRIC_COUNT];
 	struct sample open[PLAN_RATES_MAX][OPEN_METRIC_COUNT];
 	/* The values of every run, in ascending order. */
@@ -118,6 +121,15 @@ struct figures {
 	struct figures_warning warnings[FIGURES_WARNINGS_MAX];
 	size_t warning_count;
 	bool has_losses; /* of requests, in an open loop */
+	struct disturbances {
+		size_t repeated;            /* runs that were made again */
+		size_t runs;                /* the others */
+		size_t disturbed, left_out; /* of these; separate */
+		double worst_percent;       /* of both */
+		/* Arms whose closed loops were all left out. */
+		const char *lost[PLAN_ARMS_MAX];
+		size_t lost_count;
+	} disturbances;
 	/* At the end of each run that counts, in ascending order. */
 	struct samples loads;    /* the load average of a minute */
 	struct samples core_mhz; /* where it is known */

@@ -46,6 +46,10 @@ static const struct flag top_keys[] = {
 	  .help = "a run is made again at once, up to three times in all, if "
 		  "other programs and the hypervisor took more than this of "
 		  "the machine's cores; 100: none is" },
+	{ KEY(plan, left_out_percent, "PERCENT"), .least = 0.1, .most = 100,
+	  .initial = "20",
+	  .help = "a run that is still disturbed by more than this counts in "
+		  "no figure and no verdict; at least disturbed_percent" },
 	{ .name = "closed",
 	  .values = "{...}",
 	  .help = "the closed loops; required" },
@@ -352,6 +356,13 @@ void plan_set_connections(struct plan *plan, uint64_t count)
 uint64_t plan_connections(const struct arm *arm, uint64_t of_plan)
 {
 	return arm->connections != 0 ? arm->connections : of_plan;
+}
+
+double plan_left_out_percent(const struct plan *plan)
+{
+	return plan->left_out_percent > plan->disturbed_percent ?
+		       plan->left_out_percent :
+		       plan->disturbed_percent;
 }
 
 void plan_release(struct plan *plan)

@@ -12,6 +12,7 @@
  *	  "server_counter": "NAME",            optional, see below
  *	  "repetitions": 10,                   the default
  *	  "disturbed_percent": 5,              see below
+ *	  "left_out_percent": 20,              see below
  *	  "closed": { "connections": 16, "passes": 10,       or "duration_s"
  *	              "slices": 5 },           default 1
  *	  "open": { "percent_of_capacity": [50, 80], "duration_s": 10,
@@ -44,7 +45,9 @@
  *
  * A run in which other programs and the hypervisor took more than
  * "disturbed_percent" of the machine's cores is disturbed: it is made again at
- * once, up to MACHINE_ATTEMPTS times in all.  The default is 5; 100: none is.
+ * once, up to MACHINE_ATTEMPTS times in all.  The default is 5; 100: none is.  If
+ * it is still disturbed by more than "left_out_percent", by default 20, it counts
+ * in no figure and no verdict: plan_left_out_percent().
  *
  * Ownership  The plan owns its strings.  A string that a caller puts into a
  *            member stays the caller's.
@@ -110,6 +113,7 @@ struct plan {
 	enum plan_refusals refusals;
 	uint64_t repetitions;
 	double disturbed_percent;
+	double left_out_percent; /* see plan_left_out_percent() */
 	struct closed_loop closed;
 	struct open_loop open;
 	struct arm arms[PLAN_ARMS_MAX];
@@ -142,6 +146,9 @@ void plan_set_connections(struct plan *plan, uint64_t count);
 
 /* The arm's own number of connections or, if it has none, the plan's. */
 uint64_t plan_connections(const struct arm *arm, uint64_t of_plan);
+
+/* A run that others disturbed by more than this counts in no figure. */
+double plan_left_out_percent(const struct plan *plan);
 
 /* Free what it owns.  An empty plan is fine. */
 void plan_release(struct plan *plan);

@@ -18,7 +18,15 @@
 
 EMBED_TEXT(plot_gnuplot, "plot.gnuplot")
 
-enum { SVG_BYTES_MAX = 16 << 20, POINTS_MAX = FIGURES_RUNGS_MAX };
+enum {
+	SVG_BYTES_MAX = 16 << 20,
+	POINTS_MAX = FIGURES_RUNGS_MAX,
+	/*
+	 * A plot in which no arm has so many points is left out: it would show
+	 * no more than its numbers in the table, as if they were certain.
+	 */
+	POINTS_MIN = 2,
+};
 
 #define STYLE "plots.css" /* written by the script */
 
@@ -105,11 +113,12 @@ static const struct samples *values_in(const struct box_plot *box,
 static void write_boxes(FILE *script, struct plots *p, const struct figures *f,
 			const struct box_plot *box)
 {
-	size_t values = 0;
+	size_t most = 0;
 
 	for (size_t i = 0; i < f->arm_count; i++)
-		values += values_in(box, f, i)->count;
-	if (values == 0)
+		if (values_in(box, f, i)->count > most)
+			most = values_in(box, f, i)->count;
+	if (most < POINTS_MIN)
 		return;
 	add_plot(script, p, box->place, box->file, box->title, box->axis);
 	fprintf(script, "$boxes << EOD\n");
@@ -173,16 +182,14 @@ static int compare_ends(const void *left, const void *right)
 
 /*
  * Add a point at the median time and `other`, the other coordinate.  There is
- * no point if less than `runs` have the time: the median would be that of the
- * faster runs.  Nor is there one for a time of 0, because the axis of times is
- * logarithmic.
+ * none for a time of 0, because the axis of times is logarithmic.
  */
-static void add_point(struct curve *curve, const struct sample *ms, size_t runs,
+static void add_point(struct curve *curve, const struct sample *ms,
 		      double other, bool has_nines)
 {
 	double time = sample_median(ms);
 
-	if (ms->count < runs || !(time > 0))
+	if (!(time > 0))
 		return;
 	assert(curve->count < POINTS_MAX);
 	curve->points[curve->count].x = has_nines ? time : other;
@@ -196,12 +203,14 @@ static void find_curve(struct curve *curve, const struct arm_figures *arm,
 
 	curve->arm = arm;
 	for (size_t k = 0; k < PLAN_RATES_MAX && !has_nines; k++)
-		add_point(curve, &arm->open[k][line->metric], arm->open_runs[0],
-			  sample_median(&arm->open[k][OPEN_RATE_PER_S]), false);
+		if (arm->open_tries[k] == arm->open_tries[0])
+			add_point(curve, &arm->open[k][line->metric],
+				  sample_median(&arm->open[k][OPEN_RATE_PER_S]),
+				  false);
 	/* 100 % has infinitely many nines, so it is off the axis. */
 	for (size_t k = 0; k < arm->rung_count && has_nines; k++)
 		if (arm->rungs[k].percent < 99.9999)
-			add_point(curve, &arm->rungs[k].ms, 1,
+			add_point(curve, &arm->rungs[k].ms,
 				  arm->rungs[k].percent, true);
 }
 
@@ -210,15 +219,21 @@ static void write_curves(FILE *script, struct plots *p, const struct figures *f,
 {
 	struct curve curves[PLAN_ARMS_MAX] = { 0 };
 	bool has_nines = line->place == PLOT_TIMES;
-	size_t count = 0;
+	size_t count = 0, most = 0;
 
-	for (size_t i = 0; i < f->arm_count; i++)
+	for (size_t i = 0; i < f->arm_count; i++) {
 		find_curve(&curves[i], &f->arms[i], line);
+		/* These curves have no marks, so one point is invisible. */
+		if (has_nines && curves[i].count < POINTS_MIN)
+			curves[i].count = 0;
+		if (curves[i].count > most)
+			most = curves[i].count;
+	}
+	if (most < POINTS_MIN)
+		return;
 	qsort(curves, f->arm_count, sizeof(*curves), compare_ends);
 	while (count < f->arm_count && curves[count].count > 0)
 		count++;
-	if (count == 0)
-		return;
 	add_plot(script, p, line->place, line->file, line->title,
 		 has_nines ? "response time, ms" :
 			     "requests offered per second");

@@ -35,7 +35,8 @@ struct plot {
 
 /* All zero: none. */
 struct plots {
-	struct plot list[PLOTS_MAX]; /* a plot without data is left out */
+	/* A plot is left out if it would have at most a point for each arm. */
+	struct plot list[PLOTS_MAX];
 	size_t count;
 	struct error missing; /* why there are none; empty: they were drawn */
 };

@@ -53,6 +53,10 @@ struct element {
 
 static const struct element heading = { "\n## ", "\n", "<h2>", "</h2>\n" };
 static const struct element paragraph = { "\n", "\n", "<p>", "</p>\n" };
+static const struct element banner = {
+	"\n**Disturbed measurement.** ", "\n",
+	"<p class=\"banner\"><strong>Disturbed measurement.</strong> ", "</p>\n"
+};
 static const struct element item = { "- ", "\n", "<li>", "</li>\n" };
 static const struct element cell = { " ", " |", "<td>", "</td>" };
 static const struct element title_cell = { " ", " |", "<th>", "</th>" };
@@ -185,7 +189,7 @@ static void write_cell(const struct report *r, const struct column *c,
 		write_element(r, &cell, "%g %%", r->plan.open.percents[rate]);
 	else if (c->figure == LOAD_RUNS)
 		write_element(r, &cell, "%zu of %zu", s->count,
-			      arm->open_runs[0]);
+			      arm->open_tries[0]);
 	else
 		write_element(r, &cell, "-");
 }
@@ -193,7 +197,8 @@ static void write_cell(const struct report *r, const struct column *c,
 static void begin_table(const struct report *r, const char *const *titles,
 			size_t count)
 {
-	write_markup(r, "\n|", "<div class=\"wide\"><table>\n<thead><tr>");
+	write_markup(r, "\n|",
+		     "<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr>");
 	write_element(r, &title_cell, "Configuration");
 	for (size_t i = 0; i < count; i++)
 		write_element(r, &title_cell, "%s", titles[i]);
@@ -672,6 +677,15 @@ static void write_losses(const struct report *r, const struct arm_figures *arm)
 static void write_disturbed(const struct report *r,
 			    const struct arm_figures *arm)
 {
+	if (arm->left_out_runs > 0)
+		write_element(
+			r, &item,
+			"%s: runs left out of all figures: %zu. In each of %d "
+			"attempts, other programs and the hypervisor took more "
+			"than %g %% of the cores; up to %.1f %% in the last.",
+			arm->name, arm->left_out_runs, MACHINE_ATTEMPTS,
+			plan_left_out_percent(&r->plan),
+			arm->worst_left_out_percent);
 	if (arm->disturbed_runs > 0)
 		write_element(
 			r, &item,
@@ -830,24 +844,23 @@ static void write_spread(const struct report *r, const char *what,
 static void write_quality(const struct report *r)
 {
 	const struct figures *f = &r->figures;
-	size_t repeated = 0, disturbed = 0;
+	const struct disturbances *d = &f->disturbances;
 
-	for (size_t i = 0; i < f->arm_count; i++) {
-		repeated += f->arms[i].repeated_runs;
-		disturbed += f->arms[i].disturbed_runs;
-	}
 	write_element(r, &heading, "Quality of the measurement");
 	write_element(
 		r, &paragraph,
 		"A run is disturbed if other programs and the hypervisor take "
 		"more than %g %% of the machine's cores; it is then made "
-		"again, up to %d times in all. A p99 is given only if each run "
+		"again, up to %d times in all. If it is disturbed by more than "
+		"%g %% each time, it counts in no figure and no verdict. A p99 "
+		"is given only if each run "
 		"of the arm has 1,000 replies, and a p90 for 100.",
-		r->plan.disturbed_percent, MACHINE_ATTEMPTS);
+		r->plan.disturbed_percent, MACHINE_ATTEMPTS,
+		plan_left_out_percent(&r->plan));
 	write_markup(r, "\n", "<ul>\n");
 	write_element(r, &item,
 		      "Runs made again: %zu; disturbed each time: %zu.",
-		      repeated, disturbed);
+		      d->repeated, d->disturbed + d->left_out);
 	write_spread(r, "Load average of a minute, server and client included,",
 		     &f->loads, 2);
 	write_spread(r, "Mean frequency of the cores, MHz,", &f->core_mhz, 0);
@@ -973,6 +986,14 @@ static void write_closed_loops(const struct report *r)
 		"sent to the last byte received.");
 }
 
+static bool has_plot_in(const struct report *r, enum plot_place place)
+{
+	for (size_t i = 0; i < r->plots.count; i++)
+		if (r->plots.list[i].place == place)
+			return true;
+	return false;
+}
+
 static void write_closed_plots(const struct report *r)
 {
 	write_element(r, &heading, "Plots");
@@ -981,12 +1002,16 @@ static void write_closed_plots(const struct report *r)
 			      "There are none: %s. Where gnuplot is installed, "
 			      "`gnuplot " PLOT_SCRIPT "` draws them.",
 			      r->plots.missing.text);
-	if (r->plots.count > 0)
+	else if (r->plots.count == 0)
+		write_element(r, &paragraph,
+			      "There are none: no figure has two runs of an "
+			      "arm.");
+	if (has_plot_in(r, PLOT_BOXES))
 		write_element(r, &paragraph,
 			      "A point is a run; boxes have the quartiles and "
 			      "the median of all runs.");
 	write_plots(r, PLOT_BOXES);
-	if (r->plots.count > 0)
+	if (has_plot_in(r, PLOT_TIMES))
 		write_element(r, &paragraph,
 			      "The curve of an arm has only points that all "
 			      "its runs have.");
@@ -1005,7 +1030,7 @@ static void write_open_loops(const struct report *r)
 	for (size_t i = 0; i < f->arm_count; i++) {
 		has_bound_arm |=
 			r->plan.arms[f->arms[i].number].connections > 0;
-		is_measured |= f->arms[i].open_runs[0] > 0;
+		is_measured |= f->arms[i].open_tries[0] > 0;
 	}
 	if (!is_measured)
 		return;
@@ -1038,11 +1063,62 @@ static void write_open_loops(const struct report *r)
 	write_plots(r, PLOT_OPEN_LOOP);
 }
 
+/*
+ * What must be known before all figures; nothing, if no run was disturbed each
+ * time.  The caller frees it.  NULL: out of memory.
+ */
+static char *make_banner(const struct figures *f)
+{
+	const struct disturbances *d = &f->disturbances;
+	struct text text;
+	FILE *out = text_open(&text);
+
+	if (out == NULL)
+		return NULL;
+	if (d->disturbed + d->left_out > 0)
+		fprintf(out,
+			"In %zu of %zu runs, other programs and the hypervisor "
+			"took more than %g %% of the machine's cores, up to "
+			"%.1f %%, each time that the run was made.",
+			d->disturbed + d->left_out, d->runs,
+			f->plan->disturbed_percent, d->worst_percent);
+	if (d->left_out > 0)
+		fprintf(out,
+			" %zu of these, with more than %g %%, count in no "
+			"figure and no verdict.",
+			d->left_out, plan_left_out_percent(f->plan));
+	for (size_t i = 0; i < d->lost_count; i++)
+		fprintf(out, "%s %s", i > 0 ? "," : "", d->lost[i]);
+	if (d->lost_count > 0)
+		fprintf(out, ": no closed loop is left, so it is in no table.");
+	if (d->disturbed > 0)
+		fprintf(out,
+			" %s %zu count: on a quiet machine, figures may "
+			"be better.",
+			d->left_out > 0 ? "The other" : "All", d->disturbed);
+	return text_close(&text, out);
+}
+
+static void write_banner(const struct report *r)
+{
+	char *text = make_banner(&r->figures);
+
+	if (text != NULL && *text != '\0')
+		write_element(r, &banner, "%s", text);
+	free(text);
+}
+
 static void write_document(const struct report *r)
 {
 	begin_document(r);
+	write_banner(r);
 	write_setup(r);
-	if (r->figures.arm_count == 0) {
+	if (r->figures.arm_count == 0 && r->figures.disturbances.runs > 0) {
+		write_element(r, &paragraph,
+			      "No run is left of which there "
+			      "could be figures.");
+		write_quality(r);
+	} else if (r->figures.arm_count == 0) {
 		write_element(r, &paragraph, "Nothing was measured.");
 	} else {
 		write_findings(r);
@@ -1094,15 +1170,19 @@ static void report_release(struct report *r)
 	plan_release(&r->plan);
 }
 
-bool report_write(const char *folder, const cJSON *results, struct error *note,
-		  struct error *error)
+bool report_write(const char *folder, const cJSON *results,
+		  struct report_notes *notes, struct error *error)
 {
 	struct report r;
 	bool written = report_read(&r, results, error) &&
 		       plots_draw(&r.plots, &r.figures, folder, error) &&
 		       write_files(&r, folder, error);
+	char *text = written ? make_banner(&r.figures) : NULL;
 
-	*note = r.plots.missing;
+	*notes = (struct report_notes){ .no_plots = r.plots.missing };
+	if (text != NULL)
+		error_set(&notes->disturbed, "%s", text);
+	free(text);
 	report_release(&r);
 	return written;
 }

@@ -9,13 +9,20 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* What the user should know at once; each may be empty. */
+struct report_notes {
+	struct error no_plots;  /* why there are none */
+	struct error disturbed; /* which runs others have disturbed */
+};
+
 /*
- * Write both documents, replacing existing ones.  True: `note` is empty, or
- * says why there are no plots.  False: `error` says what is wrong with the
- * results or which file could not be written; that file is unchanged.
+ * Write both documents, replacing existing ones.  Results that others have
+ * disturbed are reported with a banner above all figures, which is also in
+ * notes->disturbed.  False: `error` says what is wrong with the results or which
+ * file could not be written; that file is unchanged.
  */
 MUST_CHECK bool report_write(const char *folder, const cJSON *results,
-			     struct error *note, struct error *error);
+			     struct report_notes *notes, struct error *error);
 
 /*
  * Print how the arms of `results` differ from the arms of the same names in

@@ -314,7 +314,7 @@ static void test_disturbed(void)
 	pid_t compilers = start_compilers();
 	cJSON *results;
 
-	disturbed = "";
+	disturbed = "\"left_out_percent\": 100,";
 	write_plan("busy.json", "\"duration_s\": 0.6",
 		   (const char *const[]){ "1", "200" },
 		   (const char *const[]){ "1", "200" });
@@ -331,6 +331,9 @@ static void test_disturbed(void)
 		       "take more than 5 % of the machine's cores;");
 	scratch_expect(&scratch, "busy/report.md",
 		       "Lazy: runs disturbed in all 3 attempts:");
+	scratch_expect(&scratch, "busy/report.md",
+		       "\n**Disturbed measurement.** In 1 of 1 runs, ");
+	scratch_expect(&scratch, "stdout", "\nDISTURBED: In 1 of 1 runs, ");
 }
 
 /* Of all runs against each server, as many as it was sent. */

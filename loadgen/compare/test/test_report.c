@@ -26,6 +26,7 @@ static const char plan_text[] =
 
 static struct scratch scratch;
 static struct plan plan;
+static struct report_notes notes; /* of the last report */
 
 static void add_closed(cJSON *results, const char *arm, uint64_t repetition,
 		       double speed)
@@ -76,13 +77,12 @@ static void add_open(cJSON *results, const char *arm, uint64_t repetition,
 static char *report(cJSON *results, const char *name)
 {
 	struct error error;
-	struct error note;
 
-	if (!report_write(scratch.dir, results, &note, &error)) {
+	if (!report_write(scratch.dir, results, &notes, &error)) {
 		fprintf(stderr, "%s\n", error.text);
 		abort();
 	}
-	assert(*note.text == '\0');
+	assert(*notes.no_plots.text == '\0');
 	cJSON_Delete(results);
 	return scratch_read(&scratch, name);
 }
@@ -463,6 +463,15 @@ static void test_disturbed_runs(void)
 				   .is_repeated = true };
 	char *markdown;
 
+	/* All that others took is known before anything else. */
+	static const char banner[] =
+		"# T\n\n**Disturbed measurement.** In 1 of 1 runs, other "
+		"programs "
+		"and the hypervisor took more than 5 % of the machine's cores, "
+		"up to 17.0 %, each time that the run was made. All 1 count: "
+		"on "
+		"a quiet machine, figures may be better.\n";
+
 	for (int i = 0; i < 3; i++) {
 		run.is_repeated = i < 2;
 		results_add(results, &run,
@@ -471,12 +480,111 @@ static void test_disturbed_runs(void)
 					"{ \"disturbed_percent\": 17 } }"));
 	}
 	markdown = report(results, "report.md");
+	assert(strncmp(markdown, banner, strlen(banner)) == 0);
+	assert(strncmp(notes.disturbed.text, "In 1 of 1 runs", 14) == 0);
 	expect(markdown, "- Runs made again: 2; disturbed each time: 1.");
 	expect(markdown,
 	       "- free: runs disturbed in all 3 attempts: 1. The last "
 	       "attempts are used, in which other programs and the "
 	       "hypervisor took up to 17.0 % of the cores.");
 	free(markdown);
+}
+
+/* A run of a closed loop while others took a part of the cores. */
+static void add_disturbed(cJSON *results, const char *arm, uint64_t repetition,
+			  double speed, double percent)
+{
+	struct results_run run = { .arm = arm,
+				   .load = LOAD_CLOSED,
+				   .repetition = repetition };
+	char text[256];
+
+	snprintf(text, sizeof(text),
+		 "{ \"bytes_per_s\": %f, \"machine\":"
+		 "{ \"disturbed_percent\": %f } }",
+		 1e6 * speed, percent);
+	results_add(results, &run, cJSON_Parse(text));
+}
+
+/*
+ * What others spoiled has no part in a verdict: without these runs, "bound" is
+ * twice as fast in each repetition.
+ */
+static void test_spoiled_runs_are_left_out(void)
+{
+	cJSON *results = results_new(&plan);
+	char *markdown;
+
+	for (uint64_t i = 1; i <= 4; i++) {
+		double round = 10 + (double)i / 10;
+
+		add_disturbed(results, "free", i, round, i == 4 ? 6 : 0);
+		/* Almost exactly as large as allowed, and a little more. */
+		add_disturbed(results, "bound", i,
+			      i == 2 ? round : 2 * round + 0.01 * (double)i,
+			      i == 1 ? 20 :
+			      i == 2 ? 20.1 :
+				       0);
+	}
+	markdown = report(results, "report.md");
+	expect(markdown, "- throughput, MB/s: more: bound +100.");
+	expect(markdown, "| the baseline | - | 4 |\n");
+	expect(markdown, "| more | 0.0");
+	expect(markdown,
+	       "In 3 of 8 runs, other programs and the hypervisor took more "
+	       "than 5 % of the machine's cores, up to 20.1 %,");
+	expect(markdown, "1 of these, with more than 20 %, count in no figure "
+			 "and no verdict. The other 2 count:");
+	expect(markdown, "- bound: runs left out of all figures: 1. In each of "
+			 "3 attempts,");
+	expect(markdown, "- Runs made again: 0; disturbed each time: 3.");
+	free(markdown);
+}
+
+/* An arm that others spoiled in each repetition is in no table. */
+static void test_a_spoiled_arm_is_lost(void)
+{
+	cJSON *results = results_new(&plan);
+	char *markdown;
+
+	for (uint64_t i = 1; i <= 3; i++) {
+		add_disturbed(results, "free", i, 10, 60);
+		add_disturbed(results, "bound", i, 10, 0);
+	}
+	markdown = report(results, "report.md");
+	expect(markdown, "free: no closed loop is left, so it is in no table.");
+	assert(strstr(markdown, "| free |") == NULL);
+	free(markdown);
+	results = results_new(&plan);
+	add_disturbed(results, "free", 1, 10, 60);
+	markdown = report(results, "report.md");
+	expect(markdown, "free: no closed loop is left,");
+	expect(markdown, "No run is left of which there could be figures.");
+	expect(markdown, "disturbed each time: 1.");
+	free(markdown);
+}
+
+/* The plan says what is too much; 100: nothing is. */
+static void test_the_plan_says_what_is_left_out(void)
+{
+	struct plan patient;
+	struct error error;
+	cJSON *json = cJSON_Parse(plan_text), *results;
+	char *markdown;
+
+	cJSON_AddNumberToObject(json, "left_out_percent", 100);
+	assert(plan_read(&patient, json, &error));
+	results = results_new(&patient);
+	for (uint64_t i = 1; i <= 2; i++) {
+		add_disturbed(results, "free", i, 10, 60);
+		add_disturbed(results, "bound", i, 10, 0);
+	}
+	markdown = report(results, "report.md");
+	expect(markdown, "| free |");
+	expect(markdown, "up to 60.0 %, each time that the run was made. All 2 "
+			 "count:");
+	free(markdown);
+	plan_release(&patient);
 }
 
 static void add_machine(cJSON *results, uint64_t repetition,
@@ -584,17 +692,47 @@ static void test_one_run(void)
 {
 	cJSON *results = results_new(&plan);
 	char *markdown;
-	char *svg;
 
 	add_closed(results, "bound", 1, 20);
 	add_closed(results, "free", 1, 10);
+	add_open(results, "free", 1, 50, 0);
+	add_open(results, "bound", 1, 50, 0);
 	markdown = report(results, "report.md");
-	svg = scratch_read(&scratch, "response_times.svg");
 	expect(markdown, "| bound | 20.000 | 2.000 | - | - | - | - | - | 1 |");
 	expect(markdown, "From one repetition no difference can be told");
-	expect(svg, "bound");
-	assert(strstr(svg, "nan") == NULL && strstr(markdown, "nan") == NULL);
-	free(svg);
+	assert(strstr(markdown, "nan") == NULL);
+	/* A plot of one point for each arm shows no more than the tables. */
+	expect(markdown, "There are none: no figure has two runs of an arm.");
+	assert(strstr(markdown, ".svg") == NULL);
+	assert(strstr(markdown, "A point is a run") == NULL);
+	free(markdown);
+}
+
+/* With two rates, there are curves; with one, only boxes of several runs. */
+static void test_plots_of_one_point_are_left_out(void)
+{
+	cJSON *results = results_new(&plan);
+	char *markdown;
+
+	for (uint64_t i = 1; i <= 2; i++) {
+		add_closed(results, "free", i, 10);
+		add_open(results, "free", i, 80, 0);
+	}
+	markdown = report(results, "report.md");
+	expect(markdown, "](throughput.svg)");
+	expect(markdown, "](open_p90.svg)");
+	assert(strstr(markdown, "](load_p90.svg)") == NULL);
+	/* HdrHistogram's ladder has one step here. */
+	assert(strstr(markdown, "](response_times.svg)") == NULL);
+	free(markdown);
+	results = results_new(&plan);
+	add_closed(results, "free", 1, 10);
+	add_open(results, "free", 1, 50, 0);
+	add_open(results, "free", 1, 80, 0);
+	markdown = report(results, "report.md");
+	expect(markdown, "](load_p90.svg)");
+	assert(strstr(markdown, "](throughput.svg)") == NULL);
+	assert(strstr(markdown, "](open_p90.svg)") == NULL);
 	free(markdown);
 }
 
@@ -664,8 +802,10 @@ static void test_nasty_names(void)
 		"name", cJSON_CreateString("' . `touch p` . '%s%n<b>&|"));
 	assert(plan_read(&nasty_plan, json, &error));
 	results = results_new(&nasty_plan);
-	add_closed(results, nasty_plan.arms[1].name, 1, 10);
+	for (uint64_t i = 1; i <= 2; i++)
+		add_closed(results, nasty_plan.arms[1].name, i, 10);
 	add_open(results, nasty_plan.arms[1].name, 1, 50, 0);
+	add_open(results, nasty_plan.arms[1].name, 1, 80, 0);
 	text = report(results, "throughput.svg");
 	assert(xml_is_well_formed(text));
 	expect(text, "<title>Throughput, closed loop</title>");
@@ -716,15 +856,14 @@ static void test_without_gnuplot(void)
 	char folder[SCRATCH_PATH_BYTES];
 	cJSON *results = make_results();
 	struct error error;
-	struct error note;
 	char *text;
 
 	scratch_mkdir(&scratch, "plain");
 	scratch_path(&scratch, "plain", folder);
 	setenv("PATH", "/nonexistent", 1);
-	assert(report_write(folder, results, &note, &error));
+	assert(report_write(folder, results, &notes, &error));
 	setenv("PATH", path, 1);
-	assert(strstr(note.text, "gnuplot") != NULL);
+	assert(strstr(notes.no_plots.text, "gnuplot") != NULL);
 	text = scratch_read(&scratch, "plain/report.md");
 	expect(text, "| bound | 22.000 |");
 	expect(text, "There are none: cannot start 'gnuplot'");
@@ -755,12 +894,11 @@ static void test_what_cannot_be_written(void)
 	cJSON *results = make_results();
 	char folder[SCRATCH_PATH_BYTES];
 	struct error error;
-	struct error note;
 
 	scratch_mkdir(&scratch, "blocked");
 	scratch_mkdir(&scratch, "blocked/memory.svg");
 	scratch_path(&scratch, "blocked", folder);
-	assert(!report_write(folder, results, &note, &error));
+	assert(!report_write(folder, results, &notes, &error));
 	assert(strstr(error.text, "blocked/memory.svg: Is a directory") !=
 	       NULL);
 	assert(scratch_has(&scratch, "blocked/throughput.svg"));
@@ -788,10 +926,14 @@ int main(void)
 	test_planted_effects();
 	test_many_arms();
 	test_disturbed_runs();
+	test_spoiled_runs_are_left_out();
+	test_a_spoiled_arm_is_lost();
+	test_the_plan_says_what_is_left_out();
 	test_machine();
 	test_unsteady();
 	test_steady();
 	test_one_run();
+	test_plots_of_one_point_are_left_out();
 	test_no_server_figures();
 	test_a_box_for_each_metric();
 	test_nasty_names();

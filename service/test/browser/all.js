@@ -10,3 +10,4 @@ import "./test_cores.js";
 import "./test_form.js";
 import "./test_try.js";
 import "./test_cross_site.js";
+import "./test_report.js";
