@@ -272,6 +272,38 @@ test_figures_are_of_the_results() {
 }
 
 "$DARKROOM" --help >"$work/help"
+# What docs/upgrade.md says of files that outlive a server.
+test_formats_are_described() {
+	local page=$source/docs/upgrade.md store=$work/kept id
+	mkdir "$store"
+	serve --store "$store"
+	[ "$(<"$store/darkroom-store")" = 'darkroom store, version 1' ] ||
+		fail "another version: $(<"$store/darkroom-store")"
+	grep -qF "\`$(<"$store/darkroom-store")\`" "$page" ||
+		fail "upgrade.md does not describe the store's version"
+	id=$(curl --data-binary "@$photo" \
+		"http://127.0.0.1:28080/v1/images?w=64" | jq -r .id)
+	grep -q '"meta_sha256"' "$store/${id:0:2}/$id/meta.json" ||
+		fail "meta.json has no checksum of itself"
+	stop
+	server=
+	# A store of another version is refused, and not changed.
+	echo 'darkroom store, version 2' >"$store/darkroom-store"
+	ls -lR "$store" >"$work/before"
+	ends_with 1 'is not a store of this version of the program' \
+		--listen 127.0.0.1:0 --store "$store"
+	ls -lR "$store" | cmp - "$work/before" || fail "the store was changed"
+	grep -qF 'is not a store of this version of the program' "$page" ||
+		fail "upgrade.md has another message"
+	for format in 'darkroom 2' 'darkroom-package 1' darkroom-compare/1 \
+		darkroom-loadgen/1; do
+		grep -qF "\`$format\`" "$page" || fail "upgrade.md: no $format"
+		grep -rqF "\"$format" "$source/service" "$source/loadgen" \
+			--include='*.c' --include='*.h' ||
+			fail "upgrade.md has $format, and the sources do not"
+	done
+}
+
 test_endpoints_are_described
 test_parameters_are_described
 test_values_are_described
@@ -280,4 +312,5 @@ test_flags_are_described
 test_policies_are_listed
 test_links_lead_somewhere
 test_figures_are_of_the_results
+test_formats_are_described
 test_examples_work

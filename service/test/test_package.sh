@@ -90,6 +90,21 @@ for file in usr/share/man/man1/darkroom.1.gz usr/share/man/man1/loadgen.1.gz \
 	usr/lib/systemd/system/darkroom-admin.socket etc/darkroom/environment; do
 	[ -s "$root/$file" ] || fail "no $file"
 done
+# An upgrade restarts a server that runs, and does not stop it before.
+scripts=$root/var/lib/dpkg/info/darkroom
+grep -q 'deb-systemd-invoke.*try-restart.*darkroom.service' "$scripts.postinst" ||
+	fail "an upgrade does not restart the server"
+! grep -q 'deb-systemd-invoke stop' "$scripts.preinst" 2>/dev/null ||
+	fail "an upgrade stops the server"
+# What the man pages name is there, not compressed.
+for page in darkroom darkroom-store loadgen loadgen-compare; do
+	zcat "$root/usr/share/man/man1/$page.1.gz" | sed 's/\\//g' |
+		grep -oE '/usr/share/[A-Za-z0-9/._-]*[A-Za-z0-9]' || true
+done | sort -u >"$work/named"
+[ "$(wc -l <"$work/named")" -ge 4 ] || fail "names only $(cat "$work/named")"
+while read -r file; do
+	[ -e "$root$file" ] || fail "a man page names $file"
+done <"$work/named"
 grep -q '^ExecStart=/usr/bin/darkroom ' \
 	"$root/usr/lib/systemd/system/darkroom.service" || fail "ExecStart"
 commit=$(git -C "$source" rev-parse --short=12 HEAD)
