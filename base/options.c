@@ -335,8 +335,7 @@ static bool refuse_word(const struct line *l, const char *word)
 static bool has_value_next(const struct line *l, const struct flag *f)
 {
 	return f->values != NULL && l->at + 1 < l->count &&
-	       (f->alone == NULL ||
-		strncmp(l->words[l->at + 1], "--", 2) != 0);
+	       (f->alone == NULL || strncmp(l->words[l->at + 1], "--", 2) != 0);
 }
 
 /* Take the flag at words[at], and its value if that is the next word. */

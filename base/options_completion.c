@@ -4,8 +4,8 @@
  *
  * What may stand in place of a value follows from `values`: of the alternatives
  * between '|', one that begins with a small letter or a digit is a word, and
- * FILE and DIR are paths.  A word ends before a capital or a bracket; if it does
- * not end there for the user, as "n-gated=" of "n-gated=N", no space follows.
+ * FILE and DIR are paths.  A word ends before a capital or a bracket; where the
+ * user has to go on, as after "n-gated=" of "n-gated=N", no space follows.
  */
 #include "base/options.h"
 
@@ -15,15 +15,15 @@
 
 /* The same in each program's script. */
 static const char offer[] =
-	"# _darkroom_offer WORD PATHS WORDS: complete WORD by these words and,\n"
-	"# if PATHS is -f or -d, by files or folders.  Bash itself keeps what\n"
-	"# stands before the last = or :, because it splits words there.  A word\n"
-	"# that goes on, as n-gated=, gets no space.\n"
+	"# _darkroom_offer WORD PATHS WORDS: complete WORD by these words\n"
+	"# and, if PATHS is -f or -d, by files or folders.  Bash itself keeps\n"
+	"# what stands before the last = or :, because it splits words there.\n"
+	"# A word that goes on, as n-gated=, gets no space.\n"
 	"_darkroom_offer()\n"
 	"{\n"
 	"\tlocal word=${1//\\\\/} breaks=${COMP_WORDBREAKS//[^=:]/} kept=\n"
 	"\tmapfile -t COMPREPLY < <(\n"
-	"\t\tcompgen -W \"$3\" -- \"$word\"\n"
+	"\t\tcompgen -W \"$3\" -- \"$word\" || :\n"
 	"\t\t[ -z \"$2\" ] || compgen \"$2\" -- \"$word\")\n"
 	"\t[ -z \"$2\" ] || compopt -o filenames\n"
 	"\t[[ ${#COMPREPLY[@]} != 1 || ${COMPREPLY[0]} != *[=/:] ]] ||\n"
@@ -134,7 +134,7 @@ static void print_offer(FILE *out, const char *values,
 			      place.before_path);
 	}
 	(void)fprintf(out, "\t\t_darkroom_offer \"$word\" '%s' '%s'",
-		      place.has_files	? "-f" :
+		      place.has_files   ? "-f" :
 		      place.has_folders ? "-d" :
 					  "",
 		      words);

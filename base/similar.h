@@ -8,9 +8,10 @@
  *	s.meant                                 NULL: no name is near
  *
  * Two names are near if few letters must be inserted, deleted, changed or
- * exchanged with their neighbour to get one from the other: none in a word of one or two letters, because it would be
- * near to too many; one in a word of up to 5 letters; otherwise two.  Capitals
- * count as small letters, and '_' counts as '-'.
+ * exchanged with their neighbour to get one from the other: none in a word of
+ * one or two letters, because it would be near to too many; one in a word of up
+ * to 5 letters; otherwise two.  Capitals count as small letters, and '_' counts
+ * as '-'.
  *
  * Ownership  texts are lent.
  * Limits     names of more than SIMILAR_BYTES_MAX bytes are near to none.

@@ -253,8 +253,7 @@ const struct flag schedule_flags[] = {
 	[POLICY_FLAG] = { "policy", "NAME", "cohort",
 			  "which stage a free worker visits next; see "
 			  "--list-policies",
-			  .type = FLAG_OTHER,
-			  .word = policy_word },
+			  .type = FLAG_OTHER, .word = policy_word },
 	[REGIME_FLAG] = { "regime", &REGIMES(VALUE)[1], "exhaustive",
 			  "how long a worker's visit at a stage lasts:" REGIMES(
 				  HELP),

@@ -253,7 +253,7 @@ static void test_typing_errors_are_understood(void)
 		{ "--colur red", "'--colur'; did you mean '--colour'?" },
 		{ "--counts=1", "'--counts=1'; did you mean '--count'?" },
 		{ "count 1", "'count'; did you mean '--count'?" },
-		{ "-pase fast", "'-pase'; did you mean '--pace'?" },
+		{ "-pce fast", "'-pce'; did you mean '--pace'?" },
 		{ "--versoin", "'--versoin'; did you mean '--version'?" },
 	};
 	static char path[] = "TRY_PATHS=x", colour[] = "TRY_COLUR=red";

@@ -151,6 +151,13 @@ static void show_activity(const struct comparison *c, const struct turn *turn,
 		fprintf(stderr, "; about %.0f min left", minutes_left(c) + 0.5);
 }
 
+static bool is_left_out(const struct comparison *c,
+			const struct results_run *run)
+{
+	return results_disturbed_percent(run->result) >
+	       plan_left_out_percent(&c->plan);
+}
+
 /* Print a line that stays, about a run that has ended. */
 static void show_result(const struct comparison *c,
 			const struct results_run *run)
@@ -168,7 +175,9 @@ static void show_result(const struct comparison *c,
 		", %s, %s: %.1f responses/s, p90 %s%s\n",
 		c->live ? "\r\033[K" : "", run->repetition, run->arm, load,
 		json_number(run->result, "responses_per_s", 0), p90,
-		run->is_repeated ? "; disturbed, again" : "");
+		run->is_repeated    ? "; disturbed, again" :
+		is_left_out(c, run) ? "; disturbed, left out" :
+				      "");
 }
 
 static bool write_results(const struct comparison *c, struct error *error)

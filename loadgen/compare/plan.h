@@ -45,9 +45,9 @@
  *
  * A run in which other programs and the hypervisor took more than
  * "disturbed_percent" of the machine's cores is disturbed: it is made again at
- * once, up to MACHINE_ATTEMPTS times in all.  The default is 5; 100: none is.  If
- * it is still disturbed by more than "left_out_percent", by default 20, it counts
- * in no figure and no verdict: plan_left_out_percent().
+ * once, up to MACHINE_ATTEMPTS times in all.  The default is 5; 100: none is.
+ * If it is still disturbed by more than "left_out_percent", by default 20, it
+ * counts in no figure and no verdict: plan_left_out_percent().
  *
  * Ownership  The plan owns its strings.  A string that a caller puts into a
  *            member stays the caller's.

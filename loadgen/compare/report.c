@@ -1091,11 +1091,12 @@ static char *make_banner(const struct figures *f)
 		fprintf(out, "%s %s", i > 0 ? "," : "", d->lost[i]);
 	if (d->lost_count > 0)
 		fprintf(out, ": no closed loop is left, so it is in no table.");
+	if (d->disturbed > 0 && d->left_out > 0)
+		fprintf(out, " The other %zu count", d->disturbed);
+	else if (d->disturbed > 0)
+		fprintf(out, " They count");
 	if (d->disturbed > 0)
-		fprintf(out,
-			" %s %zu count: on a quiet machine, figures may "
-			"be better.",
-			d->left_out > 0 ? "The other" : "All", d->disturbed);
+		fprintf(out, ": on a quiet machine, figures may be better.");
 	return text_close(&text, out);
 }
 

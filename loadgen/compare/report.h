@@ -18,8 +18,8 @@ struct report_notes {
 /*
  * Write both documents, replacing existing ones.  Results that others have
  * disturbed are reported with a banner above all figures, which is also in
- * notes->disturbed.  False: `error` says what is wrong with the results or which
- * file could not be written; that file is unchanged.
+ * notes->disturbed.  False: `error` says what is wrong with the results or
+ * which file could not be written; that file is unchanged.
  */
 MUST_CHECK bool report_write(const char *folder, const cJSON *results,
 			     struct report_notes *notes, struct error *error);

@@ -26,8 +26,8 @@ struct lines {
 };
 
 /*
- * Open `path`; `l` borrows it and `error`.  False: it cannot be opened, or it is
- * no text, such as a picture; `error` says so, and then that it should be
+ * Open `path`; `l` borrows it and `error`.  False: it cannot be opened, or it
+ * is no text, such as a picture; `error` says so, and then that it should be
  * `expected`, such as "a text file with a query in each line".
  */
 MUST_CHECK bool lines_open(struct lines *l, const char *path,

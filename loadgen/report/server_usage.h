@@ -29,8 +29,8 @@
  *    watch before that.
  *
  * If the process that listens only forwards connections to a server elsewhere,
- * as docker-proxy and ssh do, it is not measured, but named: forwarders are known
- * by their names.  Other proxies, such as nginx, are measured and named.
+ * as docker-proxy and ssh do, it is not measured, but named; such programs are
+ * known by their names.  Other proxies, such as nginx, are measured and named.
  *
  * Limits     A process that /proc hides from this user is not found.
  */

@@ -128,13 +128,14 @@ test_others() {
 
 # Every word that the help of a flag names as a value is offered.
 test_all_words() {
-	local program flag values word
+	local program flag values word all
 	for program in darkroom loadgen stages_sim stages_bench imgops_bench; do
 		load "$programs/$program"
 		while read -r flag values; do
 			words "$program $flag "
 			"$complete"
-			for word in ${values//|/ }; do
+			IFS='|' read -ra all <<<"$values"
+			for word in "${all[@]}"; do
 				[[ $word =~ ^[a-z0-9] ]] || continue
 				word=${word%%[A-Z[,]*}
 				[[ " ${COMPREPLY[*]} " == *" $word "* ]] ||

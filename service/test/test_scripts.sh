@@ -90,7 +90,7 @@ bootstrap() {
 }
 
 test_bootstrap() {
-	only bash sed
+	only bash dirname sed
 	stub id 'echo 0'
 	stub pkg-config 'exit 0'
 	stub dpkg-query '[ "${@: -1}" = "$(<absent)" ] || echo installed'

@@ -308,6 +308,8 @@ static bool read_arrivals(struct sim_options *o, const struct given *g,
 	const char *path = g->gaps;
 	struct error why;
 
+	if (!check_arrivals(g, error))
+		return false;
 	if (g->load > 0)
 		c->rate_per_s = g->load * c->core_count * c->node_count * 1e9 /
 				model_work_ns(&o->model, by_stage);
@@ -337,8 +339,7 @@ bool sim_options_parse(struct sim_options *o, int argc, char **argv,
 	o->config.model = &o->model;
 	o->config.schedule = &o->schedule;
 	o->config.request_count += g.config.warmup_count;
-	if (!check_arrivals(&g, error) || !read_graph(o, &g, error) ||
-	    !read_fleet(o, &g, error) ||
+	if (!read_graph(o, &g, error) || !read_fleet(o, &g, error) ||
 	    !read_schedule(o, argc, argv, error) ||
 	    !read_arrivals(o, &g, error))
 		return false;

@@ -100,6 +100,11 @@ static void test_defaults(void)
 	assert(plan.dataset == NULL && *plan.query == '\0');
 	assert(plan.repetitions == 10 && plan.verify == PLAN_VERIFY_SIZE);
 	assert(plan.refusals == PLAN_REFUSALS_FAIL);
+	assert(plan.disturbed_percent == 5);
+	assert(plan_left_out_percent(&plan) == 20);
+	plan.disturbed_percent = 30; /* what counts may be as disturbed */
+	assert(plan_left_out_percent(&plan) == 30);
+	assert(plan.closed.slices == 1);
 	assert(plan.open.rate_count == 0 && plan.arms[0].connections == 0);
 	plan_release(&plan);
 }

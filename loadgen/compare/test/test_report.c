@@ -466,11 +466,10 @@ static void test_disturbed_runs(void)
 	/* All that others took is known before anything else. */
 	static const char banner[] =
 		"# T\n\n**Disturbed measurement.** In 1 of 1 runs, other "
-		"programs "
-		"and the hypervisor took more than 5 % of the machine's cores, "
-		"up to 17.0 %, each time that the run was made. All 1 count: "
-		"on "
-		"a quiet machine, figures may be better.\n";
+		"programs and the hypervisor took more than 5 % of the "
+		"machine's cores, up to 17.0 %, each time that the run was "
+		"made. They count: on a quiet machine, figures may be "
+		"better.\n";
 
 	for (int i = 0; i < 3; i++) {
 		run.is_repeated = i < 2;
@@ -581,7 +580,7 @@ static void test_the_plan_says_what_is_left_out(void)
 	}
 	markdown = report(results, "report.md");
 	expect(markdown, "| free |");
-	expect(markdown, "up to 60.0 %, each time that the run was made. All 2 "
+	expect(markdown, "up to 60.0 %, each time that the run was made. They "
 			 "count:");
 	free(markdown);
 	plan_release(&patient);
@@ -711,14 +710,22 @@ static void test_one_run(void)
 /* With two rates, there are curves; with one, only boxes of several runs. */
 static void test_plots_of_one_point_are_left_out(void)
 {
-	cJSON *results = results_new(&plan);
+	cJSON *json = cJSON_Parse(plan_text), *results;
+	struct plan one_rate;
+	struct error error;
 	char *markdown;
 
+	cJSON_ReplaceItemInObject(cJSON_GetObjectItem(json, "open"),
+				  "percent_of_capacity",
+				  cJSON_CreateDoubleArray((double[]){ 80 }, 1));
+	assert(plan_read(&one_rate, json, &error));
+	results = results_new(&one_rate);
 	for (uint64_t i = 1; i <= 2; i++) {
 		add_closed(results, "free", i, 10);
 		add_open(results, "free", i, 80, 0);
 	}
 	markdown = report(results, "report.md");
+	plan_release(&one_rate);
 	expect(markdown, "](throughput.svg)");
 	expect(markdown, "](open_p90.svg)");
 	assert(strstr(markdown, "](load_p90.svg)") == NULL);
