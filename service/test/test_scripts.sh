@@ -193,7 +193,7 @@ test_packages_are_where_they_belong() {
 	export PATH TMPDIR
 	rm -rf bin
 	mkdir -p bin temporary elsewhere tree/deploy/debian tree/script
-	cp script/package tree/script
+	cp script/package script/help.sh tree/script
 	printf '#!/bin/sh\n' >tree/script/bootstrap
 	chmod 755 tree/script/bootstrap
 	echo 'project(darkroom VERSION 1.2.3)' >tree/CMakeLists.txt
