@@ -38,7 +38,7 @@ static void pause_in_tile(const void *info);
 static const void *const stbir_info;
 #define ROW_FITS(first, last)                                                  \
 	sizeof(#last " - " #first " + 1 <= "                                   \
-				  "stbir_info->ring_buffer_num_entries")
+		     "stbir_info->ring_buffer_num_entries")
 /* Compared by length, which costs nothing. */
 #define STBIR_ASSERT(condition)                                                \
 	(sizeof(#condition) == ROW_FITS(in_first_scanline,                     \
