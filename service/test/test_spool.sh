@@ -117,8 +117,12 @@ prepare() {
 	done
 }
 
-# remove_image ID: delete the image, and expect that it is gone
+# remove_image ID: delete the image, unless another is meant, and expect that it
+# is gone
 remove_image() {
+	[ "$(curl -sS -o body -w '%{http_code}' -X DELETE \
+		-H 'If-Match: "x"' "$url/v1/images/$1")" = 412 ] ||
+		fail "If-Match: $(shown body)"
 	[ "$(curl -sS -o body -w '%{http_code}' -X DELETE \
 		"$url/v1/images/$1")" = 204 ] || fail "$(shown body)"
 	[ "$(get_status "$1")" = 404 ] || fail "deleted, but $(shown body)"
@@ -224,7 +228,7 @@ test_full_store() {
 }
 
 test_deleted_is_not_made() {
-	local id
+	local id method
 	# An image that is being made,
 	begin
 	post_all 3
@@ -241,6 +245,13 @@ test_deleted_is_not_made() {
 	start --store store --store-quota 1K
 	id=$(head -n 1 ids)
 	[ "$(get_status "$id")" = 202 ] || fail "$(shown body)"
+	# It is not an image yet, so not even * means it.
+	for method in GET DELETE; do
+		[ "$(curl -sS -o body -w '%{http_code}' -X $method \
+			-H 'If-Match: *' "$url/v1/images/$id")" = 412 ] ||
+			fail "$method: $(shown body)"
+	done
+	[ "$(get_status "$id")" = 202 ] || fail "removed: $(shown body)"
 	remove_image "$id"
 	sed -i 1d ids
 	stop
