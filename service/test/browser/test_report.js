@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { browser } from "./fixture.js";
 
-const names = ["Thread per connection, with 64 connections (long)", "b".repeat(48)];
+const names = ["Thread per connection with 64 connections (long)", "b".repeat(48)];
 
 // The folder of a report of two arms, disturbed in one run.
 function makeReport() {
