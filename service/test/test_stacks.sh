@@ -44,20 +44,44 @@ make_uploads() {
 	head -c 300000 "$photo" >"$work/uploads/cut.jpg"
 }
 
-# Print the most KiB that any stack has written, and the number of stacks.
-# Stacks are the mappings without huge pages ("nh") for which no memory is
-# reserved ("nr").  A stack gets its guard when it is first used, so behind the
-# last one used lie those that were never used, in the same mapping.
+# Print the most KiB that any stack has written, and the number of stacks that
+# were used.  Stacks are in the mappings without huge pages ("nh") for which no
+# memory is reserved ("nr"); below each is a guard of the same size.  A guard may
+# end a mapping or not, depending on the kernel.  The highest bit of a page in
+# pagemap says that it has memory.
 stacks_used() {
-	awk -v size="$stack_kib" '
-	$1 == "Size:" { kib = $2; written = 0 }
-	$1 == "Rss:" || $1 == "Swap:" { written += $2 }
-	$1 == "VmFlags:" && / nh/ && / nr / && / wr / && kib >= size {
-		count++
+	local from to page_kib=$(($(getconf PAGESIZE) / 1024))
+	awk '
+	/^[0-9a-f]+-[0-9a-f]+ / { split($1, range, "-") }
+	$1 == "VmFlags:" && / nh/ && / nr / && / wr / {
+		print range[1], range[2]
+	}' "/proc/$server/smaps" | while read -r from to; do
+		echo mapping
+		dd if="/proc/$server/pagemap" status=none bs=64K \
+			iflag=skip_bytes,count_bytes \
+			skip=$((0x$from / page_kib / 1024 * 8)) \
+			count=$(((0x$to - 0x$from) / page_kib / 1024 * 8)) |
+			od -An -v -t u8 -w8
+	done | awk -v pages=$((stack_kib / page_kib)) -v page_kib=$page_kib '
+	function end_stack() {
+		count += written > 0
 		if (written > most)
 			most = written
+		written = page = 0
 	}
-	END { print most + 0, count + 0 }' "/proc/$server/smaps"
+	/mapping/ {
+		end_stack()
+		next
+	}
+	{
+		written += $1 >= 2 ^ 63
+		if (++page == pages)
+			end_stack()
+	}
+	END {
+		end_stack()
+		print most * page_kib + 0, count + 0
+	}'
 }
 
 # check WHAT: print and check how much the stacks have used until now
