@@ -153,6 +153,20 @@ static struct cores *find_cores(const struct options *o)
 	return cores;
 }
 
+/* Is the error about a value of the schedule that no source has set? */
+static bool is_about_default(const struct options *o, const char *error)
+{
+	static const char *const flags[] = { "policy", "discipline" };
+	char cause[24];
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		(void)snprintf(cause, sizeof(cause), " with --%s ", flags[i]);
+		if (strstr(error, cause) != NULL)
+			return !options_is_given(o, flags[i]);
+	}
+	return false;
+}
+
 static void complete_schedule(const struct options *o, uint32_t core_count,
 			      struct schedule *s)
 {
@@ -160,7 +174,8 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 
 	*s = o->schedule;
 	if (!schedule_complete(s, PIPELINE_STEPS, core_count, error)) {
-		bool drops = options_drop_best(o, dropped);
+		bool drops = is_about_default(o, error) &&
+			     options_drop_best(o, dropped);
 
 		(void)fprintf(stderr, "darkroom: %s%s%s\n", error,
 			      drops ? "; " : "", drops ? dropped : "");

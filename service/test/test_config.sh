@@ -120,6 +120,10 @@ test_refusals_have_a_source() {
 		--check-config --slice 1000
 	DARKROOM_SLICE=1000 refuses 'defaults, here --policy color' \
 		--check-config
+	refuses 'defaults, here --policy color' --check-config --pool decode=1
+	refuses 'no event comes before one that has begun' --check-config \
+		--policy color --discipline fcfs --slice 1000
+	! grep -q 'other defaults' "$work/log" || fail "all values were given"
 	refuses 1000000 --check-config --max-connections 1000000
 	# The number of open files in the message is enough.  An admin port, a
 	# store or counters need more.

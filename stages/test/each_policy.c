@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/test/each_policy.h"
 
+#include "stages/schedule.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,19 +176,15 @@ static void check_members(void)
 		       "way round");
 }
 
-bool each_policy(const struct policy *p)
+static void try_policy(const struct policy *p)
 {
 	/* A worker that stays sees one stage. */
-	uint32_t most =
-		p != NULL && p->workers == POLICY_WORKERS_STAY ? 1 : STAGES;
+	uint32_t most = p->workers == POLICY_WORKERS_STAY ? 1 : STAGES;
 
 	current = p;
-	if (p == NULL)
-		return false;
 	check_members();
-	(void)signal(SIGABRT, print_name);
 	if (p->pick == NULL)
-		return true;
+		return;
 	limit_cpu(PICKS_CPU_S);
 	for (uint32_t count = 1; count <= most; count++) {
 		try_events(count);
@@ -194,5 +192,20 @@ bool each_policy(const struct policy *p)
 			try_blind(count);
 	}
 	limit_cpu(0);
-	return true;
+}
+
+bool each_policy(const struct policy *p)
+{
+	static bool has_tried_all;
+
+	if (!has_tried_all)
+		for (const struct policy *const *q = policy_list; *q != NULL;
+		     q++)
+			try_policy(*q);
+	has_tried_all = true;
+	if (p != NULL)
+		try_policy(p);
+	current = p;
+	(void)signal(SIGABRT, print_name);
+	return p != NULL;
 }

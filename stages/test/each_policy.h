@@ -6,8 +6,8 @@
  *
  * A new policy is in all of these tests.  If it breaks the contract of
  * policy.h, workers may look for events for ever, or abort far from the cause.
- * So each policy is tried before a test uses it; and if the test aborts later,
- * the name of the policy is printed.
+ * So all policies are tried before a test uses the first one; and if the test
+ * aborts later, the name of the policy is printed.
  *
  * Threads    One at a time.
  */
