@@ -505,16 +505,19 @@ static enum upload_end check_estimate(struct pipeline *p, struct upload *u,
 /*
  * The file cannot be decoded in the way that was estimated, and the other one
  * may take much more time and memory.  So the upload is estimated, checked and
- * charged again, as if it had just come.  UPLOAD_ENDED: it may go on.
+ * charged again, as if it had just come.  UPLOAD_ENDED, and no error: it may go
+ * on.
  */
-static enum upload_end estimate_again(struct pipeline *p, struct upload *u)
+static enum upload_end estimate_again(struct pipeline *p, struct upload *u,
+				      enum img_err *err)
 {
 	uint64_t left_ns = atomic_load(&u->left_ns);
 	enum upload_end end;
 
 	u->header.is_irregular = true;
-	u->err = steps_estimate(u, &p->config.limits);
-	assert(u->err == IMG_OK); /* as before: the bytes are the same */
+	*err = steps_estimate(u, &p->config.limits);
+	if (*err != IMG_OK)
+		return UPLOAD_ENDED;
 	end = check_estimate(p, u, clock_now_ns());
 	event_predict_again(&u->variants[0].event, atomic_load(&u->left_ns));
 	atomic_fetch_add(&p->left_ns, atomic_load(&u->left_ns) - left_ns);
@@ -538,9 +541,8 @@ static enum upload_end call_step(struct pipeline *p, enum pipeline_step step,
 
 	*err = steps_run(step, v, &p->config.limits, &p->memory);
 	if (*err == IMG_ERR_IRREGULAR) {
-		*err = IMG_OK;
-		end = estimate_again(p, u);
-		if (end == UPLOAD_ENDED)
+		end = estimate_again(p, u, err);
+		if (end == UPLOAD_ENDED && *err == IMG_OK)
 			*err = steps_run(step, v, &p->config.limits,
 					 &p->memory);
 	}

@@ -52,6 +52,17 @@ static enum img_err fit_variants(struct upload *u,
 	return IMG_OK;
 }
 
+/*
+ * An irregular file is decoded in full, which takes as much as a result of its
+ * size, however little of it is asked for and however few bytes it has.
+ */
+static bool is_too_large_in_full(const struct upload *u,
+				 const struct img_limits *limits)
+{
+	return u->header.is_irregular &&
+	       img_pixels(u->header.stored) > img_result_pixels_max(limits);
+}
+
 /* Continue the analysis of the file where the last call stopped. */
 static enum img_err analyse(struct upload *u, const struct img_limits *limits)
 {
@@ -73,6 +84,8 @@ enum img_err steps_estimate(struct upload *u, const struct img_limits *limits)
 
 	if (err != IMG_OK || u->variant_count == 0)
 		return err;
+	if (is_too_large_in_full(u, limits))
+		return IMG_ERR_TOO_LARGE;
 	err = fit_variants(u, limits, &dct_scale);
 	if (err != IMG_OK)
 		return err;
@@ -169,6 +182,12 @@ void steps_explain(const struct upload *u, const struct img_limits *limits,
 	if (e.unit == NULL)
 		explain_size(text, bytes, &e, "The picture", size,
 			     "--max-megapixels", limits->pixels_max);
+	if (e.unit == NULL && is_too_large_in_full(u, limits))
+		explain_size(text, bytes, &e,
+			     "The file is damaged or unusual, and can only be "
+			     "decoded in full; it",
+			     size, "--max-result-megapixels",
+			     img_result_pixels_max(limits));
 	for (uint32_t i = 0; i < u->variant_count && e.unit == NULL; i++)
 		explain_size(text, bytes, &e, "A result asked for",
 			     u->variants[i].view.size,

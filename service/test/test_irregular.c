@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "imgops/imgops.h"
+#include "service/pipeline/steps.h"
 #include "stages/cores.h"
 
 #include <assert.h>
@@ -126,6 +127,35 @@ static void test_limits_hold(void)
 	}
 }
 
+/* Decoded in full, it is larger than a result may be. */
+static void test_a_large_file_is_not_decoded_in_full(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+		struct pipeline_config c = job_config(policies[i], cores, 1);
+		struct pipeline_stats stats;
+		struct img_header h = { 0 };
+		struct job job;
+		char text[256];
+		enum img_err err =
+			img_probe(&h, photo, photo_bytes / 2, &c.limits);
+
+		assert(err == IMG_OK);
+		c.limits.result_pixels_max = img_pixels(h.stored);
+		prepare_cut(&job);
+		assert(run(&c, &job, &stats) == UPLOAD_ENDED);
+		assert(job.upload.err == IMG_OK);
+		c.limits.result_pixels_max--;
+		prepare_cut(&job);
+		assert(run(&c, &job, &stats) == UPLOAD_ENDED);
+		assert(job.upload.err == IMG_ERR_TOO_LARGE);
+		assert(stats.sent_count == 1 && stats.failed_count == 1);
+		steps_explain_too_large(&job.upload, &c.limits, text,
+					sizeof(text));
+		assert(strstr(text, "in full; it has ") != NULL);
+		assert(strstr(text, "--max-result-megapixels") != NULL);
+	}
+}
+
 /* Intact, it would be in time. */
 static void test_a_deadline_holds(void)
 {
@@ -193,6 +223,7 @@ int main(int argc, char **argv)
 	find_policies();
 	test_it_is_decoded();
 	test_limits_hold();
+	test_a_large_file_is_not_decoded_in_full();
 	test_a_deadline_holds();
 	test_a_client_may_leave_while_it_waits();
 	free(photo);
