@@ -31,6 +31,21 @@ static uint32_t span_get(const struct span *s, size_t at, int bytes)
 	return value;
 }
 
+/* The first value of the entry at `entry`; 0: it is not an integer. */
+static uint32_t read_integer(const struct span *s, size_t entry)
+{
+	/* By type, as TIFF 6.0 numbers them; 0: not an integer. */
+	static const uint8_t sizes[] = { 0, 1, 0, 2, 4, 0, 1, 0, 2, 4 };
+	uint32_t type = span_get(s, entry + 2, 2);
+	uint64_t count = span_get(s, entry + 4, 4);
+	int bytes = type < ARRAY_SIZE(sizes) ? sizes[type] : 0;
+	size_t at = entry + 8;
+
+	if (count * (uint64_t)bytes > 4) /* no room in the entry */
+		at = span_get(s, at, 4);
+	return span_get(s, at, bytes);
+}
+
 static void read_exif(struct jpeg_facts *f, const uint8_t *bytes, size_t size)
 {
 	struct span s = { bytes + 6, size - 6, bytes[6] == 'M' };
@@ -40,9 +55,10 @@ static void read_exif(struct jpeg_facts *f, const uint8_t *bytes, size_t size)
 	f->exif = true;
 	for (uint32_t i = 0; i < count; i++) {
 		size_t entry = directory + 2 + (size_t)i * 12;
+		uint32_t value = read_integer(&s, entry);
 
 		if (span_get(&s, entry, 2) == 0x0112)
-			f->orientation = (int)span_get(&s, entry + 8, 2);
+			f->orientation = value <= 8 ? (int)value : 0;
 	}
 	f->thumbnail = span_get(&s, directory + 2 + (size_t)count * 12, 4) != 0;
 }

@@ -2,6 +2,7 @@
 /* Metadata and headers are read back as written; broken files do no harm. */
 #include "datasets/jpeg.h"
 #include "datasets/xalloc.h"
+#include "base/util.h"
 #include "datasets/test/support.h"
 
 #include <assert.h>
@@ -113,6 +114,51 @@ static void test_orientation_is_read_back(void)
 	}
 }
 
+/* Integers of other types than SHORT, in both byte orders. */
+static void test_orientation_of_any_integer_type_is_read(void)
+{
+	static const struct {
+		const char *exif;
+		int orientation;
+	} known[] = {
+		{ "Exif\0\0MM\0*\0\0\0\10\0\1"
+		  "\1\22\0\4\0\0\0\1\0\0\0\6\0\0\0",
+		  6 },
+		{ "Exif\0\0MM\0*\0\0\0\10\0\1"
+		  "\1\22\0\1\0\0\0\1\3\0\0\0\0\0\0",
+		  3 },
+		{ "Exif\0\0MM\0*\0\0\0\10\0\1"
+		  "\1\22\0\10\0\0\0\1\0\6\0\0\0\0\0",
+		  6 },
+		{ "Exif\0\0II*\0\10\0\0\0\1\0"
+		  "\22\1\6\0\1\0\0\0\10\1\1\1\0\0\0",
+		  8 },
+		{ "Exif\0\0II*\0\10\0\0\0\1\0"
+		  "\22\1\3\0\1\0\0\0\11\0\0\0\0\0\0",
+		  0 },
+		{ "Exif\0\0II*\0\10\0\0\0\1\0"
+		  "\22\1\5\0\1\0\0\0\6\0\0\0\0\0\0",
+		  0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		struct encoding e = { .quality = 80, .segment_count = 1 };
+		struct picture picture;
+		struct jpeg_facts facts;
+		struct jpeg jpeg;
+
+		memcpy(segment, known[i].exif, 32);
+		e.segments[0] = (struct segment){ JPEG_APP0 + 1, segment, 32 };
+		draw(&picture, 32, 24);
+		jpeg_encode(&jpeg, &picture, &e);
+		picture_release(&picture);
+		assert(jpeg_inspect(&facts, jpeg.bytes, jpeg.size_bytes));
+		assert(facts.exif && !facts.thumbnail);
+		assert(facts.orientation == known[i].orientation);
+		jpeg_release(&jpeg);
+	}
+}
+
 static void test_thumbnail_can_be_found_and_decoded(void)
 {
 	const struct encoding e = { .quality = 80 };
@@ -200,6 +246,7 @@ int main(void)
 	test_cut_files_are_refused();
 	test_others_are_refused();
 	test_orientation_is_read_back();
+	test_orientation_of_any_integer_type_is_read();
 	test_thumbnail_can_be_found_and_decoded();
 	test_profiles_are_profiles();
 	test_pixels_are_converted();

@@ -62,13 +62,91 @@ static void test_a_far_directory_is_found(void)
 	assert(look(far, sizeof(far) - 1) == 5);
 }
 
-static void test_other_types_and_tags_are_not_orientation(void)
+/* Writes orientation 6 as `bytes` bytes of type `type`. */
+static void set_value(char *data, bool is_big, uint8_t type, int bytes)
+{
+	char *value = data + 24;
+
+	data[is_big ? AT_TYPE : AT_TYPE - 1] = (char)type;
+	memset(value, 0, 4);
+	value[is_big ? bytes - 1 : 0] = 6;
+}
+
+/* TIFF 6.0, section 2; 0: not an integer. */
+static const uint8_t sizes[] = {
+	[1] = 1, [3] = 2, [4] = 4, [6] = 1, [8] = 2, [9] = 4, [13] = 0
+};
+
+static void test_an_integer_of_any_type_is_read_as_its_value(void)
+{
+	for (uint8_t type = 0; type < ARRAY_SIZE(sizes); type++) {
+		char big[] = BIG, little[] = LITTLE;
+		int bytes = sizes[type];
+
+		set_value(big, true, type, bytes > 0 ? bytes : 2);
+		set_value(little, false, type, bytes > 0 ? bytes : 2);
+		assert(look(big, sizeof(big) - 1) == (bytes > 0 ? 6 : 0));
+		assert(look(little, sizeof(little) - 1) == (bytes > 0 ? 6 : 0));
+	}
+}
+
+/* A byte after the value is no part of it. */
+static void test_only_the_bytes_of_the_type_are_read(void)
+{
+	for (uint8_t type = 0; type < ARRAY_SIZE(sizes); type++) {
+		char big[] = BIG, little[] = LITTLE;
+
+		if (sizes[type] == 0 || sizes[type] == 4)
+			continue;
+		set_value(big, true, type, sizes[type]);
+		set_value(little, false, type, sizes[type]);
+		memset(big + 24 + sizes[type], 0x55, 4u - sizes[type]);
+		memset(little + 24 + sizes[type], 0x55, 4u - sizes[type]);
+		assert(look(big, sizeof(big) - 1) == 6);
+		assert(look(little, sizeof(little) - 1) == 6);
+	}
+}
+
+static void test_negative_and_large_values_are_not_orientations(void)
+{
+	for (uint8_t type = 0; type < ARRAY_SIZE(sizes); type++) {
+		char data[] = BIG;
+
+		data[AT_TYPE] = (char)type;
+		memset(data + 24, 0xff, 4);
+		assert(look(data, sizeof(data) - 1) == 0);
+		/* The lowest byte alone would be 6. */
+		memset(data + 24, 0, 4);
+		if (sizes[type] > 1) {
+			data[24] = 1;
+			data[24 + sizes[type] - 1] = 6;
+		}
+		assert(look(data, sizeof(data) - 1) == 0);
+	}
+}
+
+/* Several values that do not fit into the entry are elsewhere. */
+static void test_the_first_of_several_values_is_read(void)
+{
+	static const char inside[] = "Exif\0\0MM\0*\0\0\0\10\0\1"
+				     "\1\22\0\3\0\0\0\2\0\6\0\3\0\0\0\0";
+	static const char outside[] = "Exif\0\0MM\0*\0\0\0\10\0\1"
+				      "\1\22\0\4\0\0\0\2\0\0\0\32\0\0\0\0"
+				      "\0\0\0\5\0\0\0\3";
+	static const char nowhere[] = "Exif\0\0MM\0*\0\0\0\10\0\1"
+				      "\1\22\0\4\0\0\0\2\377\0\0\6\0\0\0\0";
+
+	assert(look(inside, sizeof(inside) - 1) == 6);
+	assert(look(outside, sizeof(outside) - 1) == 5);
+	for (size_t bytes = 28; bytes < 36; bytes++)
+		assert(look(outside, bytes) == 0);
+	assert(look(nowhere, sizeof(nowhere) - 1) == 0);
+}
+
+static void test_other_tags_are_not_orientation(void)
 {
 	char data[] = BIG;
 
-	data[AT_TYPE] = 4;
-	assert(look(data, sizeof(data) - 1) == 0);
-	data[AT_TYPE] = 3;
 	data[AT_TAG]++;
 	assert(look(data, sizeof(data) - 1) == 0);
 }
@@ -130,7 +208,11 @@ int main(void)
 	test_all_values_in_both_byte_orders();
 	test_a_later_entry_is_found();
 	test_a_far_directory_is_found();
-	test_other_types_and_tags_are_not_orientation();
+	test_an_integer_of_any_type_is_read_as_its_value();
+	test_only_the_bytes_of_the_type_are_read();
+	test_negative_and_large_values_are_not_orientations();
+	test_the_first_of_several_values_is_read();
+	test_other_tags_are_not_orientation();
 	test_other_markers_are_not_exif();
 	test_a_cut_marker_is_never_read_past_its_end();
 	test_damaged_markers_are_never_read_past_their_end();

@@ -17,8 +17,18 @@ enum {
 	TIFF_LITTLE_ENDIAN = 0x4949, /* "II" */
 	TIFF_VERSION = 42,
 	TIFF_ORIENTATION = 0x0112,
-	TIFF_SHORT = 3,
 	TIFF_ENTRY_BYTES = 12,
+	TIFF_INLINE_BYTES = 4, /* larger values are elsewhere */
+};
+
+/* The types of TIFF 6.0, section 2. */
+enum {
+	TIFF_BYTE = 1,
+	TIFF_SHORT = 3,
+	TIFF_LONG = 4,
+	TIFF_SBYTE = 6,
+	TIFF_SSHORT = 8,
+	TIFF_SLONG = 9,
 };
 
 /*
@@ -57,6 +67,29 @@ static uint32_t get_u32(struct span *s, size_t at)
 				     first << 16 | second;
 }
 
+/*
+ * The first value of the entry at `entry`, if it is an integer; otherwise 0.  A
+ * negative value becomes a large one.
+ */
+static uint32_t tiff_integer(struct span *tiff, size_t entry)
+{
+	uint32_t type = get_u16(tiff, entry + 2);
+	uint64_t count = get_u32(tiff, entry + 4), bytes = 4;
+	size_t at = entry + 8;
+
+	if (type == TIFF_BYTE || type == TIFF_SBYTE)
+		bytes = 1;
+	else if (type == TIFF_SHORT || type == TIFF_SSHORT)
+		bytes = 2;
+	else if (type != TIFF_LONG && type != TIFF_SLONG)
+		return 0;
+	if (count * bytes > TIFF_INLINE_BYTES)
+		at = get_u32(tiff, at);
+	if (bytes == 1)
+		return get_byte(tiff, at);
+	return bytes == 2 ? get_u16(tiff, at) : get_u32(tiff, at);
+}
+
 /* The orientation in IFD 0 of a TIFF.  0: none, or not valid. */
 static uint32_t tiff_orientation(struct span tiff)
 {
@@ -73,12 +106,14 @@ static uint32_t tiff_orientation(struct span tiff)
 	entries = get_u16(&tiff, ifd);
 	for (size_t i = 0; i < entries && !tiff.is_short; i++) {
 		size_t entry = ifd + 2 + i * TIFF_ENTRY_BYTES;
-		uint32_t value = get_u16(&tiff, entry + 8);
+		uint32_t value;
 
-		if (get_u16(&tiff, entry) == TIFF_ORIENTATION &&
-		    get_u16(&tiff, entry + 2) == TIFF_SHORT &&
-		    get_u32(&tiff, entry + 4) == 1 && !tiff.is_short)
-			return value <= 8 ? value : 0;
+		/* To its end, because a small value may end before that. */
+		(void)get_byte(&tiff, entry + TIFF_ENTRY_BYTES - 1);
+		if (get_u16(&tiff, entry) != TIFF_ORIENTATION)
+			continue;
+		value = tiff_integer(&tiff, entry);
+		return value <= 8 && !tiff.is_short ? value : 0;
 	}
 	return 0;
 }

@@ -107,8 +107,10 @@ static void test_wrong_exif_is_none(void)
 		{ 9, '+' },   /* not a TIFF */
 		{ 13, 100 },  /* the directory lies outside */
 		{ 29, 0x13 }, /* another tag */
-		{ 31, 4 },    /* another type */
-		{ 35, 2 },    /* two values */
+		{ 31, 2 },    /* text */
+		{ 31, 5 },    /* a fraction */
+		{ 31, 4 },    /* 6 as the upper half of a number */
+		{ 35, 3 },    /* three values: they lie outside */
 		{ 37, 9 },    /* no such orientation */
 		{ 37, 0 },
 	};
@@ -121,6 +123,36 @@ static void test_wrong_exif_is_none(void)
 		wrong[faults[i].at] = faults[i].byte;
 		expect(make_file(wrong, sizeof(wrong) - 1), 1);
 	}
+}
+
+/* An orientation of any integer type, and of two values the first. */
+static void test_integers_of_any_type(void)
+{
+	expect(MAKE("Exif\0\0MM\0*\0\0\0\x08\0\1"
+		    "\1\x12\0\1\0\0\0\1\6\0\0\0"),
+	       6);
+	expect(MAKE("Exif\0\0MM\0*\0\0\0\x08\0\1"
+		    "\1\x12\0\4\0\0\0\1\0\0\0\6"),
+	       6);
+	expect(MAKE("Exif\0\0II*\0\x08\0\0\0\1\0"
+		    "\x12\1\4\0\1\0\0\0\3\0\0\0"),
+	       3);
+	expect(MAKE("Exif\0\0II*\0\x08\0\0\0\1\0"
+		    "\x12\1\6\0\1\0\0\0\3\1\1\1"),
+	       3);
+	expect(MAKE("Exif\0\0MM\0*\0\0\0\x08\0\1"
+		    "\1\x12\0\x08\0\0\0\1\0\6\0\0"),
+	       6);
+	expect(MAKE("Exif\0\0MM\0*\0\0\0\x08\0\1"
+		    "\1\x12\0\x09\0\0\0\1\xff\xff\xff\6"),
+	       1);
+	expect(MAKE("Exif\0\0MM\0*\0\0\0\x08\0\1"
+		    "\1\x12\0\3\0\0\0\2\0\6\0\1"),
+	       6);
+	expect(MAKE("Exif\0\0MM\0*\0\0\0\x08\0\1"
+		    "\1\x12\0\3\0\0\0\3\0\0\0\x16"
+		    "\0\x08\0\1\0\1"),
+	       8);
 }
 
 static void test_not_a_jpeg(void)
@@ -239,6 +271,7 @@ int main(void)
 	build_wall();
 	test_known_files();
 	test_wrong_exif_is_none();
+	test_integers_of_any_type();
 	test_not_a_jpeg();
 	test_real_files();
 	test_damage();
