@@ -11,12 +11,18 @@
  * IMG_ERR_IRREGULAR, because libjpeg takes much longer and needs more memory:
  * at n = 8 for one scan, by its coefficients for several.
  *
+ * A block that the frame cuts needs coefficients of all scans (edge.h).  If
+ * progressive.c has not read all, for n <= 2, and hidden samples may show, the
+ * file is irregular, too, and all are read the next time: by progressive.c, or,
+ * if it cannot, by libjpeg.
+ *
  * For n from 5 to 7, libjpeg's inverse DCT has no vector code and costs more
  * than for 8.
  */
 #include "imgops/estimate.h"
 
 #include "imgops/image.h"
+#include "imgops/jpeg/edge.h"
 #include "imgops/jpeg/header.h"
 #include "imgops/jpeg/idct.h"
 #include "imgops/jpeg/markers.h"
@@ -28,21 +34,14 @@
 #include <assert.h>
 #include <math.h>
 
-/* Scans that a decode reads. */
-static uint32_t scans_read(const struct img_header *h, uint32_t dct_scale)
-{
-	uint32_t count = 0;
-
-	if (h->is_progressive && dct_scale <= SCANS_DCT_SCALE_MAX)
-		count = scans_pieces_scans(&h->scans, dct_scale);
-	return count > 0 ? count : h->scan_count;
-}
-
 /* How a file is read. */
 struct path {
 	bool is_partial; /* by partial.c or progressive.c */
 	/* All coefficients are kept until the whole file is read. */
 	bool keeps_coefficients;
+	bool drops_scans; /* reads only the pieces of scans_pieces() */
+	/* progressive.c is tried again, with all scans. */
+	bool is_tried_again;
 	uint32_t dct_scale;
 	uint64_t scan_bytes; /* bytes from the first scan on */
 	uint64_t kept_bytes; /* the part of scan_bytes that is decoded */
@@ -59,19 +58,46 @@ static bool can_be_partial(const struct img_header *h, uint32_t scan_count)
 	return h->has_one_scan && h->has_huffman_tables;
 }
 
+/*
+ * If blocks are cut, scans are dropped only if edge_is_plain() can say
+ * afterwards whether hidden samples show.
+ */
+static bool can_drop_scans(const struct img_header *h, uint32_t dct_scale)
+{
+	uint32_t count = 0;
+
+	if (h->is_progressive && dct_scale <= SCANS_DCT_SCALE_MAX)
+		count = scans_pieces_scans(&h->scans, dct_scale);
+	if (count == 0 || edge_cut_blocks(h) == 0)
+		return count > 0;
+	return can_be_partial(h, count) && edge_has_neighbours(h);
+}
+
+/* True: the file may be irregular only because not all scans were read. */
+static bool can_be_tried_again(const struct img_header *h, uint32_t dct_scale)
+{
+	return h->is_irregular && h->is_progressive && !h->is_arithmetic &&
+	       h->scans.is_complete && h->scan_count <= PROGRESSIVE_SCANS_MAX &&
+	       dct_scale <= SCANS_DCT_SCALE_MAX && edge_cut_blocks(h) > 0;
+}
+
 /* Decode and estimate both go by this. */
 static struct path path_of(const struct img_header *h, uint32_t dct_scale)
 {
 	struct path p = {
 		.keeps_coefficients = !h->has_one_scan,
+		.drops_scans = can_drop_scans(h, dct_scale),
+		.is_tried_again = can_be_tried_again(h, dct_scale),
 		.dct_scale = dct_scale,
 		.scan_bytes = h->bytes - h->scan_offset,
-		.scan_count = scans_read(h, dct_scale),
+		.scan_count = h->scan_count,
 	};
 	uint64_t kept = 0;
 
-	if (h->is_progressive && dct_scale <= SCANS_DCT_SCALE_MAX)
+	if (p.drops_scans) {
+		p.scan_count = scans_pieces_scans(&h->scans, dct_scale);
 		kept = scans_pieces_bytes(&h->scans, dct_scale);
+	}
 	p.kept_bytes = p.scan_bytes;
 	/* Leave out the header, with which the first piece begins. */
 	if (kept > 0)
@@ -242,6 +268,14 @@ static void make_planes(struct decoder *d)
 		reader_fail(r, IMG_ERR_NO_MEMORY);
 }
 
+static bool read_progressive(struct decoder *d)
+{
+	struct reader *r = &d->reader;
+
+	return progressive_read(d->dst, d->path.dct_scale, &r->jpeg, r->pieces,
+				r->piece_count, d->path.scan_count, r->memory);
+}
+
 static void read_partial(struct decoder *d)
 {
 	struct reader *r = &d->reader;
@@ -249,9 +283,9 @@ static void read_partial(struct decoder *d)
 	bool ok;
 
 	if (r->jpeg.progressive_mode)
-		ok = progressive_read(d->dst, n, &r->jpeg, r->pieces,
-				      r->piece_count, d->path.scan_count,
-				      r->memory);
+		ok = read_progressive(d) &&
+		     (!d->path.drops_scans ||
+		      edge_is_plain(d->dst, n, &r->jpeg));
 	else
 		ok = partial_read(d->dst, n, &r->jpeg, r->memory);
 	if (!ok)
@@ -261,8 +295,11 @@ static void read_partial(struct decoder *d)
 static void read_scans(struct decoder *d)
 {
 	struct jpeg_decompress_struct *jpeg = &d->reader.jpeg;
-	jvirt_barray_ptr *arrays = jpeg_read_coefficients(jpeg);
+	jvirt_barray_ptr *arrays;
 
+	if (d->path.is_tried_again && read_progressive(d))
+		return;
+	arrays = jpeg_read_coefficients(jpeg);
 	reader_check_scans(&d->reader);
 	idct_arrays(d->dst, d->path.dct_scale, jpeg, arrays);
 }
@@ -331,11 +368,11 @@ static struct piece file_before(const struct piece *whole,
 /* The pieces of a progressive file that must be read. 0: the whole file. */
 static uint32_t find_pieces(struct piece pieces[IMG_PIECES_MAX],
 			    const uint8_t *jpeg, const struct img_header *h,
-			    uint32_t dct_scale)
+			    const struct path *path)
 {
-	if (!h->is_progressive || dct_scale > SCANS_DCT_SCALE_MAX)
-		return 0;
-	return scans_pieces(pieces, &h->scans, jpeg, dct_scale);
+	return path->drops_scans ?
+		       scans_pieces(pieces, &h->scans, jpeg, path->dct_scale) :
+		       0;
 }
 
 static enum img_err decode_file(struct decoder *d, const struct piece *whole,
@@ -343,8 +380,7 @@ static enum img_err decode_file(struct decoder *d, const struct piece *whole,
 {
 	struct piece pieces[IMG_PIECES_MAX];
 	struct decoder fresh = *d;
-	uint32_t count =
-		find_pieces(pieces, whole->data, header, d->path.dct_scale);
+	uint32_t count = find_pieces(pieces, whole->data, header, &d->path);
 	enum img_err err;
 
 	if (count > 0)
@@ -459,6 +495,8 @@ enum decode_term {
 	 */
 	TERM_ARITHMETIC_BLOCKS,
 	TERM_KEPT_BLOCKS, /* coefficients written and read again */
+	/* Blocks at a reduced size that the frame cuts, in addition. */
+	TERM_CUT_BLOCKS,
 	/* Blocks that the inverse DCT turns into n x n samples. */
 	TERM_BLOCKS_1,
 	TERM_BLOCKS_2,
@@ -487,6 +525,7 @@ static const struct estimate_term decode_terms[TERM_COUNT] = {
 	[TERM_ARITHMETIC_BYTES] = { "byte, arithmetic coding", 60 },
 	[TERM_ARITHMETIC_BLOCKS] = { "block, arithmetic coding", 2500 },
 	[TERM_KEPT_BLOCKS] = { "block of kept coefficients", 15 },
+	[TERM_CUT_BLOCKS] = { "block that the frame cuts", 100 },
 	[TERM_BLOCKS_1] = { "block to 1 x 1 samples", 10 },
 	[TERM_BLOCKS_2] = { "block to 2 x 2 samples", 20.4 },
 	[TERM_BLOCKS_3] = { "block to 3 x 3 samples", 32 },
@@ -579,15 +618,14 @@ static uint64_t partial_decode_bytes(const struct img_header *h,
 				     uint32_t scan_count)
 {
 	struct img_size most = largest_factors(h);
-	uint64_t columns = divide_up(h->stored.width_px,
-				     (uint64_t)DCTSIZE * most.width_px);
-	uint64_t blocks = 0;
+	struct block_count blocks = { 0, 0 };
 
 	if (!h->is_progressive)
 		return partial_bytes(
 			(struct table_set){ h->dc_tables, h->ac_tables });
 	for (uint32_t i = 0; i < h->component_count; i++)
-		blocks += columns * h->h_factors[i] * h->v_factors[i];
+		block_count_add(&blocks, h->stored, h->h_factors[i],
+				most.width_px, h->v_factors[i], most.height_px);
 	return progressive_bytes(blocks, h->component_count, scan_count);
 }
 
@@ -599,7 +637,7 @@ static uint64_t decode_bytes(const struct workload *w)
 
 	if (p.keeps_coefficients)
 		working = kept_coefficient_bytes(h, p.dct_scale);
-	if (p.is_partial)
+	if (p.is_partial || p.is_tried_again)
 		working = max_u64(
 			working, JPEG_MEMORY_BYTES_MIN +
 					 partial_decode_bytes(h, p.scan_count));
@@ -677,6 +715,8 @@ static void decode_count(double *counts, const struct workload *w)
 	counts[TERM_PICTURES] = 1;
 	counts[TERM_PROFILES] = h->icc_bytes > 0;
 	counts[TERM_HEAD_BYTES] = (double)h->scan_offset;
+	if (n < DCT_SCALE_FULL)
+		counts[TERM_CUT_BLOCKS] = edge_cut_blocks(h);
 	count_bytes(counts, h, &p);
 	for (uint32_t i = 0; i < h->component_count; i++) {
 		double blocks = (double)img_pixels(component_blocks(h, i));

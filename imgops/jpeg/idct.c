@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/jpeg/idct.h"
 
+#include "imgops/jpeg/edge.h"
+
 #include <assert.h>
 
 enum {
@@ -21,21 +23,28 @@ const uint8_t idct_positions[IDCT_POSITIONS] = {
 
 const uint8_t idct_last[IDCT_MAX + 1] = { 0, 0, 4, 12, 24 };
 
-bool idct_quant(uint16_t quant[IDCT_POSITIONS],
+const uint8_t idct_order[DCTSIZE2] = {
+	0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,
+	12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,
+	35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
+	58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
+};
+
+static bool is_needed(uint32_t k)
+{
+	return k < IDCT_POSITIONS && idct_positions[k] != IDCT_UNUSED;
+}
+
+bool idct_quant(uint16_t quant[DCTSIZE2],
 		const struct jpeg_decompress_struct *jpeg, int number)
 {
 	const JQUANT_TBL *from = NULL;
 
 	if (number >= 0 && number < NUM_QUANT_TBLS)
 		from = jpeg->quant_tbl_ptrs[number];
-	for (uint32_t k = 0; from != NULL && k < IDCT_POSITIONS; k++) {
-		uint32_t at = idct_positions[k];
-
-		quant[k] = at == IDCT_UNUSED ?
-				   0 :
-				   from->quantval[at / IDCT_MAX * DCTSIZE +
-						  at % IDCT_MAX];
-		if (quant[k] > INT16_MAX)
+	for (uint32_t k = 0; from != NULL && k < DCTSIZE2; k++) {
+		quant[k] = from->quantval[idct_order[k]];
+		if (is_needed(k) && quant[k] > INT16_MAX)
 			return false;
 	}
 	return from != NULL;
@@ -172,6 +181,18 @@ static void idct_coefficients(uint8_t *out, size_t stride, const JCOEF *block,
 	idct_block(out, stride, low, n);
 }
 
+/* A block that the frame cuts. */
+static void cut_coefficients(uint8_t *out, size_t stride, const JCOEF *block,
+			     const UINT16 *quant, const struct edge *e,
+			     uint32_t column, uint32_t row)
+{
+	int32_t all[DCTSIZE2];
+
+	for (uint32_t k = 0; k < DCTSIZE2; k++)
+		all[k] = idct_limited(block[k] * (int32_t)quant[k]);
+	edge_block(out, stride, all, e, column, row);
+}
+
 void idct_arrays(struct image *img, uint32_t n,
 		 struct jpeg_decompress_struct *jpeg, jvirt_barray_ptr *arrays)
 {
@@ -186,14 +207,22 @@ void idct_arrays(struct image *img, uint32_t n,
 					      c->quant_table->quantval :
 					      none;
 
+		struct edge edge;
+
+		edge_make(&edge, jpeg, c, n);
 		for (JDIMENSION y = 0; y < c->height_in_blocks; y++) {
 			JBLOCKARRAY row = jpeg->mem->access_virt_barray(
 				(j_common_ptr)jpeg, arrays[i], y, 1, FALSE);
 			uint8_t *out = p->samples + y * n * stride;
+			JDIMENSION x = 0;
 
-			for (JDIMENSION x = 0; x < c->width_in_blocks; x++)
+			for (; x < edge_whole(&edge, c->width_in_blocks, y);
+			     x++)
 				idct_coefficients(out + x * n, stride,
 						  row[0][x], quant, n);
+			for (; x < c->width_in_blocks; x++)
+				cut_coefficients(out + x * n, stride, row[0][x],
+						 quant, &edge, x, y);
 			memory_pause(img->memory);
 		}
 	}

@@ -37,11 +37,17 @@ extern const uint8_t idct_positions[IDCT_POSITIONS];
 extern const uint8_t idct_last[IDCT_MAX + 1];
 
 /*
- * The steps of table `number` of `jpeg` for coefficients in zigzag order; those
- * of IDCT_UNUSED are 0.  False: there is no such table, or a step is over
+ * idct_order[k] is the index of coefficient k in a whole block: (u, v), u along
+ * a row, is at [v * DCTSIZE + u].
+ */
+extern const uint8_t idct_order[DCTSIZE2];
+
+/*
+ * The steps of table `number` of `jpeg` for coefficients in zigzag order.
+ * False: there is no such table, or a step that idct_block() needs is over
  * INT16_MAX: libjpeg's vector code would take it for a negative number.
  */
-MUST_CHECK bool idct_quant(uint16_t quant[IDCT_POSITIONS],
+MUST_CHECK bool idct_quant(uint16_t quant[DCTSIZE2],
 			   const struct jpeg_decompress_struct *jpeg,
 			   int number);
 

@@ -9,6 +9,7 @@
 #include "imgops/jpeg/partial.h"
 
 #include "imgops/image.h"
+#include "imgops/jpeg/edge.h"
 #include "imgops/jpeg/huffman.h"
 #include "imgops/jpeg/idct.h"
 #include "imgops/jpeg/markers.h"
@@ -233,8 +234,9 @@ struct component {
 	const struct huffman *dc;
 	const struct ac_table *ac;
 	uint32_t across, down; /* blocks in an MCU */
-	uint16_t quant[IDCT_POSITIONS];
+	uint16_t quant[DCTSIZE2];
 	int32_t last_dc;
+	struct edge edge;
 };
 
 struct partial {
@@ -244,6 +246,8 @@ struct partial {
 	struct component components[IMG_PLANES_MAX];
 	uint32_t component_count;
 	uint32_t columns, rows; /* columns and rows of MCUs */
+	/* Those in which the frame cuts no block. */
+	uint32_t whole_columns, whole_rows;
 	uint32_t restart_interval;
 	struct scan_tables tables;
 };
@@ -330,6 +334,61 @@ static bool read_mcu(struct partial *s, uint32_t column, uint32_t row)
 	return true;
 }
 
+/* As read_ac(), for edge_block(). */
+static bool read_cut_ac(struct bits *bits, const struct component *c,
+			int32_t last, int32_t *block)
+{
+	int32_t k = 0, value;
+
+	while (k < last) {
+		*bits = bits_refill(*bits);
+		if (!read_long(bits, &c->ac->codes, &k, &value))
+			return false;
+		if (k < DCTSIZE2)
+			block[idct_order[k]] =
+				idct_limited(value * c->quant[k]);
+	}
+	return k >= ADVANCE_END || skip_ac(bits, c->ac, AC_COEFFICIENTS - k);
+}
+
+/* As read_block(), for a block that the frame cuts. */
+static bool read_cut_block(struct partial *s, struct component *c, uint32_t x,
+			   uint32_t y)
+{
+	int32_t block[DCTSIZE2] = { 0 };
+	size_t stride = c->plane->stride_bytes;
+
+	if (!read_dc(&s->bits, c))
+		return false;
+	block[0] = idct_limited(c->last_dc * c->quant[0]);
+	if (!read_cut_ac(&s->bits, c, (int32_t)edge_last(&c->edge, x, y),
+			 block))
+		return false;
+	edge_block(c->plane->samples + y * s->n * stride + x * s->n, stride,
+		   block, &c->edge, x, y);
+	return true;
+}
+
+/* As read_mcu(), for an MCU at the edge. */
+static bool read_edge_mcu(struct partial *s, uint32_t column, uint32_t row)
+{
+	for (uint32_t i = 0; i < s->component_count; i++) {
+		struct component *c = &s->components[i];
+		uint32_t across = c->across, blocks = across * c->down;
+
+		for (uint32_t k = 0; k < blocks; k++) {
+			uint32_t x = column * across + k % across;
+			uint32_t y = row * c->down + k / across;
+
+			if (!(edge_cuts(&c->edge, x, y) ?
+				      read_cut_block(s, c, x, y) :
+				      read_block(s, c, x, y)))
+				return false;
+		}
+	}
+	return true;
+}
+
 /* Read restart marker `number`, which must be next. */
 static bool read_restart(struct partial *s, uint32_t number)
 {
@@ -350,13 +409,16 @@ static bool decode_scan(struct partial *s)
 	uint32_t left = s->restart_interval, restarts = 0;
 
 	for (uint32_t y = 0; y < s->rows; y++) {
+		uint32_t whole = y < s->whole_rows ? s->whole_columns : 0;
+
 		for (uint32_t x = 0; x < s->columns; x++) {
 			if (s->restart_interval > 0 && left-- == 0) {
 				if (!read_restart(s, restarts++))
 					return false;
 				left = s->restart_interval - 1;
 			}
-			if (!read_mcu(s, x, y))
+			if (!(x < whole ? read_mcu(s, x, y) :
+					  read_edge_mcu(s, x, y)))
 				return false;
 		}
 		if (!bits_are_real(&s->bits))
@@ -386,6 +448,7 @@ static bool components_make(struct partial *s, struct image *img,
 			.across = is_alone ? 1 : (uint32_t)from->h_samp_factor,
 			.down = is_alone ? 1 : (uint32_t)from->v_samp_factor,
 		};
+		edge_make(&c->edge, jpeg, from, s->n);
 		if (!idct_quant(c->quant, jpeg, from->quant_tbl_no))
 			return false;
 		blocks += c->across * c->down;
@@ -405,6 +468,8 @@ static void scan_shape(struct partial *s,
 	}
 	s->columns = (jpeg->image_width + mcu_x - 1) / mcu_x;
 	s->rows = (jpeg->image_height + mcu_y - 1) / mcu_y;
+	s->whole_columns = jpeg->image_width / mcu_x;
+	s->whole_rows = jpeg->image_height / mcu_y;
 	s->restart_interval = jpeg->restart_interval;
 	s->bits = (struct bits){
 		.at = jpeg->src->next_input_byte,

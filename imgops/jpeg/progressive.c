@@ -4,11 +4,13 @@
  *
  * A refinement scan has one more bit for each coefficient that is not 0 so far.
  * So a struct block notes for all 64 coefficients whether they are 0, but has
- * the values of only those that idct.h needs.
+ * the values of only those that idct.h needs.  Blocks that the frame cuts need
+ * all values (edge.h); the others of theirs are in a struct rest.
  */
 #include "imgops/jpeg/progressive.h"
 
 #include "imgops/image.h"
+#include "imgops/jpeg/edge.h"
 #include "imgops/jpeg/huffman.h"
 #include "imgops/jpeg/idct.h"
 #include "imgops/jpeg/markers.h"
@@ -17,14 +19,21 @@
 #include <string.h>
 
 enum {
-	VALUES = 28, /* >= IDCT_POSITIONS; makes a block 64 bytes */
+	VALUES = 26, /* >= IDCT_POSITIONS; makes a block 64 bytes */
 	EOB_BITS_MAX = 14,
 	TABLES = NUM_HUFF_TBLS,
 };
 
 struct block {
 	uint64_t is_set; /* bit k > 0: coefficient k in zigzag order is not 0 */
+	/* How many bytes after this block its struct rest is; 0: none. */
+	uint32_t rest;
 	int16_t values[VALUES]; /* values[0] is DC */
+};
+
+/* The other values of a block that the frame cuts. */
+struct rest {
+	_Alignas(8) int16_t values[DCTSIZE2 - VALUES];
 };
 
 struct component {
@@ -33,7 +42,8 @@ struct component {
 	uint32_t across, down;  /* blocks in an MCU */
 	uint32_t stride;        /* blocks in a row of `blocks` */
 	struct block *blocks;   /* of the current row of MCUs: `down` rows */
-	uint16_t quant[IDCT_POSITIONS];
+	uint16_t quant[DCTSIZE2];
+	struct edge edge;
 };
 
 struct scan {
@@ -62,7 +72,8 @@ struct progressive {
 	uint32_t component_count;
 	uint32_t columns, rows; /* of MCUs */
 	struct block *blocks;
-	size_t block_count;
+	struct rest *rests; /* of those of the blocks that the frame cuts */
+	struct block_count count;
 	struct scan scans[PROGRESSIVE_SCANS_MAX];
 	uint32_t scan_count, scan_count_max;
 
@@ -111,11 +122,26 @@ static bool refine_dc(struct scan *s, uint32_t i, struct block *block)
 	return true;
 }
 
+/* Where the value of coefficient k is kept.  NULL: it is not. */
+static inline int16_t *value_of(struct block *block, uint32_t k)
+{
+	struct rest *rest;
+
+	if (k < VALUES)
+		return &block->values[k];
+	if (block->rest == 0)
+		return NULL;
+	rest = (struct rest *)(void *)((uint8_t *)block + block->rest);
+	return &rest->values[k - VALUES];
+}
+
 static inline void set_value(struct block *block, uint32_t k, int32_t value)
 {
+	int16_t *to = value_of(block, k);
+
 	block->is_set |= UINT64_C(1) << k;
-	if (k < VALUES)
-		block->values[k] = (int16_t)value;
+	if (to != NULL)
+		*to = (int16_t)value;
 }
 
 /*
@@ -171,10 +197,13 @@ static bool read_first_ac(struct scan *s, uint32_t i, struct block *block)
 static inline void refine_value(struct bits *b, struct block *block, uint32_t k,
 				int32_t step)
 {
-	if (read_bit(b) == 0 || k >= VALUES)
+	int16_t *value;
+
+	if (read_bit(b) == 0)
 		return;
-	block->values[k] = (int16_t)(block->values[k] +
-				     (block->values[k] < 0 ? -step : step));
+	value = value_of(block, k);
+	if (value != NULL)
+		*value = (int16_t)(*value + (*value < 0 ? -step : step));
 }
 
 /*
@@ -338,23 +367,73 @@ static void make_samples(uint8_t *out, size_t stride, const struct block *block,
 	idct_block(out, stride, low, n);
 }
 
+/* As make_samples(), for block (x, y), which is cut. */
+static void make_cut_samples(uint8_t *out, const struct component *c,
+			     struct block *block, uint32_t x, uint32_t y)
+{
+	int32_t all[DCTSIZE2] = { 0 };
+	uint64_t set = block->is_set;
+
+	all[0] = idct_limited(block->values[0] * c->quant[0]);
+	for (; set != 0; set &= set - 1) {
+		uint32_t k = (uint32_t)__builtin_ctzll(set);
+
+		all[idct_order[k]] =
+			idct_limited(*value_of(block, k) * c->quant[k]);
+	}
+	edge_block(out, c->plane->stride_bytes, all, &c->edge, x, y);
+}
+
+/* Make the samples of row `y` of a component's blocks. */
+static void make_blocks(const struct component *c, uint32_t y, uint32_t n)
+{
+	struct block *blocks = c->blocks + (size_t)(y % c->down) * c->stride;
+	size_t stride = c->plane->stride_bytes;
+	uint8_t *out = c->plane->samples + (size_t)y * n * stride;
+	uint32_t whole = edge_whole(&c->edge, c->columns, y), x = 0;
+
+	for (; x < whole; x++)
+		make_samples(out + (size_t)x * n, stride, &blocks[x], c->quant,
+			     n);
+	for (; x < c->columns; x++)
+		make_cut_samples(out + (size_t)x * n, c, &blocks[x], x, y);
+}
+
+/* The rows of blocks of a component in a row of MCUs end before this one. */
+static uint32_t rows_end(const struct component *c, uint32_t row)
+{
+	return min_u32((row + 1) * c->down, c->rows);
+}
+
 static void make_row(const struct progressive *p, uint32_t row)
 {
 	for (uint32_t i = 0; i < p->component_count; i++) {
 		const struct component *c = &p->components[i];
-		size_t stride = c->plane->stride_bytes;
 
-		for (uint32_t y = 0; y < c->down; y++) {
-			uint32_t at = row * c->down + y;
+		for (uint32_t y = row * c->down; y < rows_end(c, row); y++)
+			make_blocks(c, y, p->n);
+	}
+}
 
-			if (at >= c->rows)
-				break;
-			for (uint32_t x = 0; x < c->columns; x++)
-				make_samples(
-					c->plane->samples + at * p->n * stride +
-						x * p->n,
-					stride, &c->blocks[y * c->stride + x],
-					c->quant, p->n);
+/* Clear the blocks for a row of MCUs, and give those that are cut a rest. */
+static void clear_row(const struct progressive *p, uint32_t row)
+{
+	struct rest *rest = p->rests;
+
+	memset(p->blocks, 0, p->count.all * sizeof(*p->blocks));
+	memset(p->rests, 0, p->count.cut * sizeof(*p->rests));
+	for (uint32_t i = 0; i < p->component_count; i++) {
+		const struct component *c = &p->components[i];
+
+		for (uint32_t y = row * c->down; y < rows_end(c, row); y++) {
+			struct block *blocks =
+				c->blocks + (size_t)(y % c->down) * c->stride;
+			uint32_t x = edge_whole(&c->edge, c->columns, y);
+
+			for (; x < c->columns; x++, rest++)
+				blocks[x].rest =
+					(uint32_t)((uint8_t *)rest -
+						   (uint8_t *)&blocks[x]);
 		}
 	}
 }
@@ -362,7 +441,7 @@ static void make_row(const struct progressive *p, uint32_t row)
 static bool read_rows(struct progressive *p)
 {
 	for (uint32_t y = 0; y < p->rows; y++) {
-		memset(p->blocks, 0, p->block_count * sizeof(*p->blocks));
+		clear_row(p, y);
 		for (uint32_t i = 0; i < p->scan_count; i++) {
 			if (!read_row(&p->scans[i], p->columns, y))
 				return false;
@@ -519,16 +598,21 @@ static uint32_t mcu_columns(const struct jpeg_decompress_struct *jpeg)
 	return (jpeg->image_width + mcu_x - 1) / mcu_x;
 }
 
-static size_t count_blocks(const struct jpeg_decompress_struct *jpeg)
+static struct block_count
+count_blocks(const struct jpeg_decompress_struct *jpeg)
 {
-	size_t count = 0;
+	struct img_size size = { jpeg->image_width, jpeg->image_height };
+	struct block_count count = { 0, 0 };
 
 	for (int i = 0; i < jpeg->num_components; i++) {
 		const jpeg_component_info *c = &jpeg->comp_info[i];
 
-		count += (size_t)(c->h_samp_factor * c->v_samp_factor);
+		block_count_add(&count, size, (uint32_t)c->h_samp_factor,
+				(uint32_t)jpeg->max_h_samp_factor,
+				(uint32_t)c->v_samp_factor,
+				(uint32_t)jpeg->max_v_samp_factor);
 	}
-	return count * mcu_columns(jpeg);
+	return count;
 }
 
 static bool make_components(struct progressive *p, struct image *img,
@@ -554,6 +638,7 @@ static bool make_components(struct progressive *p, struct image *img,
 		};
 		c->stride = p->columns * c->across;
 		blocks += (size_t)c->stride * c->down;
+		edge_make(&c->edge, jpeg, from, p->n);
 		if (!idct_quant(c->quant, jpeg, from->quant_tbl_no))
 			return false;
 	}
@@ -566,10 +651,24 @@ static uint32_t tables_max(uint32_t component_count, uint32_t scan_count)
 	return component_count + scan_count;
 }
 
-size_t progressive_bytes(uint64_t block_count, uint32_t component_count,
+void block_count_add(struct block_count *count, struct img_size size,
+		     uint32_t h, uint32_t h_max, uint32_t v, uint32_t v_max)
+{
+	uint32_t mcu_x = DCTSIZE * h_max;
+	uint64_t across = (size.width_px + mcu_x - 1) / mcu_x * (uint64_t)h;
+
+	count->all += across * v;
+	if (edge_visible(size.width_px, h, h_max) < DCTSIZE)
+		count->cut += v;
+	if (edge_visible(size.height_px, v, v_max) < DCTSIZE)
+		count->cut += across;
+}
+
+size_t progressive_bytes(struct block_count count, uint32_t component_count,
 			 uint32_t scan_count)
 {
-	return block_count * sizeof(struct block) +
+	return count.all * sizeof(struct block) +
+	       count.cut * sizeof(struct rest) +
 	       tables_max(component_count, scan_count) *
 		       sizeof(struct huffman) +
 	       sizeof(struct progressive);
@@ -585,11 +684,11 @@ static struct progressive *open(const struct jpeg_decompress_struct *jpeg,
 {
 	uint32_t component_count = (uint32_t)jpeg->num_components;
 	uint32_t table_count = tables_max(component_count, scan_count);
-	size_t block_count = count_blocks(jpeg);
+	struct block_count count = count_blocks(jpeg);
 	struct block *blocks = memory_alloc(
-		memory,
-		progressive_bytes(block_count, component_count, scan_count));
-	struct huffman *tables = (struct huffman *)(blocks + block_count);
+		memory, progressive_bytes(count, component_count, scan_count));
+	struct rest *rests = (struct rest *)(blocks + count.all);
+	struct huffman *tables = (struct huffman *)(rests + count.cut);
 	struct progressive *p = (struct progressive *)(tables + table_count);
 
 	if (blocks == NULL)
@@ -597,7 +696,8 @@ static struct progressive *open(const struct jpeg_decompress_struct *jpeg,
 	*p = (struct progressive){
 		.memory = memory,
 		.blocks = blocks,
-		.block_count = block_count,
+		.rests = rests,
+		.count = count,
 		.tables = tables,
 		.table_count_max = table_count,
 		.scan_count_max = scan_count,

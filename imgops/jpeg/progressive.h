@@ -41,10 +41,22 @@ MUST_CHECK bool progressive_read(struct image *img, uint32_t n,
 				 const struct memory *memory);
 
 /*
- * The memory that progressive_read() needs.  `block_count` is the number of
- * blocks of all components in one row of MCUs.
+ * Blocks of all components in one row of MCUs, and at most how many of them the
+ * frame cuts (edge.h).
  */
-size_t progressive_bytes(uint64_t block_count, uint32_t component_count,
+struct block_count {
+	uint64_t all, cut;
+};
+
+/*
+ * Add the blocks of a component of sampling factors `h` and `v` in a picture of
+ * `size`, whose largest factors are `h_max` and `v_max`.
+ */
+void block_count_add(struct block_count *count, struct img_size size,
+		     uint32_t h, uint32_t h_max, uint32_t v, uint32_t v_max);
+
+/* The memory that progressive_read() needs. */
+size_t progressive_bytes(struct block_count count, uint32_t component_count,
 			 uint32_t scan_count);
 
 #endif

@@ -8,6 +8,9 @@
 #include "imgops/jpeg/partial.h"
 #include "imgops/jpeg/progressive.h"
 
+#include <math.h>
+#include <string.h>
+
 struct reduced {
 	struct reader reader;
 	struct image *img;
@@ -31,15 +34,20 @@ static void make_planes(struct reduced *e)
 	img->plane_count = (uint32_t)jpeg->num_components;
 	for (uint32_t i = 0; i < img->plane_count; i++) {
 		const jpeg_component_info *c = &jpeg->comp_info[i];
+		struct img_plane *p = &img->planes[i];
+		uint64_t across = (uint64_t)jpeg->image_width * e->n *
+				  (uint32_t)c->h_samp_factor;
+		uint64_t down = (uint64_t)jpeg->image_height * e->n *
+				(uint32_t)c->v_samp_factor;
+		uint32_t across_by =
+			DCT_SCALE_FULL * (uint32_t)jpeg->max_h_samp_factor;
+		uint32_t down_by =
+			DCT_SCALE_FULL * (uint32_t)jpeg->max_v_samp_factor;
 
-		img->planes[i].width = round_up(
-			(uint64_t)jpeg->image_width * e->n *
-				(uint32_t)c->h_samp_factor,
-			DCT_SCALE_FULL * (uint64_t)jpeg->max_h_samp_factor);
-		img->planes[i].height = round_up(
-			(uint64_t)jpeg->image_height * e->n *
-				(uint32_t)c->v_samp_factor,
-			DCT_SCALE_FULL * (uint64_t)jpeg->max_v_samp_factor);
+		p->width = round_up(across, across_by);
+		p->height = round_up(down, down_by);
+		p->span_x = (double)across / across_by;
+		p->span_y = (double)down / down_by;
 	}
 	if (image_bytes(img) > e->reader.limits->decode_bytes_max)
 		reader_fail(&e->reader, IMG_ERR_TOO_LARGE);
@@ -182,4 +190,73 @@ bool reduced_by_partial(struct image *img, uint32_t n, const uint8_t *data,
 {
 	return run(img, n, data, count, limits, memory, BY_PARTIAL) == IMG_OK &&
 	       img->plane_count > 0;
+}
+
+uint32_t reduced_visible(double span, uint32_t n)
+{
+	return (uint32_t)ceil(span * DCT_SCALE_FULL / n - 1e-6);
+}
+
+bool reduced_is_same(const struct image *a, const struct image *b)
+{
+	struct image whole_a = *a, whole_b = *b;
+
+	for (uint32_t i = 0; i < a->plane_count; i++) {
+		struct img_plane *p = &whole_a.planes[i];
+		uint32_t width = reduced_visible(p->span_x, 1) / DCTSIZE;
+		uint32_t height = reduced_visible(p->span_y, 1) / DCTSIZE;
+
+		if (p->width != whole_b.planes[i].width ||
+		    p->height != whole_b.planes[i].height)
+			return false;
+		p->width = whole_b.planes[i].width = width;
+		p->height = whole_b.planes[i].height = height;
+	}
+	return is_same(&whole_a, &whole_b);
+}
+
+static double basis(uint32_t u, uint32_t x)
+{
+	return (u == 0 ? sqrt(0.125) : 0.5) * cos((2 * x + 1) * u * M_PI / 16);
+}
+
+/* The DCT of a block, or its inverse, in double precision. */
+static void transform(double out[8][8], double in[8][8], bool inverse)
+{
+	double rows[8][8] = { 0 };
+
+	memset(out, 0, sizeof(double[8][8]));
+	for (uint32_t y = 0; y < 8; y++)
+		for (uint32_t a = 0; a < 8; a++)
+			for (uint32_t b = 0; b < 8; b++)
+				rows[y][a] +=
+					in[y][b] *
+					(inverse ? basis(b, a) : basis(a, b));
+	for (uint32_t x = 0; x < 8; x++)
+		for (uint32_t a = 0; a < 8; a++)
+			for (uint32_t b = 0; b < 8; b++)
+				out[a][x] +=
+					rows[b][x] *
+					(inverse ? basis(b, a) : basis(a, b));
+}
+
+void reduced_repeat(int32_t low[IDCT_COEFFICIENTS],
+		    const int32_t block[DCTSIZE2], uint32_t right,
+		    uint32_t lower)
+{
+	double c[8][8], samples[8][8];
+
+	for (uint32_t i = 0; i < 64; i++)
+		c[i / 8][i % 8] = block[i];
+	transform(samples, c, true);
+	for (uint32_t y = 0; y < 8; y++)
+		for (uint32_t x = 1; x < 8; x++)
+			if (x >= right)
+				samples[y][x] = samples[y][x - 1];
+	for (uint32_t y = 1; y < 8; y++)
+		if (y >= lower)
+			memcpy(samples[y], samples[y - 1], sizeof(*samples));
+	transform(c, samples, false);
+	for (uint32_t i = 0; i < IDCT_COEFFICIENTS; i++)
+		low[i] = (int32_t)lround(c[i / 4][i % 4]);
 }

@@ -9,7 +9,7 @@
 #ifndef IMGOPS_TEST_REDUCED_H
 #define IMGOPS_TEST_REDUCED_H
 
-#include "imgops/imgops.h"
+#include "imgops/jpeg/idct.h"
 
 /* On an error `img` is empty. */
 enum img_err reduced_by_libjpeg(struct image *img, const uint8_t *data,
@@ -28,5 +28,26 @@ enum img_err reduced_by_arrays(struct image *img, uint32_t n,
 bool reduced_by_partial(struct image *img, uint32_t n, const uint8_t *data,
 			size_t count, const struct img_limits *limits,
 			const struct memory *memory);
+
+/*
+ * True: both pictures, decoded at 1/8, have the same sizes and spans, and the
+ * same samples of all blocks that the frame does not cut.  (Those that it cuts,
+ * libjpeg reduces with their hidden samples.)
+ */
+bool reduced_is_same(const struct image *a, const struct image *b);
+
+/*
+ * How many samples in the frame a side of a component has that spans `span`
+ * samples at n/8.
+ */
+uint32_t reduced_visible(double span, uint32_t n);
+
+/*
+ * Reference for edge.c: the lowest coefficients of a block of which `right` x
+ * `lower` samples are visible, and the last of these are repeated.
+ */
+void reduced_repeat(int32_t low[IDCT_COEFFICIENTS],
+		    const int32_t block[DCTSIZE2], uint32_t right,
+		    uint32_t lower);
 
 #endif

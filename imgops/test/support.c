@@ -99,18 +99,40 @@ bool is_same(const struct image *a, const struct image *b)
 	return true;
 }
 
-/*
- * The samples of one component, in whole MCUs; the picture's edges are
- * repeated.
- */
+int largest_difference(const struct image *a, const struct image *b)
+{
+	int most = 0;
+
+	assert(a->plane_count == b->plane_count);
+	for (uint32_t i = 0; i < a->plane_count; i++) {
+		const struct img_plane *p = &a->planes[i], *q = &b->planes[i];
+
+		assert(p->width == q->width && p->height == q->height);
+		for (uint32_t y = 0; y < p->height; y++)
+			for (uint32_t x = 0; x < p->width; x++) {
+				int d = abs(sample(p, x, y) - sample(q, x, y));
+
+				most = d > most ? d : most;
+			}
+	}
+	return most;
+}
+
+/* The samples of one component, in whole MCUs. */
 struct raw {
 	uint8_t *samples;
 	size_t stride_bytes;
 	uint32_t rows_per_group;
 };
 
+static uint32_t divide_up(uint32_t n, uint32_t by)
+{
+	return (n + by - 1) / by;
+}
+
 static struct raw raw_make(const struct jpeg_compress_struct *jpeg,
-			   uint32_t component, picture_fn *picture)
+			   uint32_t component, picture_fn *picture,
+			   picture_fn *hidden)
 {
 	const jpeg_component_info *c = &jpeg->comp_info[component];
 	uint32_t mcu_w = (uint32_t)jpeg->max_h_samp_factor * DCTSIZE;
@@ -121,6 +143,13 @@ static struct raw raw_make(const struct jpeg_compress_struct *jpeg,
 	uint32_t height = mcus_y * (uint32_t)c->v_samp_factor * DCTSIZE;
 	double step_x = jpeg->max_h_samp_factor / (double)c->h_samp_factor;
 	double step_y = jpeg->max_v_samp_factor / (double)c->v_samp_factor;
+	/* Samples in the frame: T.81, A.1.1. */
+	uint32_t visible_x =
+		divide_up(jpeg->image_width * (uint32_t)c->h_samp_factor,
+			  (uint32_t)jpeg->max_h_samp_factor);
+	uint32_t visible_y =
+		divide_up(jpeg->image_height * (uint32_t)c->v_samp_factor,
+			  (uint32_t)jpeg->max_v_samp_factor);
 	struct raw raw = {
 		.samples = malloc((size_t)width * height),
 		.stride_bytes = width,
@@ -135,14 +164,21 @@ static struct raw raw_make(const struct jpeg_compress_struct *jpeg,
 			double at_y = fmin((y + 0.5) * step_y,
 					   jpeg->image_height - 0.5);
 
-			raw.samples[(size_t)y * width + x] =
-				picture_sample(picture, component, at_x, at_y);
+			if (hidden != NULL &&
+			    (x >= visible_x || y >= visible_y))
+				raw.samples[(size_t)y * width + x] =
+					picture_sample(hidden, component, x, y);
+			else
+				raw.samples[(size_t)y * width + x] =
+					picture_sample(picture, component, at_x,
+						       at_y);
 		}
 	}
 	return raw;
 }
 
-static void write_rows(struct jpeg_compress_struct *jpeg, picture_fn *picture)
+static void write_rows(struct jpeg_compress_struct *jpeg, picture_fn *picture,
+		       picture_fn *hidden)
 {
 	JSAMPROW rows[4][4 * DCTSIZE];
 	JSAMPARRAY planes[4] = { rows[0], rows[1], rows[2], rows[3] };
@@ -151,7 +187,7 @@ static void write_rows(struct jpeg_compress_struct *jpeg, picture_fn *picture)
 	uint32_t count = (uint32_t)jpeg->num_components;
 
 	for (uint32_t i = 0; i < count; i++)
-		raws[i] = raw_make(jpeg, i, picture);
+		raws[i] = raw_make(jpeg, i, picture, hidden);
 	for (uint32_t group = 0; jpeg->next_scanline < jpeg->image_height;
 	     group++) {
 		for (uint32_t i = 0; i < count; i++) {
@@ -257,7 +293,8 @@ struct bytes jpeg_make(const struct jpeg_spec *spec)
 	jpeg_start_compress(&jpeg, TRUE);
 	if (spec->orientation != 0)
 		write_exif(&jpeg, spec->orientation, spec->little_endian);
-	write_rows(&jpeg, spec->picture != NULL ? spec->picture : waves);
+	write_rows(&jpeg, spec->picture != NULL ? spec->picture : waves,
+		   spec->hidden);
 	jpeg_finish_compress(&jpeg);
 	jpeg_destroy_compress(&jpeg);
 	return (struct bytes){ data, count };

@@ -51,6 +51,11 @@ struct jpeg_spec {
 	uint32_t width, height;
 	/* Gives the values of components as stored in the file. */
 	picture_fn *picture;
+	/*
+	 * The samples of the last blocks that are outside of the frame.  NULL:
+	 * those at its edge are repeated.
+	 */
+	picture_fn *hidden;
 	J_COLOR_SPACE space; /* 0: Y'CbCr */
 	int h[4], v[4];      /* sampling factors */
 	int quality;         /* 0: 95 */
@@ -140,6 +145,9 @@ bool is_empty(const struct image *img);
 
 /* True: the same sizes, spans and samples. */
 bool is_same(const struct image *a, const struct image *b);
+
+/* The largest difference, in levels, of two pictures of the same sizes. */
+int largest_difference(const struct image *a, const struct image *b);
 
 /* The sample of `p` at (x, y), which must be inside. */
 uint8_t sample(const struct img_plane *p, uint32_t x, uint32_t y);

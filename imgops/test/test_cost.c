@@ -14,9 +14,9 @@
 
 /*
  * Run all steps; release each input when its output is complete.  Returns the
- * peak of memory.
+ * peak of memory.  0: the file is irregular, and this is set in the header.
  */
-static size_t measure(struct bytes jpeg, const struct img_header *header,
+static size_t measure(struct bytes jpeg, struct img_header *header,
 		      const struct img_view *view,
 		      const struct img_transform *transform)
 {
@@ -29,6 +29,11 @@ static size_t measure(struct bytes jpeg, const struct img_header *header,
 	meter_init(&m);
 	err = img_decode(&a, jpeg.data, jpeg.count, header, view, transform,
 			 &no_limits, &m.memory);
+	if (err == IMG_ERR_IRREGULAR && !header->is_irregular) {
+		header->is_irregular = true;
+		assert(m.live_bytes == 0);
+		return 0;
+	}
 	assert(err == IMG_OK);
 	err = img_scale(&b, &a, view, transform, &m.memory);
 	assert(err == IMG_OK);
@@ -59,6 +64,8 @@ cost_of(struct bytes jpeg, const struct img_transform *transform, size_t *peak)
 	struct img_view view = img_fit(&header, transform);
 
 	if (peak != NULL)
+		*peak = measure(jpeg, &header, &view, transform);
+	if (peak != NULL && *peak == 0)
 		*peak = measure(jpeg, &header, &view, transform);
 	return img_cost(&header, &view, transform);
 }

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: samples outside of the frame, in the last blocks of a file, have no
+ * part in a result, whatever they are, at every DCT scale, sampling, coding,
+ * filter, orientation and fit.  The samples at the edge are as if the last
+ * visible ones were repeated.  Of a progressive file, scans that are not needed
+ * otherwise are read only if hidden samples might show.
+ */
+#include "imgops/jpeg/edge.h"
+
+#include "imgops/image.h"
+#include "imgops/jpeg/scans.h"
+#include "imgops/test/reduced.h"
+#include "imgops/test/support.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Blocks --- */
+
+/* The edge of a grey picture of this size, at n/8. */
+static struct edge edge_of(uint32_t width, uint32_t height, uint32_t n)
+{
+	struct jpeg_decompress_struct jpeg = {
+		.image_width = width,
+		.image_height = height,
+		.max_h_samp_factor = 1,
+		.max_v_samp_factor = 1,
+	};
+	jpeg_component_info c = {
+		.h_samp_factor = 1,
+		.v_samp_factor = 1,
+		.width_in_blocks = (width + 7) / 8,
+		.height_in_blocks = (height + 7) / 8,
+	};
+	struct edge e;
+
+	edge_make(&e, &jpeg, &c, n);
+	return e;
+}
+
+/* Clear what edge_last() says is not needed. */
+static void clear_unneeded(int32_t *block, uint32_t last)
+{
+	for (uint32_t k = last + 1; k < DCTSIZE2; k++)
+		block[idct_order[k]] = 0;
+}
+
+static void check_block(const int32_t *block, uint32_t right, uint32_t lower,
+			uint32_t n)
+{
+	struct edge e = edge_of(8 + right, 16 + lower, n);
+	uint8_t out[IDCT_MAX * 10], wanted[IDCT_MAX * 10];
+	int32_t low[IDCT_COEFFICIENTS], needed[DCTSIZE2];
+
+	assert(edge_cuts(&e, 1, 2) == (right < 8 || lower < 8));
+	assert(edge_cuts(&e, 0, 2) == (lower < 8));
+	assert(edge_cuts(&e, 1, 1) == (right < 8));
+	assert(!edge_cuts(&e, 0, 1));
+	if (!edge_cuts(&e, 1, 2))
+		return;
+	memcpy(needed, block, sizeof(needed));
+	clear_unneeded(needed, edge_last(&e, 1, 2));
+	memset(out, 77, sizeof(out));
+	memset(wanted, 77, sizeof(wanted));
+	edge_block(out, 10, needed, &e, 1, 2);
+	reduced_repeat(low, block, right, lower);
+	idct_block(wanted, 10, low, n);
+	for (size_t i = 0; i < sizeof(out); i++)
+		assert(abs(out[i] - wanted[i]) <= 1);
+}
+
+static void test_the_last_visible_samples_are_repeated(void)
+{
+	for (uint32_t i = 0; i < 40 * 64; i++) {
+		int32_t block[DCTSIZE2] = { 0 };
+
+		for (uint32_t k = 0; k < DCTSIZE2; k++)
+			block[k] = (int32_t)(scramble(i * 64 + k) % 201) - 100;
+		for (uint32_t n = 1; n <= IDCT_MAX; n++)
+			check_block(block, 1 + i % 8, 1 + i / 8 % 8, n);
+	}
+}
+
+/* UBSan sees an overflow. */
+static void test_the_largest_coefficients_do_not_overflow(void)
+{
+	for (uint32_t i = 0; i < 1000; i++) {
+		int32_t block[DCTSIZE2];
+		uint8_t out[IDCT_COEFFICIENTS];
+
+		for (uint32_t k = 0; k < DCTSIZE2; k++)
+			block[k] = scramble(i * 64 + k) & 1 ? -IDCT_LIMIT :
+							      IDCT_LIMIT;
+		for (uint32_t n = 1; n <= IDCT_MAX; n++)
+			for (uint32_t k = 0; k < 63; k++) {
+				struct edge e =
+					edge_of(1 + k % 8, 1 + k / 8, n);
+
+				edge_block(out, IDCT_MAX, block, &e, 0, 0);
+			}
+		memset(block, 0, sizeof(block));
+		block[0] = i & 1 ? IDCT_LIMIT : -IDCT_LIMIT;
+		for (uint32_t n = 1; n <= IDCT_MAX; n++) {
+			struct edge e = edge_of(1 + i % 7, 8, n);
+
+			edge_block(out, IDCT_MAX, block, &e, 0, 0);
+			assert(out[0] == (i & 1 ? 255 : 0));
+		}
+	}
+}
+
+/* --- Files --- */
+
+enum { UNSEEN_MAX = 8 };
+
+static double black(uint32_t component, double x, double y)
+{
+	(void)component;
+	(void)x;
+	(void)y;
+	return 0;
+}
+
+static double white(uint32_t component, double x, double y)
+{
+	(void)component;
+	(void)x;
+	(void)y;
+	return 255;
+}
+
+static double noise(uint32_t component, double x, double y)
+{
+	uint32_t n = (uint32_t)x * 7919 + (uint32_t)y * 104729 + component;
+
+	return scramble(n) & 255;
+}
+
+static picture_fn *const hidden[] = { black, white, noise };
+
+/* A light picture, in which black, white and noise would show. */
+static double page(uint32_t component, double x, double y)
+{
+	return component > 0 ? 128 : 190 + 10 * sin(x / 40) * cos(y / 50);
+}
+
+static struct image
+decode(struct bytes jpeg, const struct img_transform *transform, struct heap *h)
+{
+	struct image img;
+	enum img_err err = decode_transform(&img, jpeg.data, jpeg.count,
+					    transform, &no_limits, h);
+
+	assert(err == IMG_OK);
+	return img;
+}
+
+/* A box for which a picture of this size is decoded at n/8. */
+static struct img_transform transform_at(const struct jpeg_spec *spec,
+					 uint32_t n)
+{
+	struct img_size size = { spec->width, spec->height };
+
+	return (struct img_transform){
+		.box = target_at(size, n),
+		.as_stored = true,
+		.quality = 80,
+		.fit = IMG_FIT_FILL,
+	};
+}
+
+/*
+ * The same picture with other hidden samples has the same planes.  Noise may
+ * remain at the edge of a progressive file, as long as it does not show.
+ */
+static void check_planes(struct jpeg_spec spec)
+{
+	struct bytes plain, other;
+	struct heap h;
+
+	spec.quality = 100;
+	plain = jpeg_make(&spec);
+	heap_init(&h);
+	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
+		spec.hidden = hidden[i];
+		other = jpeg_make(&spec);
+		for (uint32_t n = 1; n <= IDCT_MAX; n++) {
+			struct img_transform t = transform_at(&spec, n);
+			struct image a = decode(plain, &t, &h);
+			struct image b = decode(other, &t, &h);
+
+			assert(largest_difference(&a, &b) <=
+			       (spec.progressive && n <= SCANS_DCT_SCALE_MAX ?
+					UNSEEN_MAX :
+					2));
+			img_release(&a);
+			img_release(&b);
+		}
+		free(other.data);
+	}
+	free(plain.data);
+	assert(h.live_count == 0);
+}
+
+static void test_hidden_samples_have_no_part_in_any_coding(void)
+{
+	static const struct jpeg_spec codings[] = {
+		{ .progressive = false },
+		{ .progressive = true },
+		{ .separate_scans = true },
+		{ .restart_interval = 3 },
+		{ .progressive = true, .restart_interval = 2 },
+		{ .arithmetic = true },
+		{ .arithmetic = true, .progressive = true },
+		{ .arithmetic = true, .separate_scans = true },
+		{ .space = JCS_GRAYSCALE },
+		{ .space = JCS_GRAYSCALE, .progressive = true },
+		{ .space = JCS_CMYK, .progressive = true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(codings); i++)
+		for (uint32_t more = 0; more < 16; more++) {
+			struct jpeg_spec spec = codings[i];
+
+			spec.picture = page;
+			spec.h[0] = spec.v[0] = 2;
+			spec.width = 96 + more;
+			spec.height = 88 + more * 5 % 16;
+			check_planes(spec);
+		}
+}
+
+static void test_hidden_samples_have_no_part_at_any_sampling(void)
+{
+	static const struct {
+		int h[3], v[3];
+	} samplings[] = {
+		{ { 1, 1, 1 }, { 1, 1, 1 } }, { { 2, 1, 1 }, { 1, 1, 1 } },
+		{ { 1, 1, 1 }, { 2, 1, 1 } }, { { 4, 1, 1 }, { 1, 1, 1 } },
+		{ { 1, 1, 1 }, { 4, 1, 1 } }, { { 3, 1, 1 }, { 2, 1, 1 } },
+		{ { 1, 2, 2 }, { 1, 2, 2 } }, { { 2, 1, 2 }, { 2, 2, 1 } },
+	};
+
+	for (size_t s = 0; s < ARRAY_SIZE(samplings); s++)
+		for (uint32_t more = 0; more < 32; more++) {
+			struct jpeg_spec spec = {
+				.picture = more & 1 ? page : waves,
+				.width = 60 + more,
+				.height = 77 + more * 5 % 32,
+			};
+
+			memcpy(spec.h, samplings[s].h, sizeof(int[3]));
+			memcpy(spec.v, samplings[s].v, sizeof(int[3]));
+			check_planes(spec);
+			spec.progressive = true;
+			spec.picture = page;
+			check_planes(spec);
+		}
+}
+
+/* --- Results --- */
+
+static struct image scale(const struct image *decoded, struct bytes jpeg,
+			  const struct img_transform *transform, struct heap *h)
+{
+	struct img_header header;
+	struct image out = { 0 };
+	struct img_view view;
+	enum img_err err =
+		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
+
+	assert(err == IMG_OK);
+	view = img_fit(&header, transform);
+	err = img_scale(&out, decoded, &view, transform, &h->memory);
+	assert(err == IMG_OK);
+	return out;
+}
+
+static uint32_t reduced_count, result_count;
+
+/*
+ * The result of each file is near that of the same file in full size, for any
+ * hidden samples.
+ */
+static void check_result(struct jpeg_spec spec,
+			 const struct img_transform *transform, int error_max)
+{
+	struct heap h;
+
+	spec.quality = 100;
+	heap_init(&h);
+	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
+		spec.hidden = hidden[i];
+
+		struct bytes jpeg = jpeg_make(&spec);
+		struct image reduced = decode(jpeg, transform, &h);
+		struct image full = decode(
+			jpeg, &(struct img_transform){ .quality = 80 }, &h);
+		struct image a = scale(&reduced, jpeg, transform, &h);
+		struct image b = scale(&full, jpeg, transform, &h);
+
+		reduced_count += reduced.planes[0].width < full.planes[0].width;
+		result_count++;
+		assert(largest_difference(&a, &b) <= error_max);
+		img_release(&reduced);
+		img_release(&full);
+		img_release(&a);
+		img_release(&b);
+		free(jpeg.data);
+	}
+	assert(h.live_count == 0);
+}
+
+static void test_results_are_near_the_exact_ones(void)
+{
+	static const enum img_filter filters[] = {
+		IMG_LANCZOS3, IMG_BOX,         IMG_TRIANGLE,
+		IMG_BSPLINE,  IMG_CATMULL_ROM, IMG_MITCHELL
+	};
+	static const enum img_fit fits[] = { IMG_FIT_INSIDE, IMG_FIT_COVER,
+					     IMG_FIT_FILL };
+	uint32_t kind = 0;
+
+	for (size_t f = 0; f < ARRAY_SIZE(filters); f++)
+		for (uint32_t orientation = 1; orientation <= 8; orientation++)
+			for (uint32_t box = 16; box <= 80; box += 16, kind++) {
+				struct jpeg_spec spec = {
+					.picture = page,
+					.width = 260 + kind % 16,
+					.height = 230 + kind * 7 % 16,
+					.h = { 1 + (int)kind % 2 },
+					.v = { 1 + (int)kind / 2 % 2 },
+					.orientation = orientation,
+					.progressive = kind / 3 % 2,
+				};
+				struct img_transform t = {
+					.quality = 80,
+					.filter = filters[f],
+					.fit = fits[kind % 3],
+					.gravity = kind % 9,
+					.full_chroma = kind / 5 % 2,
+					.box = { box, box * 3 / 4 },
+				};
+
+				if (t.filter != IMG_LANCZOS3)
+					t.box.width_px /= 3;
+				check_result(spec, &t, 3);
+			}
+	assert(reduced_count > result_count * 3 / 4);
+}
+
+/* --- Damaged and irregular files --- */
+
+/* The samples of a row of MCUs before the damage, and all of the edge there. */
+static void test_lenient_and_irregular_decodes_have_no_hidden_part(void)
+{
+	for (int coding = 0; coding < 4; coding++) {
+		struct jpeg_spec spec = { .picture = page,
+					  .width = 203,
+					  .height = 149,
+					  .h = { 2 },
+					  .v = { 2 },
+					  .quality = 100,
+					  .progressive = coding & 1 };
+		struct bytes plain = jpeg_make(&spec), other;
+		struct img_header header;
+		struct heap h;
+		enum img_err err;
+
+		heap_init(&h);
+		spec.hidden = black;
+		other = jpeg_make(&spec);
+		err = img_probe(&header, other.data, other.count, &no_limits);
+		assert(err == IMG_OK);
+		header.is_irregular = true;
+		for (uint32_t n = 1; n <= IDCT_MAX; n++) {
+			struct img_transform t = transform_at(&spec, n);
+			struct img_view view = img_fit(&header, &t);
+			struct image a = { 0 }, b = { 0 };
+
+			t.lenient = coding & 2;
+			a = decode(plain, &t, &h);
+			err = img_decode(&b, other.data, other.count, &header,
+					 &view, &t, &no_limits, &h.memory);
+			assert(err == IMG_OK);
+			if (coding & 1)
+				assert(largest_difference(&a, &b) <= 2);
+			else /* the whole file by libjpeg */
+				assert(b.planes[0].width == spec.width);
+			img_release(&a);
+			img_release(&b);
+		}
+		free(plain.data);
+		free(other.data);
+		assert(h.live_count == 0);
+	}
+}
+
+static enum img_err decode_usual(struct bytes jpeg, uint32_t n,
+				 const struct jpeg_spec *spec)
+{
+	struct img_transform t = transform_at(spec, n);
+	struct img_header header;
+	struct image img = { 0 };
+	struct heap h;
+	enum img_err err =
+		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
+
+	assert(err == IMG_OK);
+	heap_init(&h);
+
+	struct img_view view = img_fit(&header, &t);
+
+	err = img_decode(&img, jpeg.data, jpeg.count, &header, &view, &t,
+			 &no_limits, &h.memory);
+	img_release(&img);
+	assert(h.live_count == 0);
+	return err;
+}
+
+/* At 1/8 and 2/8, only a progressive file whose hidden samples may show. */
+static void test_only_suspicious_files_are_irregular(void)
+{
+	static const uint32_t widths[] = { 200, 203, 207, 208 };
+	struct jpeg_spec spec = { .height = 150, .h = { 2 }, .v = { 2 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(widths); i++)
+		for (uint32_t n = 1; n <= IDCT_MAX; n++)
+			for (int kind = 0; kind < 8; kind++) {
+				bool is_odd = kind == 7 && n <= 2;
+				struct bytes jpeg;
+				enum img_err err;
+
+				spec.width = widths[i];
+				spec.progressive = kind & 1;
+				spec.picture = kind & 2 ? page : waves;
+				spec.hidden = kind & 4 ? black : NULL;
+				if (spec.hidden != NULL && !(kind & 2))
+					continue;
+				jpeg = jpeg_make(&spec);
+				err = decode_usual(jpeg, n, &spec);
+				assert(err ==
+				       (is_odd ? IMG_ERR_IRREGULAR : IMG_OK));
+				free(jpeg.data);
+			}
+}
+
+int main(void)
+{
+	test_the_last_visible_samples_are_repeated();
+	test_the_largest_coefficients_do_not_overflow();
+	test_hidden_samples_have_no_part_in_any_coding();
+	test_hidden_samples_have_no_part_at_any_sampling();
+	test_results_are_near_the_exact_ones();
+	test_lenient_and_irregular_decodes_have_no_hidden_part();
+	test_only_suspicious_files_are_irregular();
+	return 0;
+}
