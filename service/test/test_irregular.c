@@ -134,6 +134,7 @@ static void test_a_large_file_is_not_decoded_in_full(void)
 		struct pipeline_config c = job_config(policies[i], cores, 1);
 		struct pipeline_stats stats;
 		struct img_header h = { 0 };
+		struct excess excess;
 		struct job job;
 		char text[256];
 		enum img_err err =
@@ -149,8 +150,8 @@ static void test_a_large_file_is_not_decoded_in_full(void)
 		assert(run(&c, &job, &stats) == UPLOAD_ENDED);
 		assert(job.upload.err == IMG_ERR_TOO_LARGE);
 		assert(stats.sent_count == 1 && stats.failed_count == 1);
-		steps_explain_too_large(&job.upload, &c.limits, text,
-					sizeof(text));
+		steps_explain(&job.upload, &c.limits, text, sizeof(text),
+			      &excess);
 		assert(strstr(text, "in full; it has ") != NULL);
 		assert(strstr(text, "--max-result-megapixels") != NULL);
 	}
