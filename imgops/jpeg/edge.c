@@ -70,17 +70,6 @@ void edge_make(struct edge *e, const struct jpeg_decompress_struct *jpeg,
 	e->row = make_side(e->down, n, c->height_in_blocks, visible_y);
 }
 
-uint32_t edge_last(const struct edge *e, uint32_t column, uint32_t row)
-{
-	/* The last of the first n columns, and of the first n rows. */
-	static const uint8_t of_columns[IDCT_MAX + 1] = { 0, 35, 36, 48, 49 };
-	static const uint8_t of_rows[IDCT_MAX + 1] = { 0, 28, 42, 43, 53 };
-
-	if (column != e->column)
-		return of_columns[e->n];
-	return row != e->row ? of_rows[e->n] : DCTSIZE2 - 1;
-}
-
 /* The first n rows of `width` columns, as they are if the lower edge cuts. */
 static void sum_down(float rows[IDCT_MAX][DCTSIZE], const int32_t *block,
 		     const struct edge *e, uint32_t width)
@@ -107,6 +96,15 @@ static void sum_across(float row[DCTSIZE], const struct edge *e)
 	memcpy(row, sums, e->n * sizeof(*row));
 }
 
+/* The first n x n coefficients, as they are. */
+static void keep_low(int32_t low[IDCT_COEFFICIENTS], const int32_t *block,
+		     uint32_t n)
+{
+	for (uint32_t v = 0; v < n; v++)
+		for (uint32_t u = 0; u < n; u++)
+			low[v * IDCT_MAX + u] = block[v * DCTSIZE + u];
+}
+
 static int32_t rounded(float value, int32_t most)
 {
 	int32_t v = (int32_t)(value + (value < 0 ? -0.5F : 0.5F));
@@ -127,7 +125,7 @@ void edge_block(uint8_t *out, size_t stride_bytes,
 
 	if (cut_y)
 		sum_down(rows, coefficients, e, width);
-	for (uint32_t v = 0; v < n; v++) {
+	for (uint32_t v = 0; v < n && (cut_x || cut_y); v++) {
 		for (uint32_t u = 0; !cut_y && u < width; u++)
 			rows[v][u] = (float)coefficients[v * DCTSIZE + u];
 		if (cut_x)
@@ -135,6 +133,8 @@ void edge_block(uint8_t *out, size_t stride_bytes,
 		for (uint32_t u = 0; u < n; u++)
 			low[v * IDCT_MAX + u] = rounded(rows[v][u], most);
 	}
+	if (!cut_x && !cut_y)
+		keep_low(low, coefficients, n);
 	idct_block(out, stride_bytes, low, n);
 }
 

@@ -334,57 +334,64 @@ static bool read_mcu(struct partial *s, uint32_t column, uint32_t row)
 	return true;
 }
 
-/* As read_ac(), for edge_block(). */
-static bool read_cut_ac(struct bits *bits, const struct component *c,
-			int32_t last, int32_t *block)
+/*
+ * Read all AC coefficients.  MCUs at the edge have functions of their own,
+ * because compilers would inline less into read_mcu() if they were shared.
+ */
+static bool read_all_ac(struct bits *bits, const struct component *c,
+			int32_t *block)
 {
-	int32_t k = 0, value;
+	int32_t k = 0;
 
-	while (k < last) {
+	while (k < AC_COEFFICIENTS) {
 		*bits = bits_refill(*bits);
-		if (!read_long(bits, &c->ac->codes, &k, &value))
+
+		int32_t symbol = huffman_symbol(bits, &c->ac->codes);
+		int32_t run = symbol >> 4, size = symbol & 15;
+
+		if (symbol < 0)
 			return false;
-		if (k < DCTSIZE2)
+		if (size == 0 && run != 15)
+			return true;
+		k += run + 1;
+
+		int32_t value = huffman_value(bits, size);
+
+		if (k <= AC_COEFFICIENTS)
 			block[idct_order[k]] =
 				idct_limited(value * c->quant[k]);
 	}
-	return k >= ADVANCE_END || skip_ac(bits, c->ac, AC_COEFFICIENTS - k);
+	return k == AC_COEFFICIENTS;
 }
 
-/* As read_block(), for a block that the frame cuts. */
-static bool read_cut_block(struct partial *s, struct component *c, uint32_t x,
-			   uint32_t y)
+/* As read_block(), for a block that the frame may cut. */
+static bool read_edge_block(struct partial *s, struct component *c, uint32_t x,
+			    uint32_t y)
 {
 	int32_t block[DCTSIZE2] = { 0 };
 	size_t stride = c->plane->stride_bytes;
 
 	if (!read_dc(&s->bits, c))
 		return false;
-	block[0] = idct_limited(c->last_dc * c->quant[0]);
-	if (!read_cut_ac(&s->bits, c, (int32_t)edge_last(&c->edge, x, y),
-			 block))
+	block[0] = edge_dc(&c->edge, c->last_dc, c->quant[0], x, y);
+	if (!read_all_ac(&s->bits, c, block))
 		return false;
 	edge_block(c->plane->samples + y * s->n * stride + x * s->n, stride,
 		   block, &c->edge, x, y);
 	return true;
 }
 
-/* As read_mcu(), for an MCU at the edge. */
-static bool read_edge_mcu(struct partial *s, uint32_t column, uint32_t row)
+static __attribute__((noinline)) bool
+read_edge_mcu(struct partial *s, uint32_t column, uint32_t row)
 {
 	for (uint32_t i = 0; i < s->component_count; i++) {
 		struct component *c = &s->components[i];
-		uint32_t across = c->across, blocks = across * c->down;
+		uint32_t across = c->across, count = across * c->down;
 
-		for (uint32_t k = 0; k < blocks; k++) {
-			uint32_t x = column * across + k % across;
-			uint32_t y = row * c->down + k / across;
-
-			if (!(edge_cuts(&c->edge, x, y) ?
-				      read_cut_block(s, c, x, y) :
-				      read_block(s, c, x, y)))
+		for (uint32_t k = 0; k < count; k++)
+			if (!read_edge_block(s, c, column * across + k % across,
+					     row * c->down + k / across))
 				return false;
-		}
 	}
 	return true;
 }

@@ -41,19 +41,12 @@ static struct edge edge_of(uint32_t width, uint32_t height, uint32_t n)
 	return e;
 }
 
-/* Clear what edge_last() says is not needed. */
-static void clear_unneeded(int32_t *block, uint32_t last)
-{
-	for (uint32_t k = last + 1; k < DCTSIZE2; k++)
-		block[idct_order[k]] = 0;
-}
-
 static void check_block(const int32_t *block, uint32_t right, uint32_t lower,
 			uint32_t n)
 {
 	struct edge e = edge_of(8 + right, 16 + lower, n);
 	uint8_t out[IDCT_MAX * 10], wanted[IDCT_MAX * 10];
-	int32_t low[IDCT_COEFFICIENTS], needed[DCTSIZE2];
+	int32_t low[IDCT_COEFFICIENTS];
 
 	assert(edge_cuts(&e, 1, 2) == (right < 8 || lower < 8));
 	assert(edge_cuts(&e, 0, 2) == (lower < 8));
@@ -61,11 +54,9 @@ static void check_block(const int32_t *block, uint32_t right, uint32_t lower,
 	assert(!edge_cuts(&e, 0, 1));
 	if (!edge_cuts(&e, 1, 2))
 		return;
-	memcpy(needed, block, sizeof(needed));
-	clear_unneeded(needed, edge_last(&e, 1, 2));
 	memset(out, 77, sizeof(out));
 	memset(wanted, 77, sizeof(wanted));
-	edge_block(out, 10, needed, &e, 1, 2);
+	edge_block(out, 10, block, &e, 1, 2);
 	reduced_repeat(low, block, right, lower);
 	idct_block(wanted, 10, low, n);
 	for (size_t i = 0; i < sizeof(out); i++)
