@@ -14,12 +14,14 @@
 
 /*
  * At a reduced size, libjpeg alone decodes subsampled planes at up to twice the
- * scale.  Between 1/8 and 8/8 it uses another filter than imgops.
+ * scale.  Between 1/8 and 8/8 it uses another filter than imgops.  At 1/8, its
+ * last column and row contain samples outside of the frame.
  */
 static void check_same(const struct floor *f, const struct image *img,
 		       uint32_t dct_scale)
 {
 	uint32_t count = dct_scale == 8 ? f->plane_count : 1;
+	uint32_t cut = dct_scale == 1 ? 1 : 0;
 
 	assert(f->plane_count == img->plane_count);
 	for (uint32_t i = 0; i < count; i++) {
@@ -28,10 +30,11 @@ static void check_same(const struct floor *f, const struct image *img,
 
 		assert(a->width == b->width && a->height == b->height);
 		for (uint32_t y = 0;
-		     (dct_scale == 1 || dct_scale == 8) && y < a->height; y++)
+		     (dct_scale == 1 || dct_scale == 8) && y < a->height - cut;
+		     y++)
 			assert(memcmp(a->samples + y * a->stride_bytes,
 				      b->samples + y * b->stride_bytes,
-				      a->width) == 0);
+				      a->width - cut) == 0);
 	}
 }
 
