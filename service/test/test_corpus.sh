@@ -64,7 +64,9 @@ check() {
 
 chooses_policies "it compares them"
 
-start
+# The limit that the manifest was made for.
+limit="--max-megapixels 100"
+start $limit
 post_all raw 1 lanczos3
 post_all form 1 mitchell --multipart file
 post_all lenient 0 lanczos3
@@ -74,7 +76,7 @@ check raw 1
 check form 1
 check lenient 0
 for policy in capriccio servlib; do
-	start --policy $policy
+	start $limit --policy $policy
 	save $policy "$small"
 	stop
 	diff -rq "$work/default" "$work/$policy" >"$work/diff" ||
