@@ -101,9 +101,9 @@ static void serve_one(int to)
 	is_held = false;
 	if (read_head(to, head)) {
 		if (strstr(head, "list-type=2") != NULL)
-			answer_list(to, ++list_count);
+			atomic_load (&answer_list)(to, ++list_count);
 		else
-			answer_object(to, ++object_count);
+			atomic_load (&answer_object)(to, ++object_count);
 	}
 	if (is_held)
 		return;
