@@ -55,6 +55,18 @@ struct step_estimate {
 	uint64_t (*bytes)(const struct workload *w);
 };
 
+/*
+ * Samples to count for rows of `width` samples: a row takes as long as one of
+ * `least` samples, however narrow it is, and rows are processed in groups.
+ */
+static inline double samples_in_groups(uint32_t width, uint32_t height,
+				       uint32_t least, uint32_t group)
+{
+	double rows = (double)(((uint64_t)height + group - 1) / group * group);
+
+	return rows * (width > least ? width : least);
+}
+
 extern const struct step_estimate decode_estimate;
 extern const struct step_estimate scale_estimate; /* input not included */
 extern const struct step_estimate blur_estimate;

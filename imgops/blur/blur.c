@@ -432,8 +432,17 @@ enum blur_term {
 
 static const struct estimate_term blur_terms[TERM_COUNT] = {
 	[TERM_SUMS] = { "product", 0.0336 },
-	[TERM_PYRAMID] = { "sample of a pyramid", 0.505 },
+	[TERM_PYRAMID] = { "sample of a pyramid", 0.38 },
 };
+
+/* The fixed cost of a row, in samples. */
+enum { ROW_SAMPLES_MIN = 192 };
+
+static double level_samples(const struct level *level)
+{
+	return samples_in_groups(level->width, level->height, ROW_SAMPLES_MIN,
+				 1);
+}
 
 static uint64_t blur_bytes(const struct workload *w)
 {
@@ -459,14 +468,13 @@ static void blur_count(double *counts, const struct workload *w)
 
 	for (uint32_t i = 0; sigma > 0 && i < img->plane_count; i++) {
 		const struct img_plane *p = &img->planes[i];
-		double samples = (double)p->width * p->height;
 		struct work work;
 
 		work_plan(&work, p, plane_sigma(img, i, sigma));
-		counts[TERM_SUMS] += ldexp(samples, -2 * (int)work.top) *
+		counts[TERM_SUMS] += level_samples(&work.levels[work.top]) *
 				     (2 * kernel_radius(work.sigma) + 1);
-		if (work.top > 0)
-			counts[TERM_PYRAMID] += samples;
+		for (uint32_t j = 0; work.top > 0 && j <= work.top; j++)
+			counts[TERM_PYRAMID] += level_samples(&work.levels[j]);
 	}
 }
 

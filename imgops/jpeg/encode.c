@@ -375,6 +375,9 @@ static uint64_t encode_bytes(const struct workload *w)
 	       max_u64(working, room / 2);
 }
 
+/* The fixed cost of a row of blocks, in samples of each row. */
+enum { ROW_SAMPLES_MIN = 64 };
+
 static void encode_count(double *counts, const struct workload *w)
 {
 	const struct img_transform *t = w->transform;
@@ -384,7 +387,8 @@ static void encode_count(double *counts, const struct workload *w)
 	for (uint32_t i = 0; i < w->scaled.plane_count; i++) {
 		const struct img_plane *p = &w->scaled.planes[i];
 
-		samples += (double)p->width * p->height;
+		samples += samples_in_groups(p->width, p->height,
+					     ROW_SAMPLES_MIN, DCTSIZE);
 	}
 	counts[TERM_RESULTS] = 1;
 	counts[TERM_OPTIMIZED_RESULTS] = t->optimize;

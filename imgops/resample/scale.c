@@ -444,21 +444,23 @@ static void count_stb(double *counts, const struct plan *p)
 	counts[TERM_STB_MADE] += (double)x->out * y->out;
 }
 
+/* The fixed cost of a row, in samples that are copied, or in pixels. */
+enum { COPIED_SAMPLES_MIN = 256, CONVERTED_PIXELS_MIN = 64 };
+
 static void count_plane(double *counts, const struct img_plane *to,
 			const struct img_plane *from, const struct workload *w)
 {
 	struct plan p;
-	double samples;
 
 	plan_init(&p, to, from, w->view, w->transform->filter);
-	samples = (double)p.x.out * p.y.out;
 	if (p.is_copy) {
-		counts[TERM_COPIED_SAMPLES] += samples;
+		counts[TERM_COPIED_SAMPLES] += samples_in_groups(
+			p.x.out, p.y.out, COPIED_SAMPLES_MIN, 1);
 		return;
 	}
 	counts[TERM_READ_SAMPLES] += p.x.in_span * p.y.in_span;
 	if (p.aside)
-		counts[TERM_TURNED_SAMPLES] += samples;
+		counts[TERM_TURNED_SAMPLES] += (double)p.x.out * p.y.out;
 	if (p.filter != IMG_LANCZOS3) {
 		count_stb(counts, &p);
 	} else {
@@ -466,8 +468,13 @@ static void count_plane(double *counts, const struct img_plane *to,
 		double window_y = weights_window(&p.y);
 
 		counts[TERM_WEIGHTS] += p.x.out * window_x + p.y.out * window_y;
-		counts[TERM_SUMS_DOWN] += p.x.in_span * p.y.out * window_y;
-		counts[TERM_SUMS_ALONG] += samples * window_x;
+		counts[TERM_SUMS_DOWN] +=
+			window_y * samples_in_groups((uint32_t)p.x.in_span,
+						     p.y.out, BAND_COLUMNS,
+						     BAND_ROWS);
+		counts[TERM_SUMS_ALONG] +=
+			window_x * samples_in_groups(p.x.out, p.y.out,
+						     BAND_ROWS, BAND_ROWS);
 	}
 }
 
@@ -490,7 +497,9 @@ static void count_lcms(double *counts, const struct workload *w)
 static void count_conversion(double *counts, const struct workload *w)
 {
 	const struct img_header *h = w->header;
-	double pixels = (double)img_pixels(w->view->size);
+	double pixels = samples_in_groups(w->view->size.width_px,
+					  w->view->size.height_px,
+					  CONVERTED_PIXELS_MIN, 1);
 	bool is_inks = h->space == IMG_CMYK || h->space == IMG_YCCK;
 
 	if (w->needs_pixels)

@@ -366,6 +366,39 @@ static void check_profile(const char *name, J_COLOR_SPACE space,
 	free(profile.data);
 }
 
+/* Pictures of a few columns or rows, of which each costs much. */
+static void check_lines(void)
+{
+	static const struct img_size sizes[] = {
+		{ 1, 65500 },
+		{ 4, 65500 },
+		{ 16, 65500 },
+		{ 65500, 1 },
+	};
+	static const struct img_transform lines[] = {
+		{ .quality = 80 },
+		{ .quality = 80, .blur_sigma_px = 0.5 },
+		{ .quality = 80, .blur_sigma_px = 20 },
+		{ .quality = 80, .blur_sigma_px = 100, .full_chroma = true },
+		{ .quality = 100, .blur_sigma_px = 3, .progressive = true },
+	};
+	static const J_COLOR_SPACE spaces[] = { JCS_YCbCr, JCS_GRAYSCALE,
+						JCS_CMYK };
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
+		for (size_t s = 0; s < ARRAY_SIZE(spaces); s++) {
+			struct jpeg_spec spec = {
+				.width = sizes[i].width_px,
+				.height = sizes[i].height_px,
+				.picture = s == 0 ? noise : flat,
+				.space = spaces[s],
+			};
+
+			for (size_t t = 0; t < ARRAY_SIZE(lines); t++)
+				check_one("a line", &spec, &lines[t]);
+		}
+}
+
 static void check_all_made(void)
 {
 	struct jpeg_spec tiny = {
@@ -395,6 +428,7 @@ static void check_all_made(void)
 	check_largest("largest, noise", noise);
 	check_fine();
 	check_one("tall", &tall, &wide);
+	check_lines();
 	check_made("turned", &turned, ARRAY_SIZE(transforms));
 	check_profile("a table for inks", JCS_CMYK, profile_cmyk());
 	check_profile("a profile for grey", JCS_GRAYSCALE, profile_grey(2.2));
