@@ -328,7 +328,9 @@ enum problem body_admit(struct body *b, struct pipeline *p)
 	if (problem != PROBLEM_NONE)
 		return problem;
 	room_bytes = is_reserved ? b->length_bytes : room_for(b, 0);
-	budget_lower(b->charge, charge_with_picture(b, room_bytes));
+	budget_lower(b->charge, is_reserved ?
+					charge_with_picture(b, room_bytes) :
+					charge_without_picture(b, room_bytes));
 	return body_init(b, room_bytes, pipeline_memory(p));
 }
 

@@ -19,6 +19,7 @@
 #include "service/wait.h"
 
 #include <assert.h>
+#include <math.h>
 
 #define PACE_NS 0.5e9 /* estimated work over which the mean is taken */
 #define PACE_MIN 0.125
@@ -471,8 +472,9 @@ uint64_t memory_estimate_bytes(const struct memory_estimate *m,
 	uint64_t picture = atomic_load_explicit(&m->picture_bytes_mean,
 						memory_order_relaxed);
 
-	return (uint64_t)((double)body_bytes * (double)picture /
-			  (double)(body + 1));
+	double times = (double)body_bytes / (double)(body + 1);
+
+	return (uint64_t)(fmin(times, SAMPLE_MAX) * (double)picture);
 }
 
 static uint64_t slot_number(uint64_t now_ns)

@@ -193,7 +193,11 @@ void memory_estimate_init(struct memory_estimate *m);
 void memory_estimate_learn(struct memory_estimate *m, uint64_t body_bytes,
 			   uint64_t picture_bytes);
 
-/* The estimated memory of the picture in a body of `body_bytes`. */
+/*
+ * The estimated memory of the picture in a body of `body_bytes`: at most four
+ * times the mean, so that small bodies with large results cannot make the
+ * estimate of an ordinary one fill the budget.
+ */
 uint64_t memory_estimate_bytes(const struct memory_estimate *m,
 			       uint64_t body_bytes);
 

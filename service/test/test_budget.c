@@ -558,6 +558,7 @@ static void test_follows_the_last_pictures(void)
 	learn_often(&m, 1 << 20, 10 << 20);
 	assert(is_about(memory_estimate_bytes(&m, 1 << 20), 10 << 20));
 	assert(is_about(memory_estimate_bytes(&m, 1 << 10), 10 << 10));
+	assert(is_about(memory_estimate_bytes(&m, 1 << 30), 40 << 20));
 	learn_often(&m, 4 << 20, 2 << 20);
 	assert(is_about(memory_estimate_bytes(&m, 4 << 20), 2 << 20));
 	assert(memory_estimate_bytes(&m, 0) == 0);
@@ -591,6 +592,16 @@ static void test_small_bodies_do_not_spoil_it(void)
 		memory_estimate_learn(&m, 100, 300000);
 	}
 	assert(memory_estimate_bytes(&m, 4 << 20) < 10 << 20);
+}
+
+/* Tiny bodies with large results, and then an ordinary one. */
+static void test_the_estimate_is_near_the_mean(void)
+{
+	struct memory_estimate m;
+
+	memory_estimate_init(&m);
+	learn_often(&m, 155, 25 << 20);
+	assert(memory_estimate_bytes(&m, 342480) <= UINT64_C(100) << 20);
 }
 
 static void test_extremes_are_numbers(void)
@@ -836,6 +847,7 @@ int main(void)
 	test_follows_the_last_pictures();
 	test_one_alone_changes_little();
 	test_small_bodies_do_not_spoil_it();
+	test_the_estimate_is_near_the_mean();
 	test_extremes_are_numbers();
 	test_pace_is_that_of_the_machine();
 	test_pace_is_that_of_the_time();
