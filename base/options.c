@@ -107,8 +107,10 @@ static bool read_number(const struct flag *f, const char *text, double *number)
 		if (suffix == NULL || strcmp(suffix, text) != 0)
 			continue;
 		*number *= units[f->unit].suffixes[i].factor;
+		/* 0 may mean "no limit", so nothing else becomes 0. */
 		if (is_whole(f) && f->unit != FLAG_PLAIN)
-			*number = round(*number);
+			*number = *number > 0 ? fmax(round(*number), 1) :
+						round(*number);
 		return *number >= f->least && *number <= f->most &&
 		       (!is_whole(f) || *number == floor(*number));
 	}

@@ -376,6 +376,8 @@ static void test_values_are_printed_as_they_can_be_given(void)
 		{ "--pause 2000ms", "pause", "2s" },
 		{ "--pause 2.001", "pause", "2001ms" },
 		{ "--pause 0", "pause", "0ms" },
+		/* 0 may mean "no limit". */
+		{ "--pause 0.4ms", "pause", "1ms" },
 		{ "--share 0.1", "share", "0.1" },
 		{ "--pace slow", "pace", "slow" },
 		{ "--pace not-at-all", "pace", "not-at-all" },
