@@ -25,10 +25,49 @@ static bool has_only(struct url_part s, const char *more)
 	return true;
 }
 
-/* A host, perhaps with a port. */
+static struct url_part after(struct url_part s, size_t bytes)
+{
+	return (struct url_part){ s.text + bytes, s.bytes - bytes };
+}
+
+/* Nothing, or a colon and a port. */
+static bool is_port(struct url_part s)
+{
+	uint32_t port = 0;
+
+	if (s.bytes == 0)
+		return true;
+	if (s.text[0] != ':' || s.bytes == 1 || s.bytes > 6)
+		return false;
+	for (size_t i = 1; i < s.bytes; i++) {
+		if (s.text[i] < '0' || s.text[i] > '9')
+			return false;
+		port = port * 10 + (uint32_t)(s.text[i] - '0');
+	}
+	return port > 0 && port <= UINT16_MAX;
+}
+
+/* A name or an address, perhaps with a port. */
 static bool is_authority(struct url_part s)
 {
-	return s.bytes > 0 && s.text[0] != ':' && has_only(s, ":[]");
+	bool is_ipv6 = s.bytes > 0 && s.text[0] == '[';
+	const char *end = s.bytes == 0 ?
+				  NULL :
+				  memchr(s.text, is_ipv6 ? ']' : ':', s.bytes);
+	size_t bytes = end == NULL ? s.bytes : (size_t)(end - s.text);
+	struct url_part host = { s.text, bytes };
+
+	if (is_ipv6) {
+		host = (struct url_part){ s.text + 1, bytes - 1 };
+		return end != NULL && bytes > 3 && has_only(host, ":") &&
+		       is_port(after(s, bytes + 1));
+	}
+	if (bytes == 0 || host.text[0] == '.' || !has_only(host, ""))
+		return false;
+	for (size_t i = 1; i < bytes; i++)
+		if (host.text[i] == '.' && host.text[i - 1] == '.')
+			return false;
+	return is_port(after(s, bytes));
 }
 
 /*

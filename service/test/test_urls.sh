@@ -87,7 +87,8 @@ test_a_proxy_says_it() {
 		"/$(printf 'a%.0s' {1..400})"; do
 		asks '' -H "X-Forwarded-Prefix: $value"
 	done
-	for value in 'a"b' 'a/b' 'a@b' 'a b' 'a<b' ':80' \
+	for value in 'a"b' 'a/b' 'a@b' 'a b' 'a<b' ':80' '[::1' 'a:b:c]' '..' \
+		'a..b' 'a:99999' 'a:' '[]' \
 		"$(printf 'a%.0s' {1..400})"; do
 		asks '' -H "X-Forwarded-Host: $value"
 	done
