@@ -630,14 +630,20 @@ static struct check *count_done(struct verify *v)
 	return free;
 }
 
+/* One that is larger than VERIFY_BYTES_MAX is fetched alone. */
+static bool has_room(const struct verify *v, uint64_t bytes)
+{
+	return v->bytes == 0 || (v->bytes < VERIFY_BYTES_MAX &&
+				 bytes <= VERIFY_BYTES_MAX - v->bytes);
+}
+
 /* False: errno. */
 static bool begin_check(struct verify *v, const struct object *o,
 			const char *id)
 {
 	struct check *k;
 
-	while ((k = count_done(v)) == NULL ||
-	       (v->bytes > 0 && o->bytes > VERIFY_BYTES_MAX - v->bytes))
+	while ((k = count_done(v)) == NULL || !has_room(v, o->bytes))
 		(void)s3_turn(v->s3, -1, TURN_MS);
 	k->fd = memfd_create("package", MFD_CLOEXEC);
 	if (k->fd < 0)

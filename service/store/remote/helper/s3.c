@@ -235,18 +235,29 @@ static bool has_error(const struct s3_call *c)
 }
 
 /*
- * Move *etag past the W/ of a weak one, and past its quote.  Returns how many
- * bytes are between its quotes.
+ * RFC 9110, 8.8.3: a quoted text without blanks and quotes, perhaps after W/.
+ * Some stores leave the quotes out; then only digits and letters count.
  */
-static size_t open_etag(const char **etag)
+static bool is_etag(const char *etag)
 {
 	size_t n;
 
-	if (strncmp(*etag, "W/", 2) == 0)
-		*etag += 2;
-	*etag += **etag == '"';
-	n = strlen(*etag);
-	return n > 0 && (*etag)[n - 1] == '"' ? n - 1 : n;
+	if (strncmp(etag, "W/", 2) == 0)
+		etag += 2;
+	n = strlen(etag);
+	if (etag[0] != '"')
+		return n > 0 &&
+		       strspn(etag, "0123456789-"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "abcdefghijklmnopqrstuvwxyz") == n &&
+		       strcmp(etag, "null") != 0;
+	if (n < 3 || etag[n - 1] != '"')
+		return false;
+	for (size_t i = 1; i < n - 1; i++)
+		if ((unsigned char)etag[i] <= ' ' || etag[i] == '"' ||
+		    etag[i] == ',' || etag[i] == '\x7f')
+			return false;
+	return true;
 }
 
 /*
@@ -275,15 +286,23 @@ static bool judge_text(struct s3_call *c, struct verdict *v)
 /* The head of a good answer to the PUT of an object. */
 static struct verdict judge_put(struct s3_call *c)
 {
-	const char *etag = c->etag;
+	char md5[S3_MD5_BYTES];
 
+	if (c->sent_bytes != c->body_bytes)
+		return fail(c, S3_UNAVAILABLE,
+			    "the store answered a PUT before it had read the "
+			    "package");
 	if (c->has_two_etags)
 		return fail(c, S3_UNAVAILABLE,
 			    "the store answered a PUT with two ETags that "
 			    "differ");
-	if (open_etag(&etag) == 0)
+	if (!is_etag(c->etag))
 		return fail(c, S3_UNAVAILABLE,
 			    "the store answered a PUT without an ETag");
+	if (c->received_bytes > 0 && !s3_read_md5(c->etag, md5))
+		return fail(c, S3_UNAVAILABLE,
+			    "the store answered a PUT with a text and an ETag "
+			    "that says nothing of the package");
 	if (denies(c))
 		return fail(c, S3_UNAVAILABLE,
 			    "the store's ETag is not that of the package");
@@ -1301,6 +1320,21 @@ bool s3_read_key(const struct s3 *s, const char *key, char id[STORE_ID_BYTES])
 		return false;
 	(void)memcpy(id, key + 3, STORE_ID_BYTES);
 	return true;
+}
+
+/*
+ * Move *etag past the W/ of a weak one, and past its quote.  Returns how many
+ * bytes are between its quotes.
+ */
+static size_t open_etag(const char **etag)
+{
+	size_t n;
+
+	if (strncmp(*etag, "W/", 2) == 0)
+		*etag += 2;
+	*etag += **etag == '"';
+	n = strlen(*etag);
+	return n > 0 && (*etag)[n - 1] == '"' ? n - 1 : n;
 }
 
 bool s3_read_md5(const char *etag, char md5[S3_MD5_BYTES])
