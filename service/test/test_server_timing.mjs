@@ -44,6 +44,13 @@ test("with begins, waits are what lies between", () => {
 	assert.equal(rows[1].duration_ms, 2.5);
 });
 
+test("steps of several variants at once do not pass the end", () => {
+	const { rows } = timeline(parse("decode;dur=15;start=2, scale;dur=3;start=12, total;dur=10"));
+
+	assert.deepEqual(rows.map(({ duration_ms, bars }) => [duration_ms, ...bars.flatMap(Object.values)]),
+		[[15, 2, 8], [3]]);
+});
+
 test("nothing that took time is no timeline", () => {
 	assert.equal(timeline(parse(null)), null);
 	assert.equal(timeline(parse("miss, total;dur=0")), null);

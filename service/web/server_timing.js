@@ -58,9 +58,11 @@ function placed(parts, total_ms) {
 	});
 }
 
-function row({ name, dur, start }) {
-	const bars = start !== undefined && dur > 0
-		? [{ start_ms: start, duration_ms: dur }] : [];
+// A step's time is that of all variants, which may be made at the same time:
+// its bar ends with the total.
+function row({ name, dur, start }, total_ms) {
+	const duration_ms = Math.min(dur, total_ms - start);
+	const bars = duration_ms > 0 ? [{ start_ms: start, duration_ms }] : [];
 
 	return { name, duration_ms: dur, bars };
 }
@@ -79,10 +81,12 @@ export function timeline(metrics) {
 	if (total_ms === 0)
 		return null;
 	if (known.length === 0)
-		return { total_ms, rows: placed(parts, total_ms).map(row) };
+		return { total_ms, rows: placed(parts, total_ms)
+			.map((part) => row(part, total_ms)) };
 	return {
 		total_ms,
 		rows: parts.map((part) => part.name === "queue"
-			? { ...row(part), bars: gaps(known) } : row(part)),
+			? { ...row(part, total_ms), bars: gaps(known) }
+			: row(part, total_ms)),
 	};
 }

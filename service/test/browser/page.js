@@ -51,6 +51,7 @@ export class Page {
 	#browser;
 	#session;
 	#target;
+	#width; // of screen()
 	#loaded = new Set(); // documents, by their loaders
 	#replies = []; // of answer()
 
@@ -135,6 +136,32 @@ export class Page {
 			`${code} ${values}`);
 	}
 
+	// The page is as wide as the screen().  If it is wider, the error names
+	// what is too wide.
+	async fits(what = "") {
+		const read = (width) => {
+			const edge = (element) =>
+				element.getBoundingClientRect().right + scrollX;
+
+			return [document.documentElement.scrollWidth,
+				...[...document.querySelectorAll("body *")]
+					.filter((element) => edge(element) > width)
+					.map((element) => `${edge(element)}: ${
+						element.cloneNode().outerHTML}`)];
+		};
+		let found;
+
+		try {
+			await eventually(async () => {
+				found = await this.evaluate(read, this.#width);
+				return found[0] === this.#width;
+			});
+		} catch {
+			throw new Error(`${what} is not ${this.#width} wide but ${
+				found.join("\n")}`);
+		}
+	}
+
 	// The text of an element, as it is shown.
 	text(selector) {
 		return this.evaluate((s) => document.querySelector(s).innerText,
@@ -199,6 +226,7 @@ export class Page {
 
 	// The size of what is seen, in CSS pixels.
 	async screen(width, height, isPhone = false) {
+		this.#width = width;
 		await this.command("Emulation.setDeviceMetricsOverride", {
 			width,
 			height,

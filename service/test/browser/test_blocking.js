@@ -72,8 +72,7 @@ test("it fits on a phone, and asks for nothing while hidden", async (t) => {
 
 	await page.screen(375, 700, true);
 	await page.until(() => document.querySelector("#blocking-picture.tall"));
-	assert.equal(await page.evaluate(
-		"document.documentElement.scrollWidth"), 375);
+	await page.fits();
 	await page.click("#tab-cores");
 	const before = asked();
 	await page.until(() => new Promise((done) => setTimeout(done, 2500, true)));

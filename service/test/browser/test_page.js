@@ -241,8 +241,7 @@ test("fits on a phone", async (t) => {
 	await page.screen(375, 700, true);
 	for (const view of views) {
 		await show(page, view);
-		assert.equal(await page.evaluate(
-			"document.documentElement.scrollWidth"), 375, view);
+		await page.fits(view);
 		assert.deepEqual(await page.evaluate(unreachable), [], view);
 	}
 });

@@ -159,7 +159,7 @@ test("several results come back, and a placeholder", async (t) => {
 	const source = await axeSource(browser);
 	assert.deepEqual(source ? await violations(page, source) : [], []);
 	await page.screen(375, 700, true);
-	await page.until("document.documentElement.scrollWidth === 375");
+	await page.fits();
 	assert.deepEqual(page.errors, []);
 });
 
