@@ -421,7 +421,6 @@ static void clear_row(const struct progressive *p, uint32_t row)
 	struct rest *rest = p->rests;
 
 	memset(p->blocks, 0, p->count.all * sizeof(*p->blocks));
-	memset(p->rests, 0, p->count.cut * sizeof(*p->rests));
 	for (uint32_t i = 0; i < p->component_count; i++) {
 		const struct component *c = &p->components[i];
 
@@ -430,10 +429,12 @@ static void clear_row(const struct progressive *p, uint32_t row)
 				c->blocks + (size_t)(y % c->down) * c->stride;
 			uint32_t x = edge_whole(&c->edge, c->columns, y);
 
-			for (; x < c->columns; x++, rest++)
+			for (; x < c->columns; x++, rest++) {
+				*rest = (struct rest){ { 0 } };
 				blocks[x].rest =
 					(uint32_t)((uint8_t *)rest -
 						   (uint8_t *)&blocks[x]);
+			}
 		}
 	}
 }
