@@ -483,7 +483,7 @@ enum decode_term {
 	 * for those is a part of that for a block to 1 x 1 samples.
 	 */
 	TERM_DC_BLOCKS,
-	/* Bytes of a progressive file, partially decoded at 2/8 to 4/8. */
+	/* Bytes of a progressive file, partially decoded, not only from DC. */
 	TERM_ROWS_BYTES,
 	TERM_ROWS_BLOCKS, /* blocks that this visits in all scans */
 	/* Bytes of a progressive file, decoded by libjpeg. */
@@ -669,7 +669,7 @@ static void count_progressive(double *counts, const struct img_header *h,
 {
 	if (!p->is_partial) {
 		counts[TERM_PROGRESSIVE_BYTES] = bytes;
-	} else if (p->dct_scale == 1) {
+	} else if (p->dct_scale == 1 && p->drops_scans) {
 		counts[TERM_DC_BYTES] = bytes;
 		if (p->scan_count > DC_SCANS)
 			counts[TERM_DC_BLOCKS] =

@@ -399,6 +399,25 @@ static void check_lines(void)
 		}
 }
 
+/*
+ * Of a progressive file, usually only the DC scans are decoded at 1/8; of this
+ * one all scans, because it has too few blocks beside those that the frame
+ * cuts.
+ */
+static void check_strip(void)
+{
+	struct jpeg_spec spec = { .width = 65500,
+				  .height = 57,
+				  .picture = noise,
+				  .h = { 2 },
+				  .v = { 2 },
+				  .quality = 100,
+				  .progressive = true };
+	struct img_transform small = { .quality = 80, .box = { 600, 600 } };
+
+	check_one("a strip", &spec, &small);
+}
+
 static void check_all_made(void)
 {
 	struct jpeg_spec tiny = {
@@ -429,6 +448,7 @@ static void check_all_made(void)
 	check_fine();
 	check_one("tall", &tall, &wide);
 	check_lines();
+	check_strip();
 	check_made("turned", &turned, ARRAY_SIZE(transforms));
 	check_profile("a table for inks", JCS_CMYK, profile_cmyk());
 	check_profile("a profile for grey", JCS_GRAYSCALE, profile_grey(2.2));
