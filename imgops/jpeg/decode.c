@@ -495,7 +495,7 @@ enum decode_term {
 	 */
 	TERM_ARITHMETIC_BLOCKS,
 	TERM_KEPT_BLOCKS, /* coefficients written and read again */
-	/* Blocks at a reduced size that the frame cuts, in addition. */
+	/* Extra time for a block that the frame cuts, at a reduced size. */
 	TERM_CUT_BLOCKS,
 	/* Blocks that the inverse DCT turns into n x n samples. */
 	TERM_BLOCKS_1,

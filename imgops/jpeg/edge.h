@@ -23,7 +23,7 @@
 
 #include "base/util.h"
 
-/* A column or row of no block: the edge lies between two blocks. */
+/* No column or row of blocks is cut. */
 #define EDGE_NONE UINT32_MAX
 
 /* The right and the lower edge of a component. */
@@ -48,7 +48,10 @@ static inline uint32_t edge_visible(uint32_t side_px, uint32_t factor,
 	return (uint32_t)((samples - 1) % DCTSIZE + 1);
 }
 
-/* The edge of component `c` of `jpeg`, whose header has been read. */
+/*
+ * The edge of component `c` of `jpeg`, whose header has been read, so that the
+ * largest sampling factors are set.  `n` is from 1 to 4.
+ */
 void edge_make(struct edge *e, const struct jpeg_decompress_struct *jpeg,
 	       const jpeg_component_info *c, uint32_t n);
 
@@ -83,7 +86,10 @@ void edge_block(uint8_t *out, size_t stride_bytes,
 		const int32_t coefficients[DCTSIZE2], const struct edge *e,
 		uint32_t column, uint32_t row);
 
-/* How many blocks of all components the frame of `h` cuts. */
+/*
+ * How many blocks of all components the frame of `h` cuts.  A block at a corner
+ * that is cut at both sides counts twice.
+ */
 double edge_cut_blocks(const struct img_header *h);
 
 /*
@@ -94,9 +100,10 @@ bool edge_has_neighbours(const struct img_header *h);
 
 /*
  * For a file of which not all coefficients were read, so that hidden samples
- * may still have a part in those of cut blocks.  True: they hardly show,
- * because the cut blocks differ from those next to them about as much as these
- * do from others.  `img` has n x n samples for each block.
+ * may still have a part in those of cut blocks.  True: on average over each
+ * line of blocks at the edge they hardly show, because the step from the cut
+ * blocks to their neighbours is not much larger than the steps between those
+ * neighbours.  `img` has n x n samples for each block.
  *
  * Encoders repeat the last visible sample, as T.81 recommends, and then hidden
  * samples do no harm.

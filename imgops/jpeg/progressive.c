@@ -5,7 +5,7 @@
  * A refinement scan has one more bit for each coefficient that is not 0 so far.
  * So a struct block notes for all 64 coefficients whether they are 0, but has
  * the values of only those that idct.h needs.  Blocks that the frame cuts need
- * all values (edge.h); the others of theirs are in a struct rest.
+ * all values (edge.h): each has the other values in a struct rest.
  */
 #include "imgops/jpeg/progressive.h"
 
