@@ -132,6 +132,7 @@ const char *img_strerror(enum img_err err)
 		[IMG_ERR_TOO_MANY_SCANS] = "the JPEG has too many scans",
 		[IMG_ERR_NO_MEMORY] = "out of memory",
 		[IMG_ERR_IRREGULAR] = "an irregular JPEG",
+		[IMG_ERR_NEEDS_ALL_SCANS] = "a JPEG that needs all scans",
 	};
 
 	assert((size_t)err < ARRAY_SIZE(text));

@@ -39,7 +39,9 @@ enum img_err {
 	IMG_ERR_TOO_LARGE,      /* over a limit: side, pixels, memory */
 	IMG_ERR_TOO_MANY_SCANS, /* more scans than allowed: a "scan bomb" */
 	IMG_ERR_NO_MEMORY,
-	IMG_ERR_IRREGULAR, /* only of img_decode(), see there */
+	/* Only of img_decode(), see there. */
+	IMG_ERR_IRREGULAR,
+	IMG_ERR_NEEDS_ALL_SCANS,
 };
 
 /* A few English words for logs and replies.  Never NULL, never freed. */
@@ -248,8 +250,9 @@ struct img_header {
 	bool has_one_scan;  /* the first scan contains all components */
 	/* How many of the scans contain each component. */
 	uint32_t component_scans[IMG_PLANES_MAX];
-	/* Set by the caller, after IMG_ERR_IRREGULAR. */
+	/* Set by img_decode_again(). */
 	bool is_irregular;
+	bool needs_all_scans;
 	/* Before the first scan; MJPEG files have none. */
 	bool has_huffman_tables;
 	/* The Huffman tables that the first scan uses: bit i for table i. */
@@ -383,10 +386,14 @@ struct img_cost img_cost_parts(const struct img_header *header,
  *
  * `header` is the result of img_probe() for exactly these bytes.
  *
- * IRREGULAR: the file cannot be decoded in the usual, fast way.  Set
- * header->is_irregular, and call img_cost() and img_decode() again: then
- * libjpeg decodes it, or finds out what is wrong with it.  That may take much
- * more time and memory.
+ * IRREGULAR: the file cannot be decoded in the usual, fast way.  The next time
+ * libjpeg decodes it, or finds out what is wrong with it.
+ *
+ * NEEDS_ALL_SCANS: samples outside of the frame may show in a progressive file,
+ * of which not all scans were read.  The next time all are read.
+ *
+ * After both, call img_decode_again(), img_cost() and img_decode().  That may
+ * take much more time, and after IRREGULAR more memory.
  *
  * Errors: all; TOO_LARGE also if the result would be over `limits`.
  */
@@ -396,7 +403,13 @@ img_decode(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
 	   const struct img_transform *transform,
 	   const struct img_limits *limits, const struct memory *memory);
 
-/* As img_decode(), but an irregular file is decoded too, at any cost. */
+/*
+ * True: img_decode() has ended with `err`, and is to be called again with the
+ * changed header, to decode in another way.  There are at most three calls.
+ */
+bool img_decode_again(struct img_header *header, enum img_err err);
+
+/* As img_decode(), but also calls it again, at any cost. */
 MUST_CHECK enum img_err
 img_decode_any(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
 	       const struct img_header *header, const struct img_view *view,

@@ -12,9 +12,8 @@
  * at n = 8 for one scan, by its coefficients for several.
  *
  * A block that the frame cuts needs coefficients of all scans (edge.h).  If
- * progressive.c has not read all, for n <= 2, and hidden samples may show, the
- * file is irregular, too, and all are read the next time: by progressive.c, or,
- * if it cannot, by libjpeg.
+ * progressive.c has not read all, for n <= 2, and hidden samples may show,
+ * img_decode() returns IMG_ERR_NEEDS_ALL_SCANS, and all are read the next time.
  *
  * For n from 5 to 7, libjpeg's inverse DCT has no vector code and costs more
  * than for 8.
@@ -40,8 +39,6 @@ struct path {
 	/* All coefficients are kept until the whole file is read. */
 	bool keeps_coefficients;
 	bool drops_scans; /* reads only the pieces of scans_pieces() */
-	/* progressive.c is tried again, with all scans. */
-	bool is_tried_again;
 	uint32_t dct_scale;
 	uint64_t scan_bytes; /* bytes from the first scan on */
 	uint64_t kept_bytes; /* the part of scan_bytes that is decoded */
@@ -66,19 +63,12 @@ static bool can_drop_scans(const struct img_header *h, uint32_t dct_scale)
 {
 	uint32_t count = 0;
 
-	if (h->is_progressive && dct_scale <= SCANS_DCT_SCALE_MAX)
+	if (h->is_progressive && !h->needs_all_scans &&
+	    dct_scale <= SCANS_DCT_SCALE_MAX)
 		count = scans_pieces_scans(&h->scans, dct_scale);
 	if (count == 0 || edge_cut_blocks(h) == 0)
 		return count > 0;
 	return can_be_partial(h, count) && edge_has_neighbours(h);
-}
-
-/* True: the file may be irregular only because not all scans were read. */
-static bool can_be_tried_again(const struct img_header *h, uint32_t dct_scale)
-{
-	return h->is_irregular && h->is_progressive && !h->is_arithmetic &&
-	       h->scans.is_complete && h->scan_count <= PROGRESSIVE_SCANS_MAX &&
-	       dct_scale <= SCANS_DCT_SCALE_MAX && edge_cut_blocks(h) > 0;
 }
 
 /* Decode and estimate both go by this. */
@@ -87,7 +77,6 @@ static struct path path_of(const struct img_header *h, uint32_t dct_scale)
 	struct path p = {
 		.keeps_coefficients = !h->has_one_scan,
 		.drops_scans = can_drop_scans(h, dct_scale),
-		.is_tried_again = can_be_tried_again(h, dct_scale),
 		.dct_scale = dct_scale,
 		.scan_bytes = h->bytes - h->scan_offset,
 		.scan_count = h->scan_count,
@@ -268,14 +257,6 @@ static void make_planes(struct decoder *d)
 		reader_fail(r, IMG_ERR_NO_MEMORY);
 }
 
-static bool read_progressive(struct decoder *d)
-{
-	struct reader *r = &d->reader;
-
-	return progressive_read(d->dst, d->path.dct_scale, &r->jpeg, r->pieces,
-				r->piece_count, d->path.scan_count, r->memory);
-}
-
 static void read_partial(struct decoder *d)
 {
 	struct reader *r = &d->reader;
@@ -283,23 +264,22 @@ static void read_partial(struct decoder *d)
 	bool ok;
 
 	if (r->jpeg.progressive_mode)
-		ok = read_progressive(d) &&
-		     (!d->path.drops_scans ||
-		      edge_is_plain(d->dst, n, &r->jpeg));
+		ok = progressive_read(d->dst, n, &r->jpeg, r->pieces,
+				      r->piece_count, d->path.scan_count,
+				      r->memory);
 	else
 		ok = partial_read(d->dst, n, &r->jpeg, r->memory);
 	if (!ok)
 		reader_fail(r, IMG_ERR_IRREGULAR);
+	if (d->path.drops_scans && !edge_is_plain(d->dst, n, &r->jpeg))
+		reader_fail(r, IMG_ERR_NEEDS_ALL_SCANS);
 }
 
 static void read_scans(struct decoder *d)
 {
 	struct jpeg_decompress_struct *jpeg = &d->reader.jpeg;
-	jvirt_barray_ptr *arrays;
+	jvirt_barray_ptr *arrays = jpeg_read_coefficients(jpeg);
 
-	if (d->path.is_tried_again && read_progressive(d))
-		return;
-	arrays = jpeg_read_coefficients(jpeg);
 	reader_check_scans(&d->reader);
 	idct_arrays(d->dst, d->path.dct_scale, jpeg, arrays);
 }
@@ -443,6 +423,22 @@ enum img_err img_decode(struct image *dst, const uint8_t *jpeg,
 	return err;
 }
 
+bool img_decode_again(struct img_header *header, enum img_err err)
+{
+	switch (err) {
+	case IMG_ERR_IRREGULAR:
+		assert(!header->is_irregular);
+		header->is_irregular = true;
+		return true;
+	case IMG_ERR_NEEDS_ALL_SCANS:
+		assert(!header->needs_all_scans);
+		header->needs_all_scans = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
 enum img_err img_decode_any(struct image *dst, const uint8_t *jpeg,
 			    size_t jpeg_bytes, const struct img_header *header,
 			    const struct img_view *view,
@@ -450,15 +446,14 @@ enum img_err img_decode_any(struct image *dst, const uint8_t *jpeg,
 			    const struct img_limits *limits,
 			    const struct memory *memory)
 {
-	struct img_header irregular = *header;
-	enum img_err err = img_decode(dst, jpeg, jpeg_bytes, header, view,
-				      transform, limits, memory);
+	struct img_header h = *header;
+	enum img_err err;
 
-	if (err != IMG_ERR_IRREGULAR)
-		return err;
-	irregular.is_irregular = true;
-	return img_decode(dst, jpeg, jpeg_bytes, &irregular, view, transform,
-			  limits, memory);
+	do {
+		err = img_decode(dst, jpeg, jpeg_bytes, &h, view, transform,
+				 limits, memory);
+	} while (img_decode_again(&h, err));
+	return err;
 }
 
 /* --- Estimate --- */
@@ -637,10 +632,8 @@ static uint64_t decode_bytes(const struct workload *w)
 
 	if (p.keeps_coefficients)
 		working = kept_coefficient_bytes(h, p.dct_scale);
-	if (p.is_partial || p.is_tried_again)
-		working = max_u64(
-			working, JPEG_MEMORY_BYTES_MIN +
-					 partial_decode_bytes(h, p.scan_count));
+	else if (p.is_partial)
+		working += partial_decode_bytes(h, p.scan_count);
 	return image_bytes(&w->decoded) + max_u64(working, h->icc_bytes);
 }
 

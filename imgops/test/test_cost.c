@@ -14,7 +14,7 @@
 
 /*
  * Run all steps; release each input when its output is complete.  Returns the
- * peak of memory.  0: the file is irregular, and this is set in the header.
+ * peak of memory.  0: the header has changed, for another way to decode.
  */
 static size_t measure(struct bytes jpeg, struct img_header *header,
 		      const struct img_view *view,
@@ -29,8 +29,7 @@ static size_t measure(struct bytes jpeg, struct img_header *header,
 	meter_init(&m);
 	err = img_decode(&a, jpeg.data, jpeg.count, header, view, transform,
 			 &no_limits, &m.memory);
-	if (err == IMG_ERR_IRREGULAR && !header->is_irregular) {
-		header->is_irregular = true;
+	if (img_decode_again(header, err)) {
 		assert(m.live_bytes == 0);
 		return 0;
 	}
@@ -64,9 +63,9 @@ cost_of(struct bytes jpeg, const struct img_transform *transform, size_t *peak)
 	struct img_view view = img_fit(&header, transform);
 
 	if (peak != NULL)
-		*peak = measure(jpeg, &header, &view, transform);
-	if (peak != NULL && *peak == 0)
-		*peak = measure(jpeg, &header, &view, transform);
+		do
+			*peak = measure(jpeg, &header, &view, transform);
+		while (*peak == 0);
 	return img_cost(&header, &view, transform);
 }
 

@@ -344,7 +344,7 @@ static void test_results_are_near_the_exact_ones(void)
 	assert(reduced_count > result_count * 3 / 4);
 }
 
-/* --- Irregular and damaged files --- */
+/* --- Files that are not decoded in the usual way --- */
 
 /* By libjpeg: a sequential file in full. */
 static struct image decode_irregular(struct bytes jpeg,
@@ -451,22 +451,18 @@ static void test_hidden_samples_have_no_part_before_damage(void)
 	}
 }
 
-static enum img_err decode_usual(struct bytes jpeg, uint32_t n,
-				 const struct jpeg_spec *spec)
+/* Decode at n/8, once. */
+static enum img_err decode_once(struct bytes jpeg,
+				const struct img_header *header,
+				const struct img_transform *transform)
 {
-	struct img_transform t = transform_at(spec, n);
-	struct img_header header;
+	struct img_view view = img_fit(header, transform);
 	struct image img = { 0 };
+	enum img_err err;
 	struct heap h;
-	enum img_err err =
-		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 
-	assert(err == IMG_OK);
 	heap_init(&h);
-
-	struct img_view view = img_fit(&header, &t);
-
-	err = img_decode(&img, jpeg.data, jpeg.count, &header, &view, &t,
+	err = img_decode(&img, jpeg.data, jpeg.count, header, &view, transform,
 			 &no_limits, &h.memory);
 	img_release(&img);
 	assert(h.live_count == 0);
@@ -474,7 +470,7 @@ static enum img_err decode_usual(struct bytes jpeg, uint32_t n,
 }
 
 /* At 1/8 and 2/8, only a progressive file whose hidden samples may show. */
-static void test_only_suspicious_files_are_irregular(void)
+static void test_only_suspicious_files_need_all_scans(void)
 {
 	static const uint32_t widths[] = { 200, 203, 207, 208 };
 	struct jpeg_spec spec = { .height = 150, .h = { 2 }, .v = { 2 } };
@@ -483,8 +479,9 @@ static void test_only_suspicious_files_are_irregular(void)
 		for (uint32_t n = 1; n <= IDCT_MAX; n++)
 			for (int kind = 0; kind < 8; kind++) {
 				bool is_odd = kind == 7 && n <= 2;
+				struct img_transform t;
+				struct img_header header;
 				struct bytes jpeg;
-				enum img_err err;
 
 				spec.width = widths[i];
 				spec.progressive = kind & 1;
@@ -492,12 +489,57 @@ static void test_only_suspicious_files_are_irregular(void)
 				spec.hidden = kind & 4 ? black : NULL;
 				if (spec.hidden != NULL && !(kind & 2))
 					continue;
+				t = transform_at(&spec, n);
 				jpeg = jpeg_make(&spec);
-				err = decode_usual(jpeg, n, &spec);
-				assert(err ==
-				       (is_odd ? IMG_ERR_IRREGULAR : IMG_OK));
+				assert(img_probe(&header, jpeg.data, jpeg.count,
+						 &no_limits) == IMG_OK);
+				assert(decode_once(jpeg, &header, &t) ==
+				       (is_odd ? IMG_ERR_NEEDS_ALL_SCANS :
+						 IMG_OK));
 				free(jpeg.data);
 			}
+}
+
+/*
+ * A file that needs all scans is decoded without libjpeg's coefficients, which
+ * take more memory and time.
+ */
+static void test_all_scans_are_read_in_rows(void)
+{
+	struct jpeg_spec spec = { .width = 1203,
+				  .height = 1149,
+				  .picture = page,
+				  .hidden = black,
+				  .progressive = true };
+	struct bytes jpeg = jpeg_make(&spec);
+
+	for (uint32_t n = 1; n <= SCANS_DCT_SCALE_MAX; n++) {
+		struct img_transform t = transform_at(&spec, n);
+		struct img_header header, other;
+		struct img_cost first, again, irregular;
+		enum img_err err =
+			img_probe(&header, jpeg.data, jpeg.count, &no_limits);
+		struct img_view view;
+
+		assert(err == IMG_OK);
+		view = img_fit(&header, &t);
+		first = img_cost(&header, &view, &t);
+		err = decode_once(jpeg, &header, &t);
+		assert(err == IMG_ERR_NEEDS_ALL_SCANS);
+		assert(img_decode_again(&header, err));
+		assert(!header.is_irregular);
+		again = img_cost(&header, &view, &t);
+		other = header;
+		other.is_irregular = true;
+		irregular = img_cost(&other, &view, &t);
+		assert(first.decode_ns < again.decode_ns);
+		assert(again.decode_ns < irregular.decode_ns);
+		assert(again.bytes * 2 < irregular.bytes);
+		err = decode_once(jpeg, &header, &t);
+		assert(err == IMG_OK);
+		assert(!img_decode_again(&header, err));
+	}
+	free(jpeg.data);
 }
 
 int main(void)
@@ -509,6 +551,7 @@ int main(void)
 	test_results_are_near_the_exact_ones();
 	test_hidden_samples_have_no_part_in_irregular_files();
 	test_hidden_samples_have_no_part_before_damage();
-	test_only_suspicious_files_are_irregular();
+	test_only_suspicious_files_need_all_scans();
+	test_all_scans_are_read_in_rows();
 	return 0;
 }

@@ -196,6 +196,7 @@ static enum problem problem_of_image(enum img_err err)
 	case IMG_ERR_NO_MEMORY:
 		return PROBLEM_OUT_OF_MEMORY;
 	case IMG_ERR_IRREGULAR:
+	case IMG_ERR_NEEDS_ALL_SCANS:
 		break; /* the pipeline decodes such a file again */
 	}
 	abort();

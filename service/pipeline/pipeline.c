@@ -503,8 +503,8 @@ static enum upload_end check_estimate(struct pipeline *p, struct upload *u,
 }
 
 /*
- * The file cannot be decoded in the way that was estimated, and the other one
- * may take much more time and memory.  So the upload is estimated, checked and
+ * The file is not decoded in the way that was estimated, and the other one may
+ * take much more time and memory.  So the upload is estimated, checked and
  * charged again, as if it had just come.  UPLOAD_ENDED, and no error: it may go
  * on.
  */
@@ -514,7 +514,6 @@ static enum upload_end estimate_again(struct pipeline *p, struct upload *u,
 	uint64_t left_ns = atomic_load(&u->left_ns);
 	enum upload_end end;
 
-	u->header.is_irregular = true;
 	*err = steps_estimate(u, &p->config.limits);
 	if (*err != IMG_OK)
 		return UPLOAD_ENDED;
@@ -540,7 +539,8 @@ static enum upload_end call_step(struct pipeline *p, enum pipeline_step step,
 	enum upload_end end = UPLOAD_ENDED;
 
 	*err = steps_run(step, v, &p->config.limits, &p->memory);
-	if (*err == IMG_ERR_IRREGULAR) {
+	while (step == PIPELINE_DECODE && end == UPLOAD_ENDED &&
+	       img_decode_again(&u->header, *err)) {
 		end = estimate_again(p, u, err);
 		if (end == UPLOAD_ENDED && *err == IMG_OK)
 			*err = steps_run(step, v, &p->config.limits,
@@ -565,6 +565,7 @@ static enum upload_end time_step(struct pipeline *p, enum pipeline_step step,
 	v->service_ns[step] =
 		clock_now_ns() - start_ns - (v->event.waited_ns - waited_ns);
 	if (end == UPLOAD_ENDED && *err == IMG_OK && !u->header.is_irregular &&
+	    !u->header.needs_all_scans &&
 	    !schedule_shares_cores(&p->config.schedule))
 		pace_learn(&p->pace,
 			   (uint64_t)((double)v->estimated_ns[step] / u->pace),

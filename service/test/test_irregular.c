@@ -7,12 +7,14 @@
  * --max-cpu, --memory or its deadline, it ends there; otherwise its charge and
  * the estimate of the work left are those of the new way, and it has a result.
  * If its client disconnects while it waits for memory, that is why it ends.
- * Nothing stays charged.
+ * Nothing stays charged.  An intact file that needs all its scans is not one
+ * that is decoded in full.
  */
 #include "service/test/jobs.h"
 
 #include "base/clock.h"
 #include "imgops/imgops.h"
+#include "imgops/test/support.h"
 #include "service/pipeline/steps.h"
 #include "stages/cores.h"
 
@@ -157,6 +159,48 @@ static void test_a_large_file_is_not_decoded_in_full(void)
 	}
 }
 
+static double page(uint32_t component, double x, double y)
+{
+	(void)component;
+	(void)x;
+	(void)y;
+	return 190;
+}
+
+static double black(uint32_t component, double x, double y)
+{
+	(void)component;
+	(void)x;
+	(void)y;
+	return 0;
+}
+
+static void test_a_large_file_may_need_all_scans(void)
+{
+	const struct jpeg_spec spec = { .width = 1203,
+					.height = 1149,
+					.picture = page,
+					.hidden = black,
+					.progressive = true };
+	struct bytes jpeg = jpeg_make(&spec);
+
+	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+		struct pipeline_config c = job_config(policies[i], cores, 1);
+		struct pipeline_stats stats;
+		struct job job;
+
+		prepare(&job, photo_bytes, 0);
+		job.upload.jpeg = jpeg.data;
+		job.upload.jpeg_bytes = jpeg.count;
+		job.variants[0].transform.box = (struct img_size){ 100, 100 };
+		c.limits.result_pixels_max = spec.width * spec.height - 1;
+		assert(run(&c, &job, &stats) == UPLOAD_ENDED);
+		assert(job.upload.err == IMG_OK);
+		assert(job.upload.header.needs_all_scans);
+	}
+	free(jpeg.data);
+}
+
 /* Intact, it would be in time. */
 static void test_a_deadline_holds(void)
 {
@@ -225,6 +269,7 @@ int main(int argc, char **argv)
 	test_it_is_decoded();
 	test_limits_hold();
 	test_a_large_file_is_not_decoded_in_full();
+	test_a_large_file_may_need_all_scans();
 	test_a_deadline_holds();
 	test_a_client_may_leave_while_it_waits();
 	free(photo);
