@@ -541,23 +541,10 @@ enum { DC_SCANS = 2 };
 /* libjpeg's small allocations before and after all coefficients, in bytes. */
 enum { BEFORE_BYTES = 4832, AFTER_BYTES = 11232 };
 
-static struct img_size largest_factors(const struct img_header *h)
-{
-	struct img_size most = { 1, 1 };
-
-	for (uint32_t i = 0; i < h->component_count; i++) {
-		if (h->h_factors[i] > most.width_px)
-			most.width_px = h->h_factors[i];
-		if (h->v_factors[i] > most.height_px)
-			most.height_px = h->v_factors[i];
-	}
-	return most;
-}
-
 void workload_set_decoded(struct workload *w, uint32_t dct_scale)
 {
 	const struct img_header *h = w->header;
-	struct img_size most = largest_factors(h);
+	struct img_size most = header_factors(h);
 
 	w->dct_scale = path_of(h, dct_scale).dct_scale;
 	w->decoded = (struct image){ .plane_count = h->component_count,
@@ -568,24 +555,6 @@ void workload_set_decoded(struct workload *w, uint32_t dct_scale)
 			h->v_factors[i], most.height_px);
 }
 
-static uint32_t divide_up(uint64_t n, uint64_t by)
-{
-	return (uint32_t)((n + by - 1) / by);
-}
-
-/* The DCT blocks of component `i`. */
-static struct img_size component_blocks(const struct img_header *h, uint32_t i)
-{
-	struct img_size most = largest_factors(h);
-
-	return (struct img_size){
-		divide_up((uint64_t)h->stored.width_px * h->h_factors[i],
-			  (uint64_t)DCTSIZE * most.width_px),
-		divide_up((uint64_t)h->stored.height_px * h->v_factors[i],
-			  (uint64_t)DCTSIZE * most.height_px),
-	};
-}
-
 static uint64_t kept_coefficient_bytes(const struct img_header *h,
 				       uint32_t dct_scale)
 {
@@ -593,7 +562,7 @@ static uint64_t kept_coefficient_bytes(const struct img_header *h,
 	uint64_t bytes;
 
 	for (uint32_t i = 0; i < h->component_count; i++) {
-		blocks[i] = component_blocks(h, i);
+		blocks[i] = header_blocks(h, i);
 		blocks[i].width_px = (uint32_t)round_up_blocks(
 			blocks[i].width_px, h->h_factors[i]);
 		blocks[i].height_px = (uint32_t)round_up_blocks(
@@ -612,7 +581,7 @@ static uint64_t kept_coefficient_bytes(const struct img_header *h,
 static uint64_t partial_decode_bytes(const struct img_header *h,
 				     uint32_t scan_count)
 {
-	struct img_size most = largest_factors(h);
+	struct img_size most = header_factors(h);
 	struct block_count blocks = { 0, 0 };
 
 	if (!h->is_progressive)
@@ -642,7 +611,7 @@ static double all_blocks(const struct img_header *h)
 	double blocks = 0;
 
 	for (uint32_t i = 0; i < h->component_count; i++)
-		blocks += (double)img_pixels(component_blocks(h, i));
+		blocks += (double)img_pixels(header_blocks(h, i));
 	return blocks;
 }
 
@@ -652,7 +621,7 @@ static double visited_blocks(const struct img_header *h)
 	double blocks = 0;
 
 	for (uint32_t i = 0; i < h->component_count; i++)
-		blocks += (double)img_pixels(component_blocks(h, i)) *
+		blocks += (double)img_pixels(header_blocks(h, i)) *
 			  h->component_scans[i];
 	return blocks;
 }
@@ -712,7 +681,7 @@ static void decode_count(double *counts, const struct workload *w)
 		counts[TERM_CUT_BLOCKS] = edge_cut_blocks(h);
 	count_bytes(counts, h, &p);
 	for (uint32_t i = 0; i < h->component_count; i++) {
-		double blocks = (double)img_pixels(component_blocks(h, i));
+		double blocks = (double)img_pixels(header_blocks(h, i));
 
 		counts[n == DCT_SCALE_FULL ? TERM_BLOCKS_8 :
 					     TERM_BLOCKS_1 + n - 1] += blocks;

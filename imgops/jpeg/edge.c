@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/jpeg/edge.h"
 
+#include "imgops/jpeg/header.h"
+
 #include <string.h>
 
 /* The largest mean that does not wrap around in a block of one sample. */
@@ -153,40 +155,20 @@ enum {
 	TOLERANCE = 3,
 };
 
-/* A side of a component of the header: its blocks, and the last of them. */
-struct side {
-	uint32_t blocks;
-	bool is_cut;
+/* Whether the frame cuts the last column, and the last row, of blocks. */
+struct cuts {
+	bool column, row;
 };
 
-static struct side side_of(uint32_t side_px, uint32_t factor,
-			   uint32_t factor_max)
+static struct cuts cuts_of(const struct img_header *h, uint32_t component)
 {
-	uint64_t of_block = (uint64_t)DCTSIZE * factor_max;
+	struct img_size most = header_factors(h);
+	uint32_t visible_x = edge_visible(
+		h->stored.width_px, h->h_factors[component], most.width_px);
+	uint32_t visible_y = edge_visible(
+		h->stored.height_px, h->v_factors[component], most.height_px);
 
-	return (struct side){
-		(uint32_t)(((uint64_t)side_px * factor + of_block - 1) /
-			   of_block),
-		edge_visible(side_px, factor, factor_max) < DCTSIZE,
-	};
-}
-
-struct sides {
-	struct side x, y;
-};
-
-static struct sides sides_of(const struct img_header *h, uint32_t component)
-{
-	uint32_t h_max = 1, v_max = 1;
-
-	for (uint32_t i = 0; i < h->component_count; i++) {
-		h_max = h->h_factors[i] > h_max ? h->h_factors[i] : h_max;
-		v_max = h->v_factors[i] > v_max ? h->v_factors[i] : v_max;
-	}
-	return (struct sides){
-		side_of(h->stored.width_px, h->h_factors[component], h_max),
-		side_of(h->stored.height_px, h->v_factors[component], v_max),
-	};
+	return (struct cuts){ visible_x < DCTSIZE, visible_y < DCTSIZE };
 }
 
 double edge_cut_blocks(const struct img_header *h)
@@ -194,10 +176,11 @@ double edge_cut_blocks(const struct img_header *h)
 	double count = 0;
 
 	for (uint32_t i = 0; i < h->component_count; i++) {
-		struct sides s = sides_of(h, i);
+		struct img_size blocks = header_blocks(h, i);
+		struct cuts cuts = cuts_of(h, i);
 
-		count += s.x.is_cut ? s.y.blocks : 0;
-		count += s.y.is_cut ? s.x.blocks : 0;
+		count += cuts.column ? blocks.height_px : 0;
+		count += cuts.row ? blocks.width_px : 0;
 	}
 	return count;
 }
@@ -205,10 +188,11 @@ double edge_cut_blocks(const struct img_header *h)
 bool edge_has_neighbours(const struct img_header *h)
 {
 	for (uint32_t i = 0; i < h->component_count; i++) {
-		struct sides s = sides_of(h, i);
+		struct img_size blocks = header_blocks(h, i);
+		struct cuts cuts = cuts_of(h, i);
 
-		if ((s.x.is_cut && s.x.blocks <= NEIGHBOURS_MIN) ||
-		    (s.y.is_cut && s.y.blocks <= NEIGHBOURS_MIN))
+		if ((cuts.column && blocks.width_px <= NEIGHBOURS_MIN) ||
+		    (cuts.row && blocks.height_px <= NEIGHBOURS_MIN))
 			return false;
 	}
 	return true;

@@ -533,3 +533,28 @@ enum img_err img_probe(struct img_header *header, const uint8_t *jpeg,
 		*header = (struct img_header){ .stored = h.stored };
 	return err;
 }
+
+struct img_size header_factors(const struct img_header *h)
+{
+	struct img_size most = { 1, 1 };
+
+	for (uint32_t i = 0; i < h->component_count; i++) {
+		if (h->h_factors[i] > most.width_px)
+			most.width_px = h->h_factors[i];
+		if (h->v_factors[i] > most.height_px)
+			most.height_px = h->v_factors[i];
+	}
+	return most;
+}
+
+struct img_size header_blocks(const struct img_header *h, uint32_t i)
+{
+	struct img_size most = header_factors(h);
+
+	return (struct img_size){
+		blocks_along(h->stored.width_px, h->h_factors[i],
+			     most.width_px),
+		blocks_along(h->stored.height_px, h->v_factors[i],
+			     most.height_px),
+	};
+}

@@ -11,6 +11,7 @@
 
 #include "imgops/image.h"
 #include "imgops/jpeg/edge.h"
+#include "imgops/jpeg/header.h"
 #include "imgops/jpeg/huffman.h"
 #include "imgops/jpeg/idct.h"
 #include "imgops/jpeg/markers.h"
@@ -591,14 +592,6 @@ static bool find_scans(struct progressive *p, const struct piece *pieces,
 	return p->scan_count > 0;
 }
 
-/* MCUs in a row; the last one may reach past the picture's right edge. */
-static uint32_t mcu_columns(const struct jpeg_decompress_struct *jpeg)
-{
-	uint32_t mcu_x = (uint32_t)jpeg->max_h_samp_factor * DCTSIZE;
-
-	return (jpeg->image_width + mcu_x - 1) / mcu_x;
-}
-
 static struct block_count
 count_blocks(const struct jpeg_decompress_struct *jpeg)
 {
@@ -619,11 +612,12 @@ count_blocks(const struct jpeg_decompress_struct *jpeg)
 static bool make_components(struct progressive *p, struct image *img,
 			    const struct jpeg_decompress_struct *jpeg)
 {
-	uint32_t mcu_y = (uint32_t)jpeg->max_v_samp_factor * DCTSIZE;
 	struct block *blocks = p->blocks;
 
-	p->columns = mcu_columns(jpeg);
-	p->rows = (jpeg->image_height + mcu_y - 1) / mcu_y;
+	p->columns = blocks_along(jpeg->image_width, 1,
+				  (uint32_t)jpeg->max_h_samp_factor);
+	p->rows = blocks_along(jpeg->image_height, 1,
+			       (uint32_t)jpeg->max_v_samp_factor);
 	p->component_count = (uint32_t)jpeg->num_components;
 	for (uint32_t i = 0; i < p->component_count; i++) {
 		const jpeg_component_info *from = &jpeg->comp_info[i];
@@ -655,8 +649,7 @@ static uint32_t tables_max(uint32_t component_count, uint32_t scan_count)
 void block_count_add(struct block_count *count, struct img_size size,
 		     uint32_t h, uint32_t h_max, uint32_t v, uint32_t v_max)
 {
-	uint32_t mcu_x = DCTSIZE * h_max;
-	uint64_t across = (size.width_px + mcu_x - 1) / mcu_x * (uint64_t)h;
+	uint64_t across = (uint64_t)blocks_along(size.width_px, 1, h_max) * h;
 
 	count->all += across * v;
 	if (edge_visible(size.width_px, h, h_max) < DCTSIZE)
