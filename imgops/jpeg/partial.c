@@ -109,7 +109,7 @@ static bool ac_table_make(struct ac_table *t,
 	return true;
 }
 
-/* Read a symbol that is too long for the tables, and its value. */
+/* Read any symbol, and its value; for those in the tables there is faster. */
 static inline bool read_long(struct bits *b, const struct huffman *h,
 			     int32_t *k, int32_t *value)
 {
@@ -344,24 +344,16 @@ static bool read_all_ac(struct bits *bits, const struct component *c,
 	int32_t k = 0;
 
 	while (k < AC_COEFFICIENTS) {
+		int32_t value;
+
 		*bits = bits_refill(*bits);
-
-		int32_t symbol = huffman_symbol(bits, &c->ac->codes);
-		int32_t run = symbol >> 4, size = symbol & 15;
-
-		if (symbol < 0)
+		if (!read_long(bits, &c->ac->codes, &k, &value))
 			return false;
-		if (size == 0 && run != 15)
-			return true;
-		k += run + 1;
-
-		int32_t value = huffman_value(bits, size);
-
 		if (k <= AC_COEFFICIENTS)
 			block[idct_order[k]] =
 				idct_limited(value * c->quant[k]);
 	}
-	return k == AC_COEFFICIENTS;
+	return k == AC_COEFFICIENTS || k >= ADVANCE_END;
 }
 
 /* As read_block(), for a block that the frame may cut. */
@@ -386,12 +378,13 @@ read_edge_mcu(struct partial *s, uint32_t column, uint32_t row)
 {
 	for (uint32_t i = 0; i < s->component_count; i++) {
 		struct component *c = &s->components[i];
-		uint32_t across = c->across, count = across * c->down;
 
-		for (uint32_t k = 0; k < count; k++)
-			if (!read_edge_block(s, c, column * across + k % across,
-					     row * c->down + k / across))
-				return false;
+		for (uint32_t y = 0; y < c->down; y++)
+			for (uint32_t x = 0; x < c->across; x++)
+				if (!read_edge_block(s, c,
+						     column * c->across + x,
+						     row * c->down + y))
+					return false;
 	}
 	return true;
 }
