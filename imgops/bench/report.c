@@ -64,7 +64,7 @@ struct estimate_errors {
 };
 
 /* CPU time of an accepted file, estimate / measured. */
-static double cpu_estimated(const struct measure *m, const struct row *row)
+static double cpu_ratio(const struct measure *m, const struct row *row)
 {
 	double cpu_s = 0;
 
@@ -73,7 +73,7 @@ static double cpu_estimated(const struct measure *m, const struct row *row)
 	return (double)row->first.cost.cpu_ns / 1e9 * (double)m->passes / cpu_s;
 }
 
-static double median_cpu_estimated(const struct measure *m)
+static double median_cpu_ratio(const struct measure *m)
 {
 	struct spread of_files;
 	double median = 1;
@@ -83,7 +83,7 @@ static double median_cpu_estimated(const struct measure *m)
 		const struct row *row = &m->rows[i];
 
 		if (row->first.err == IMG_OK)
-			spread_add(&of_files, cpu_estimated(m, row),
+			spread_add(&of_files, cpu_ratio(m, row),
 				   row->file->path);
 	}
 	spread_finish(&of_files);
@@ -96,7 +96,7 @@ static double median_cpu_estimated(const struct measure *m)
 static void estimate_errors_init(struct estimate_errors *e,
 				 const struct measure *m)
 {
-	*e = (struct estimate_errors){ .cpu_factor = median_cpu_estimated(m) };
+	*e = (struct estimate_errors){ .cpu_factor = median_cpu_ratio(m) };
 	spread_init(&e->cpu, m->row_count);
 	spread_init(&e->memory, m->row_count);
 	for (size_t i = 0; i < m->row_count; i++) {
@@ -105,7 +105,7 @@ static void estimate_errors_init(struct estimate_errors *e,
 
 		if (row->first.err != IMG_OK)
 			continue;
-		double cpu = cpu_estimated(m, row) / e->cpu_factor;
+		double cpu = cpu_ratio(m, row) / e->cpu_factor;
 
 		spread_add(&e->cpu, fmax(cpu, 1 / cpu) - 1, row->file->path);
 		spread_add(&e->memory,
@@ -233,9 +233,9 @@ static void print_estimates(FILE *out, const struct measure *m)
 	estimate_errors_init(&e, m);
 	if (e.cpu.count > 0) {
 		fprintf(out,
-			"estimated CPU time    %.3f of the measured in median; "
-			"without this factor off by %.1f %% in median, p90 "
-			"%.1f %%, at most %.1f %% (%s)\n",
+			"estimated CPU time    %.3f times the measured time "
+			"(median); after dividing by this, the error is %.1f "
+			"%% in median, p90 %.1f %%, at most %.1f %% (%s)\n",
 			e.cpu_factor, 100 * spread_quantile(&e.cpu, 0.5),
 			100 * spread_quantile(&e.cpu, 0.9), 100 * e.cpu.most,
 			e.cpu.most_path);
