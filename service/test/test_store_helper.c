@@ -19,11 +19,13 @@
 #include "service/test/store_client.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -898,6 +900,63 @@ static void test_a_copy_that_cannot_be_removed_still_counts(void)
 	stop(&c);
 }
 
+/* The disk is full while a copy is written; here, a file may not be so long. */
+static void test_a_copy_that_cannot_be_written_is_counted(void)
+{
+	struct rlimit before, small;
+	struct client c;
+	struct message m;
+
+	assert(getrlimit(RLIMIT_FSIZE, &before) == 0);
+	small = before;
+	small.rlim_cur = LARGE / 2;
+	(void)signal(SIGXFSZ, SIG_IGN); /* also of the helper */
+	assert(setrlimit(RLIMIT_FSIZE, &small) == 0);
+	c = start_cached();
+	assert(setrlimit(RLIMIT_FSIZE, &before) == 0);
+	EXPECT(STORE_OK, client_put(&c, 70, 0, LARGE, MS));
+	m = EXPECT(STORE_OK, client_read(&c, 70, "", MS));
+	assert(m.figures.cache_failures == 1);
+	assert(m.figures.now.cache_error == EFBIG);
+	assert(!scratch_has(&scratch, copy_name(70)));
+	EXPECT(STORE_OK, delete (&c, 70));
+	stop(&c);
+}
+
+/* Remove the file of the copy that is being written.  False: too late. */
+static bool remove_draft(struct client *c, unsigned number)
+{
+	char path[SCRATCH_PATH_BYTES], name[64];
+	bool is_removed = false;
+	uint64_t call;
+	int fd;
+
+	snprintf(name, sizeof(name), "cache/tmp/%016x", number - 71);
+	scratch_path(&scratch, name, path);
+	EXPECT(STORE_OK, client_put(c, number, 0, LARGE, MS));
+	call = begin_slow_read(c, number);
+	while (!is_removed && !scratch_has(&scratch, copy_name(number)))
+		is_removed = unlink(path) == 0;
+	EXPECT(STORE_OK, client_wait(c, call, &fd));
+	close(fd);
+	EXPECT(STORE_OK, delete (c, number));
+	return is_removed;
+}
+
+static void test_a_copy_that_is_removed_early_is_counted(void)
+{
+	struct client c = start_cached();
+	unsigned number = 71;
+	struct message m;
+
+	while (!remove_draft(&c, number))
+		number++;
+	m = EXPECT(STORE_OK, probe(&c));
+	assert(m.figures.cache_failures == 1);
+	assert(m.figures.now.cache_error == ENOENT);
+	stop(&c);
+}
+
 static void test_another_folder_is_refused(void)
 {
 	struct client c = client_new();
@@ -1046,6 +1105,8 @@ static void test_all(bool is_real)
 	test_a_fresh_read_is_from_the_store();
 	test_the_quota_is_kept();
 	test_a_copy_that_cannot_be_removed_still_counts();
+	test_a_copy_that_cannot_be_written_is_counted();
+	test_a_copy_that_is_removed_early_is_counted();
 	test_another_folder_is_refused();
 	test_keys_from_a_file();
 }

@@ -220,11 +220,16 @@ void cache_remove(struct cache *c, const char *id)
 
 /* -- Writing -- */
 
+void cache_fail(struct cache *c, int error)
+{
+	c->failures++;
+	c->error = error;
+}
+
 /* Returns false, and keeps errno. */
 static bool note_failure(struct cache *c)
 {
-	c->failures++;
-	c->error = errno;
+	cache_fail(c, errno);
 	return false;
 }
 
@@ -313,6 +318,7 @@ int cache_commit(struct cache *c, struct cache_draft *d)
 	struct stat file;
 
 	if (!end_writing(c, d)) {
+		(void)note_failure(c);
 		cache_drop(c, d);
 		return -1;
 	}

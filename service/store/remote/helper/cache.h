@@ -69,6 +69,9 @@ MUST_CHECK bool cache_begin(struct cache *c, struct cache_draft *d,
  */
 MUST_CHECK int cache_commit(struct cache *c, struct cache_draft *d);
 
+/* Count a draft that the caller could not write, for this errno. */
+void cache_fail(struct cache *c, int error);
+
 /* Give the draft up.  Nothing happens if it is not begun. */
 void cache_drop(struct cache *c, struct cache_draft *d);
 

@@ -96,6 +96,7 @@ struct s3_call {
 	uint64_t object_bytes; /* GET: of the whole; UINT64_MAX: unknown */
 	uint64_t received_bytes;
 	uint64_t kept_bytes;      /* GET: of these, those written to the sink */
+	int sink_errno;           /* S3_NO_SINK: why */
 	char etag[S3_ETAG_BYTES]; /* "": none, or two that differ */
 	char md5[S3_MD5_BYTES];   /* PUT: of the body */
 	enum s3_result result;
@@ -108,7 +109,7 @@ struct s3_call {
 	void *easy;
 	char sha256[STORE_ID_BYTES];
 	uint32_t attempt_count;
-	int sink_fd, sink_errno;
+	int sink_fd;
 	uint64_t due_ns; /* of the next attempt, or when this one is given up */
 	uint64_t part_from, part_bytes; /* of the reply; UINT64_MAX: unknown */
 	uint64_t sent_bytes;            /* of the body, in this attempt */

@@ -394,6 +394,9 @@ static void end_fetch(struct s3_call *c)
 		end_fetch_well(r);
 		return;
 	}
+	/* cache_begin() has counted its own failures. */
+	if (c->result == S3_NO_SINK && r->draft.is_begun && !c->is_too_long)
+		cache_fail(r->server->cache, c->sink_errno);
 	cache_drop(r->server->cache, &r->draft);
 	if (c->result == S3_NO_SINK)
 		go_direct(r);
