@@ -33,7 +33,10 @@ struct store_kind {
 				   struct store_part *part, struct error *why);
 	enum store_answer (*remove)(struct store *s, const char *id,
 				    uint64_t deadline_ns, struct error *why);
-	/* For store_look(). */
+	/*
+	 * For store_look(), which holds no lock meanwhile.  Of a store that is
+	 * not remote, one thread at a time.
+	 */
 	enum store_answer (*look)(struct store *s, struct error *why);
 	/* False: no thread.  NULL: nothing starts. */
 	bool (*start)(struct store *s);
@@ -47,16 +50,19 @@ struct store_kind {
 
 struct checks;
 
-/* What is known about storing; with its lock. */
+/* What is known about storing; the lock guards all of it. */
 struct store_health {
 	pthread_mutex_t lock;
-	uint64_t looked_ns; /* 0: never */
+	uint64_t looked_ns;  /* 0: never */
+	uint64_t looking_ns; /* when a look began that has not ended; or 0 */
 	enum store_answer answer;
-	struct error why;   /* not STORE_OK; lacks a path outside the store */
-	uint64_t failed_ns; /* of the last store_put(); 0: it succeeded */
+	struct error why; /* not STORE_OK; lacks a path outside the store */
+	/* Of the last store_put() that failed; 0: it says nothing any more. */
+	uint64_t failed_ns;
 	enum store_answer failed_answer;
 	struct error failed_why;
 	bool is_explained;     /* the last look has found a reason */
+	bool is_told_bad;      /* the last answer that store_look() gave */
 	uint64_t told_ns;      /* of the last failure that was reported */
 	uint64_t untold_count; /* failures since */
 };

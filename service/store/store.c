@@ -32,6 +32,7 @@ enum {
 	READ_BYTES = 64 << 10,
 	KNOWN_BYTES = 8, /* bytes of a SHA-256 that are remembered */
 	LOOK_MS = 1000,
+	HANGING_MS = 5000, /* of a look, then the disk hangs */
 	FAILED_MS = 30000, /* how long the failure of a put is remembered */
 	TELL_MS = 1000,    /* between two lines about failures */
 };
@@ -131,13 +132,14 @@ void store_tell_failure(struct store *s, const char *format, ...)
  * A store_put() has ended.  What it shows is not forgotten at once, because
  * some reasons, such as a damaged disk, are found only by writing.
  */
-static void learn_put(struct store *s, enum store_answer answer,
+static void learn_put(struct store *s, enum store_answer answer, bool is_same,
 		      const struct error *why)
 {
 	struct store_health *h = &s->health;
 	bool is_bad = answer == STORE_FULL || answer == STORE_FAILED;
 
-	if (!is_bad && answer != STORE_OK)
+	/* An image that was there already shows nothing: none was written. */
+	if (!is_bad && (answer != STORE_OK || is_same))
 		return;
 	(void)pthread_mutex_lock(&h->lock);
 	h->failed_ns = is_bad ? clock_now_ns() : 0;
@@ -157,42 +159,86 @@ static void forget_full(struct store_health *h)
 }
 
 /*
- * Caller holds the lock.  Set h->answer and h->why.  When a reason that looking
- * has found is gone, a failure that it explains is forgotten.
+ * Caller holds the lock.  A look that began at `began_ns` has found `found`.
+ * When a reason that looking has found is gone, a failure that it explains is
+ * forgotten.
+ */
+static void publish_look(struct store_health *h, enum store_answer found,
+			 const struct error *why, uint64_t began_ns)
+{
+	if (found == STORE_OK && h->is_explained && h->failed_ns <= began_ns)
+		h->failed_ns = 0;
+	h->is_explained = found != STORE_OK;
+	h->looked_ns = began_ns;
+	h->answer = found;
+	h->why = *why;
+	if (found != STORE_OK || h->failed_ns == 0 ||
+	    (began_ns >= h->failed_ns &&
+	     began_ns - h->failed_ns >= FAILED_MS * NS_PER_MS))
+		return;
+	h->answer = h->failed_answer;
+	h->why = h->failed_why;
+}
+
+/*
+ * Caller holds the lock, which is released meanwhile: a disk that hangs stops
+ * only the thread that looks.
  */
 static void look(struct store *s, uint64_t now_ns)
 {
 	struct store_health *h = &s->health;
+	enum store_answer found;
+	struct error why = { .text = "" };
 
-	h->looked_ns = now_ns;
-	h->answer = s->kind->look(s, &h->why);
-	if (h->answer == STORE_OK && h->is_explained)
-		h->failed_ns = 0;
-	h->is_explained = h->answer != STORE_OK;
-	if (h->answer != STORE_OK || h->failed_ns == 0 ||
-	    now_ns - h->failed_ns >= FAILED_MS * NS_PER_MS)
+	h->looking_ns = now_ns;
+	(void)pthread_mutex_unlock(&h->lock);
+	found = s->kind->look(s, &why);
+	(void)pthread_mutex_lock(&h->lock);
+	h->looking_ns = 0;
+	publish_look(h, found, &why, now_ns);
+}
+
+static bool must_look(const struct store *s, uint64_t now_ns)
+{
+	const struct store_health *h = &s->health;
+
+	if (s->kind->is_remote)
+		return true;
+	return h->looking_ns == 0 &&
+	       (h->looked_ns == 0 || h->failed_ns > h->looked_ns ||
+		now_ns - h->looked_ns >= LOOK_MS * NS_PER_MS);
+}
+
+/* Caller holds the lock.  Another thread looks, for longer than it should? */
+static void notice_hanging(struct store_health *h, uint64_t now_ns)
+{
+	if (h->looking_ns == 0 || now_ns <= h->looking_ns ||
+	    now_ns - h->looking_ns < HANGING_MS * NS_PER_MS)
 		return;
-	h->answer = h->failed_answer;
-	h->why = h->failed_why;
+	h->answer = STORE_FAILED;
+	error_set(&h->why, "its disk does not answer");
 }
 
 enum store_answer store_look(struct store *s, struct error *why)
 {
 	struct store_health *h = &s->health;
 	uint64_t now_ns = clock_now_ns();
-	enum store_answer before, answer;
+	enum store_answer answer;
+	bool was_good, is_news;
 	char text[sizeof(why->text) + 64];
 
 	(void)pthread_mutex_lock(&h->lock);
-	before = h->answer;
-	if (s->kind->is_remote || h->looked_ns == 0 ||
-	    h->failed_ns > h->looked_ns ||
-	    now_ns - h->looked_ns >= LOOK_MS * NS_PER_MS)
+	if (must_look(s, now_ns))
 		look(s, now_ns);
+	else
+		notice_hanging(h, now_ns);
 	answer = h->answer;
 	*why = h->why;
+	was_good = !h->is_told_bad;
+	h->is_told_bad = answer != STORE_OK;
+	is_news = !s->kind->is_remote && was_good == h->is_told_bad;
 	(void)pthread_mutex_unlock(&h->lock);
-	if (s->kind->is_remote || (before == STORE_OK) == (answer == STORE_OK))
+	if (!is_news)
 		return answer;
 	(void)snprintf(text, sizeof(text), "store: images cannot be stored: %s",
 		       why->text);
@@ -254,7 +300,7 @@ enum store_answer store_put(struct store *s, const char *id,
 	if (answer == STORE_OK)
 		atomic_fetch_add(is_same ? &s->same_count : &s->put_count, 1);
 	(void)store_end(s, answer, why);
-	learn_put(s, answer, why);
+	learn_put(s, answer, is_same, why);
 	/* A folder has told which file it was. */
 	if (s->kind->is_remote &&
 	    (answer == STORE_FULL || answer == STORE_FAILED))

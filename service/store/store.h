@@ -20,13 +20,14 @@
  * loss, or the object store has confirmed it.  No reader ever sees an
  * incomplete entry.
  *
- * Threads    One thread calls store_open(), store_close() and spool_list().
- *            Any number of threads may call the others at the same time.  All
- *            may wait for the disk and for each other, except spool_has() and
- *            spool_find_failed(); store_put(), store_find(), store_fetch() and
- *            store_delete() of a remote store wait for the network, at most
- *            until their deadline (CLOCK_MONOTONIC; 0: none, which a remote
- *            store limits to REMOTE_WAIT_MS).
+ * Threads    One thread calls store_open(), store_start(), store_close() and
+ *            spool_list(); store_start() before any other thread uses the
+ *            store.  Any number of threads may call the others at the same
+ *            time.  All may wait for the disk and for each other, except
+ *            spool_has() and spool_find_failed(); store_put(), store_find(),
+ *            store_fetch() and store_delete() of a remote store wait for the
+ *            network, at most until their deadline (CLOCK_MONOTONIC; 0: none,
+ *            which a remote store limits to REMOTE_WAIT_MS).
  * Errors     After an answer other than STORE_OK and STORE_NOT_FOUND, `why` is
  *            a sentence for the client, without its full stop.
  * Limits     The quota covers images and the spool, but not the folders that
@@ -126,8 +127,10 @@ MUST_CHECK bool store_start(struct store *s, store_report_fn *report,
  * What would store_put() answer, as far as is known?  Not STORE_OK if the
  * folder cannot be written or is full, if the object store does not answer, or
  * for a while after a store_put() has failed.  `why` is for clients then: it
- * names no path outside the store.  Does not wait for a network, and looks at
- * the disk once per second at most.
+ * names no path outside the store.  Does not wait for a network.  Looks at the
+ * disk at most once per second, and after each store_put() that has failed; one
+ * thread does, and others get the answer before, or that the disk does not
+ * answer.
  */
 MUST_CHECK enum store_answer store_look(struct store *s, struct error *why);
 

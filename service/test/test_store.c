@@ -13,6 +13,7 @@
 #include "service/test/store_fixture.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 
 enum { QUOTA_BYTES = 1 << 20 };
@@ -340,8 +341,12 @@ static void test_it_says_whether_it_can_store(void)
 	assert(strcmp(why.text, strerror(ENOTDIR)) == 0);
 	later_s += 31;
 	assert(store_look(s, &why) == STORE_OK);
+	assert(put_files(s, ID_B) == STORE_OK);
 	assert(put_files(s, ID_A) == STORE_FAILED);
 	assert(look_later(s, &why) == STORE_FAILED);
+	assert(put_files(s, ID_B) == STORE_OK); /* nothing is written */
+	assert(look_later(s, &why) == STORE_FAILED);
+	assert(delete_image(s, ID_B) == STORE_OK);
 	assert(put_files(s, ID_B) == STORE_OK);
 	assert(look_later(s, &why) == STORE_OK);
 
@@ -351,6 +356,57 @@ static void test_it_says_whether_it_can_store(void)
 	assert(look_later(s, &why) == STORE_FAILED);
 	run("chmod 755 tmp");
 	assert(look_later(s, &why) == STORE_OK);
+	store_close(s);
+	later_s = 0;
+}
+
+/* A disk that hangs: calls of faccessat() wait. */
+static _Atomic bool is_hanging;
+static _Atomic unsigned waiting_count;
+
+int __real_faccessat(int at, const char *name, int mode, int flags);
+int __wrap_faccessat(int at, const char *name, int mode, int flags);
+
+int __wrap_faccessat(int at, const char *name, int mode, int flags)
+{
+	atomic_fetch_add(&waiting_count, 1);
+	while (atomic_load(&is_hanging))
+		(void)usleep(1000);
+	atomic_fetch_sub(&waiting_count, 1);
+	return __real_faccessat(at, name, mode, flags);
+}
+
+static void *look_once(void *arg)
+{
+	struct error why;
+
+	assert(store_look(arg, &why) == STORE_OK);
+	return NULL;
+}
+
+static void test_a_disk_that_hangs_stops_only_who_looks(void)
+{
+	struct store *s = open_store(QUOTA_BYTES);
+	struct error why;
+	pthread_t thread;
+
+	assert(store_start(s, take_report, reported));
+	assert(store_look(s, &why) == STORE_OK);
+	later_s += 2;
+	atomic_store(&is_hanging, true);
+	assert(pthread_create(&thread, NULL, look_once, s) == 0);
+	while (atomic_load(&waiting_count) == 0)
+		(void)usleep(1000);
+	assert(store_look(s, &why) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_OK);
+	later_s += 10;
+	assert(store_look(s, &why) == STORE_FAILED);
+	assert(strcmp(why.text, "its disk does not answer") == 0);
+	assert(reported_wrong && strstr(reported, why.text) != NULL);
+	atomic_store(&is_hanging, false);
+	assert(pthread_join(thread, NULL) == 0);
+	assert(store_look(s, &why) == STORE_OK);
+	assert(!reported_wrong && strstr(reported, "can be stored") != NULL);
 	store_close(s);
 	later_s = 0;
 }
@@ -736,6 +792,7 @@ int main(void)
 		test_one_server_at_a_time,
 		test_unwritable_is_refused,
 		test_it_says_whether_it_can_store,
+		test_a_disk_that_hangs_stops_only_who_looks,
 		test_a_full_store_says_so,
 		test_failures_do_not_fill_the_log,
 		test_opening_clears_what_a_crash_left,
