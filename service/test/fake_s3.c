@@ -350,8 +350,9 @@ static void get(struct fake_s3 *f, struct MHD_Connection *c, const char *key,
 	a->body = malloc(count + 1);
 	assert(a->body != NULL);
 	memcpy(a->body, o->bytes + from, count);
-	a->bytes = count;
-	snprintf(a->etag, sizeof(a->etag), "%s", o->etag);
+	a->bytes = count - (strcmp(x->behaviour, "shorter") == 0);
+	snprintf(a->etag, sizeof(a->etag), "%s%.40s",
+		 strcmp(x->behaviour, "weak") == 0 ? "W/" : "", o->etag);
 }
 
 static void delete_object(struct fake_s3 *f, const char *key, struct answer *a)
@@ -497,6 +498,7 @@ static bool refuse(const struct exchange *x, struct answer *a)
 		{ "500", 500, "InternalError" },
 		{ "429", 429, "TooManyRequests" },
 		{ "507", 507, "InsufficientStorage" },
+		{ "501", 501, "NotImplemented" },
 		{ "skew", 403, "RequestTimeTooSkewed" },
 		{ "quota", 403, "QuotaExceeded" },
 		{ "redirect", 307, "TemporaryRedirect" },
@@ -652,6 +654,8 @@ static enum MHD_Result send_answer(struct MHD_Connection *c,
 		MHD_add_response_header(r, "x-amz-server-side-encryption",
 					does(x, "kms") ? "aws:kms" :
 							 "aws:kmsother");
+	if (does(x, "marker"))
+		MHD_add_response_header(r, "x-amz-delete-marker", "true");
 	if (does(x, "redirect"))
 		MHD_add_response_header(r, "Location",
 					"http://127.0.0.1:1/elsewhere");

@@ -10,7 +10,8 @@
  *	                 come before
  *	GET /-/counts    "put 3 get 1 head 0 delete 0 list 0 stored 3\n"
  *
- *	503 500 429 507  this status; 503 says SlowDown
+ *	503 500 501 429 507
+ *	                 this status; 503 says SlowDown
  *	skew             403 RequestTimeTooSkewed, and a Date of an hour ago
  *	quota            403 QuotaExceeded
  *	noconditions     501 NotImplemented to If-None-Match
@@ -32,6 +33,9 @@
  *	weaketag         another ETag, which is a weak one
  *	emptyetag emptyweaketag quoteetag
  *	                 an ETag without characters: "", W/"" and "
+ *	weak             the right ETag, but a weak one
+ *	shorter          a byte less than the object has
+ *	marker           a header says that it is the marker of a removal
  *	kms              another ETag, and the header that says why
  *	kmsother         another ETag, and a header that does not say why
  *	202 204 206      this status, and nothing is done

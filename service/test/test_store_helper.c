@@ -490,8 +490,27 @@ static void test_a_store_without_conditions_is_remembered(void)
 	stop(&c);
 }
 
-static void test_an_image_is_the_same_if_its_etag_is(void)
+/* If the same is answered without a condition, it is not for the condition. */
+static void test_one_501_is_not_remembered(void)
 {
+	struct client c = start();
+	struct message m;
+
+	EXPECT(STORE_OK, client_put(&c, 65, 0, SMALL, MS));
+	fake_s3_do(fake, "501 2 PUT");
+	m = EXPECT(STORE_FAILED, client_put(&c, 65, 0, SMALL, MS));
+	expect_detail(&m, "501 NotImplemented");
+	m = EXPECT(STORE_OK, client_put(&c, 65, 0, SMALL, MS));
+	assert(m.is_same);
+	EXPECT(STORE_OK, delete (&c, 65));
+	stop(&c);
+}
+
+static void test_an_image_is_the_same_if_its_head_is(void)
+{
+	static const char *const orders[] = { "etag 1 HEAD", "weak 1 HEAD",
+					      "shorter 1 HEAD",
+					      "marker 1 HEAD" };
 	struct client c = start();
 	struct message m;
 
@@ -499,9 +518,11 @@ static void test_an_image_is_the_same_if_its_etag_is(void)
 	assert(!m.is_same && m.figures.requests == 1);
 	m = EXPECT(STORE_OK, client_put(&c, 9, 0, SMALL, MS));
 	assert(m.is_same && m.figures.requests == 3);
-	fake_s3_do(fake, "etag 1 HEAD");
-	m = EXPECT(STORE_OK, client_put(&c, 9, 0, SMALL, MS));
-	assert(!m.is_same && m.figures.requests == 6);
+	for (unsigned i = 0; i < ARRAY_SIZE(orders); i++) {
+		fake_s3_do(fake, orders[i]);
+		m = EXPECT(STORE_OK, client_put(&c, 9, 0, SMALL, MS));
+		assert(!m.is_same && m.figures.requests == 6 + 3 * i);
+	}
 	stop(&c);
 }
 
@@ -1091,7 +1112,8 @@ static void test_all(bool is_real)
 	test_a_request_ends_at_its_deadline();
 	test_each_failure_has_its_answer();
 	test_a_store_without_conditions_is_remembered();
-	test_an_image_is_the_same_if_its_etag_is();
+	test_one_501_is_not_remembered();
+	test_an_image_is_the_same_if_its_head_is();
 	test_verify_finds_what_is_damaged();
 	test_a_read_has_only_what_was_asked_for();
 	test_reads_do_not_keep_puts_waiting();

@@ -222,7 +222,7 @@ static const struct {
 	{ "<x:Error xmlns:x='q'><Message>x</Message></x:Error>",
 	  "200 with the error" },
 	{ LIST(ALL "<a><a><a><a><a><a><a><a></a></a></a></a></a></a></a></a>"),
-	  "too deep" },
+	  "nested too deeply" },
 	/* Not known to be complete. */
 	{ LIST(ONE), "IsTruncated is missing" },
 	{ LIST(ONE TOKEN("t")), "IsTruncated is missing" },
@@ -385,8 +385,9 @@ static void send_long(int to, unsigned n)
 static void test_a_page_that_is_too_long_is_refused(void)
 {
 	set_answers(send_long, send_document);
-	expect_all(1, "a page of the list: the store's reply is for more than "
-		      "8388608 bytes");
+	expect_all(1,
+		   "a page of the list has more than 8388608 bytes, which is "
+		   "the limit");
 }
 
 /* -- Objects -- */
@@ -501,6 +502,42 @@ static void send_long_line(int to, unsigned n)
 	send_text(to, "\r\n\r\n");
 }
 
+/* Both lengths of a good list; libcurl would take the second. */
+static void send_two_lengths(int to, unsigned n)
+{
+	static const char list[] = LIST(ALL ONE);
+	char head[256];
+
+	(void)n;
+	snprintf(head, sizeof(head),
+		 "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"
+		 "ETag: \"x\"\r\nContent-Length: %zu\r\n\r\n",
+		 strlen(list));
+	send_text(to, head);
+	send_text(to, list);
+}
+
+static void send_length_and_chunks(int to, unsigned n)
+{
+	static const char list[] = LIST(ALL ONE);
+	char head[256];
+
+	(void)n;
+	snprintf(head, sizeof(head),
+		 "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"
+		 "Transfer-Encoding: chunked\r\n\r\n%zx\r\n",
+		 strlen(list));
+	send_text(to, head);
+	send_text(to, list);
+	send_text(to, "\r\n0\r\n\r\n");
+}
+
+static void send_list_of_lengths(int to, unsigned n)
+{
+	(void)n;
+	send_text(to, "HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\nabcde");
+}
+
 static void send_202(int to, unsigned n)
 {
 	if (n == 1)
@@ -534,6 +571,9 @@ static void test_a_failure_names_the_fault(void)
 	read_until(send_garbage, "the store's reply is not HTTP/1.1");
 	read_until(send_long_head, "is longer than 64 KiB");
 	read_until(send_long_line, "is longer than 100 KiB");
+	read_until(send_two_lengths, "says its length in two ways");
+	read_until(send_length_and_chunks, "says its length in two ways");
+	read_until(send_list_of_lengths, "says its length in two ways");
 	read_until(send_202, "the store answered 202 to a GET; the last "
 			     "attempt was cut short by the deadline");
 }
@@ -553,6 +593,30 @@ static void expect_unwritten(const char *words)
 	assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 	scratch_expect(&scratch, "errors",
 		       "the output could not be written: No space left");
+}
+
+/* A put and a list, too: which is their body, an error? */
+static void test_a_length_is_said_once(void)
+{
+	static const char why[] = "says its length in two ways";
+	void (*const replies[])(int, unsigned) = { send_two_lengths,
+						   send_length_and_chunks };
+	struct client c = client_new();
+	struct message m;
+
+	client_start(&c);
+	for (size_t i = 0; i < ARRAY_SIZE(replies); i++) {
+		set_answers(replies[i], replies[i]);
+		expect("check", 1, why);
+		for (int t = 0; t < TRIES; t++) {
+			m = client_put(&c, 1, 0, 3000, 1000);
+			assert(m.answer == STORE_UNAVAILABLE);
+			if (strstr(m.detail, why) != NULL)
+				break;
+		}
+		assert(strstr(m.detail, why) != NULL);
+	}
+	(void)client_stop(&c);
 }
 
 static void test_output_that_is_not_written_is_an_error(void)
@@ -596,6 +660,7 @@ int main(int argc, char **argv)
 	test_verify_takes_what_was_listed();
 	test_verify_fetches_large_objects_in_turn();
 	test_a_failure_names_the_fault();
+	test_a_length_is_said_once();
 	test_output_that_is_not_written_is_an_error();
 	scratch_release(&scratch);
 	return 0;

@@ -207,7 +207,7 @@ static void begin_element(void *arg, const char *full_name,
 	r->depth++;
 	r->text_bytes = 0;
 	if (r->depth > DEPTH_MAX)
-		refuse(r, "its elements are too deep");
+		refuse(r, "its elements are nested too deeply");
 	else if (r->field != NULL)
 		refuse(r, "a value has elements in it");
 	else if (r->depth == 1)
@@ -452,10 +452,13 @@ static bool read_page(struct s3 *s3, struct page *p, uint32_t keys_max,
 		s3_send(s3, &c);
 		while (!w.is_done)
 			(void)s3_turn(s3, -1, TURN_MS);
-		if (c.result != S3_OK)
-			error_set(error, "%s%s",
-				  c.is_too_long ? "a page of the list: " : "",
-				  c.detail);
+		if (c.is_too_long)
+			error_set(error,
+				  "a page of the list has more than %d bytes, "
+				  "which is the limit",
+				  PAGE_BYTES_MAX);
+		else if (c.result != S3_OK)
+			error_set(error, "%s", c.detail);
 		else
 			is_read = parse_page(p, w.fd, c.received_bytes,
 					     s3_prefix(s3), error) &&

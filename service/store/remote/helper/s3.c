@@ -492,7 +492,7 @@ static void forget_reply(struct s3_call *c)
 {
 	c->has_head = c->has_two_etags = c->is_etag_opaque = false;
 	c->has_range_reply = c->has_sink = c->is_bad_reply = c->is_part = false;
-	c->is_too_long = c->is_binary = false;
+	c->is_too_long = c->is_binary = c->is_removed = false;
 	c->part_from = c->received_bytes = c->kept_bytes = 0;
 	c->part_bytes = c->object_bytes = UINT64_MAX;
 	c->etag[0] = c->code[0] = c->detail[0] = c->error_text[0] = '\0';
@@ -508,7 +508,11 @@ static void read_date(struct s3_call *c, const char *text)
 	c->skew_s = date >= 0 ? (int64_t)date - (int64_t)time(NULL) : 0;
 }
 
-/* If the store says of an encryption what differs, the ETag must be an MD5. */
+/*
+ * With some kinds of encryption the ETag is not the MD5 of the object.  The
+ * store names the kind in these headers; with any other value, or none, the
+ * ETag must be an MD5.
+ */
 static void read_encryption(struct s3_call *c)
 {
 	static const char by_store[] = "x-amz-server-side-encryption";
@@ -523,6 +527,39 @@ static void read_encryption(struct s3_call *c)
 		c->is_etag_opaque |= strcmp(value, "AES256") == 0;
 }
 
+/*
+ * RFC 9112, 6.3: if the length of a reply is said twice, nobody knows where it
+ * ends, nor which part of it libcurl takes for its body.
+ */
+static bool has_clear_length(const struct s3_call *c)
+{
+	char value[HEADER_BYTES];
+	struct curl_header *h;
+	uint64_t bytes;
+
+	if (curl_easy_header(c->easy, "Content-Length", 0, CURLH_HEADER, -1,
+			     &h) != CURLHE_OK)
+		return true;
+	return copy_header(c, "Content-Length", value, sizeof(value)) &&
+	       number_read_whole(value, 0, INT64_MAX, &bytes) &&
+	       curl_easy_header(c->easy, "Transfer-Encoding", 0, CURLH_HEADER,
+				-1, &h) != CURLHE_OK;
+}
+
+/* What the head of a reply to HEAD says of the object. */
+static void read_object_head(struct s3_call *c)
+{
+	char value[HEADER_BYTES];
+	uint64_t bytes;
+
+	if (copy_header(c, "Content-Length", value, sizeof(value)) &&
+	    number_read_whole(value, 0, INT64_MAX, &bytes))
+		c->object_bytes = bytes;
+	c->is_removed =
+		!copy_header(c, "x-amz-delete-marker", value, sizeof(value)) ||
+		strcmp(value, "true") == 0;
+}
+
 static void read_head(struct s3_call *c)
 {
 	char value[HEADER_BYTES];
@@ -534,6 +571,8 @@ static void read_head(struct s3_call *c)
 		read_range(c, value);
 	if (copy_header(c, "Date", value, sizeof(value)))
 		read_date(c, value);
+	if (c->method == S3_HEAD)
+		read_object_head(c);
 	read_encryption(c);
 }
 
@@ -568,6 +607,11 @@ static size_t take_line(char *line, size_t size, size_t count, void *arg)
 	} else if ((line[0] == '\r' || line[0] == '\n') && status >= 200 &&
 		   status != 417) {
 		c->has_head = true;
+		if (!has_clear_length(c)) {
+			set_bad_reply(c, "the store's reply says its length in "
+					 "two ways, or not by a number");
+			return 0;
+		}
 		read_head(c);
 	}
 	return count;
@@ -578,7 +622,8 @@ static void set_too_long(struct s3_call *c)
 {
 	c->is_too_long = true;
 	(void)snprintf(c->detail, sizeof(c->detail),
-		       "the store's reply is for more than %" PRIu64 " bytes",
+		       "the object has more than %" PRIu64
+		       " bytes, which is the limit",
 		       c->reply_bytes_max);
 }
 

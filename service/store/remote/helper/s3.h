@@ -93,7 +93,8 @@ struct s3_call {
 	/* Set before sink() and done(). */
 	bool is_part;          /* GET: a part, not the whole object */
 	bool is_too_long;      /* GET: S3_NO_SINK because of reply_bytes_max */
-	uint64_t object_bytes; /* GET: of the whole; UINT64_MAX: unknown */
+	uint64_t object_bytes; /* of the whole; UINT64_MAX: unknown */
+	bool is_removed;       /* HEAD: the head is that of a delete marker */
 	uint64_t received_bytes;
 	uint64_t kept_bytes;      /* GET: of these, those written to the sink */
 	int sink_errno;           /* S3_NO_SINK: why */
@@ -146,7 +147,7 @@ void s3_print_key(const struct s3 *s, const char *id, char key[S3_KEY_BYTES]);
 MUST_CHECK bool s3_read_key(const struct s3 *s, const char *key,
 			    char id[STORE_ID_BYTES]);
 
-/* The MD5 that an ETag is.  False: it is none. */
+/* The MD5 that an ETag is, a weak one, too.  False: it is none. */
 MUST_CHECK bool s3_read_md5(const char *etag, char md5[S3_MD5_BYTES]);
 
 /* The prefix of all keys, with "/" at its end; or "". */

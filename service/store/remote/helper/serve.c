@@ -31,6 +31,7 @@ struct request {
 	struct message message;
 	struct s3_call call;
 	char md5[S3_MD5_BYTES]; /* PUT, when it is known */
+	bool is_second_try;     /* PUT, after 501; without a condition */
 	int fd; /* PUT: the package.  READ: the answer, without a cache */
 	/* READ, with a cache. */
 	struct cache_draft draft;
@@ -174,12 +175,17 @@ static void object_changed(struct server *h, const char *id)
 
 static void begin_put(struct request *r, bool must_be_new);
 
-/* Is `etag` the MD5 of the package that was to be put? */
-static bool has_etag(const struct request *r, const char *etag)
+/*
+ * Is the object that HEAD has found the package that was to be put?  A weak
+ * ETag does not say that all bytes are the same.
+ */
+static bool is_same_object(const struct request *r, const struct s3_call *c)
 {
 	char md5[S3_MD5_BYTES];
 
-	return s3_read_md5(etag, md5) && strcmp(md5, r->md5) == 0;
+	return !c->is_removed && c->object_bytes == r->message.bytes &&
+	       strncmp(c->etag, "W/", 2) != 0 && s3_read_md5(c->etag, md5) &&
+	       strcmp(md5, r->md5) == 0;
 }
 
 static void compare_put(struct s3_call *c)
@@ -188,7 +194,7 @@ static void compare_put(struct s3_call *c)
 
 	if (c->result != S3_OK && c->result != S3_NOT_FOUND) {
 		answer_call(r);
-	} else if (c->result == S3_OK && has_etag(r, c->etag)) {
+	} else if (c->result == S3_OK && is_same_object(r, c)) {
 		object_changed(r->server, r->message.id);
 		r->message.is_same = true;
 		answer(r, STORE_OK, "");
@@ -208,10 +214,13 @@ static void end_put(struct s3_call *c)
 		return;
 	}
 	if (c->result == S3_NOT_SUPPORTED && c->must_be_new) {
-		r->server->knows_conditions = false;
+		r->is_second_try = true;
 		begin_put(r, false);
 		return;
 	}
+	/* It was the condition that the store does not know. */
+	if (c->result == S3_OK && r->is_second_try)
+		r->server->knows_conditions = false;
 	object_changed(r->server, r->message.id);
 	answer_call(r);
 }
