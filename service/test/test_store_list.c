@@ -239,6 +239,34 @@ static const struct {
 	  "NextContinuationToken is missing" },
 	{ LIST(ALL TOKEN("t") ONE), "has a NextContinuationToken" },
 	{ LIST(TRUNCATED("true") TOKEN("t") TOKEN("u") ONE), "is there twice" },
+	/* It says that it is another list, or not of all objects. */
+	{ LIST(ALL "<Name>other</Name>" ONE), "another bucket" },
+	{ LIST(ALL "<Name/>" ONE), "another bucket" },
+	{ LIST(ALL "<Prefix>q/</Prefix>" ONE), "another Prefix" },
+	{ LIST(ALL "<Prefix/>" ONE), "another Prefix" },
+	{ LIST(ALL "<Prefix>p%2F</Prefix>" ONE), "another Prefix" },
+	{ LIST(ALL "<KeyCount>2</KeyCount>" ONE), "KeyCount is not the count" },
+	{ LIST(ALL "<KeyCount>0</KeyCount>" ONE), "KeyCount is not the count" },
+	{ LIST(ALL "<KeyCount>-1</KeyCount>" ONE), "KeyCount is not a number" },
+	{ LIST(ALL "<Delimiter>/</Delimiter>" ONE), "has a Delimiter" },
+	{ LIST(ALL "<Marker>p/</Marker>" ONE), "has a Marker" },
+	{ LIST(ALL "<StartAfter>p/</StartAfter>" ONE), "has a StartAfter" },
+	{ LIST(ALL "<NextMarker>p/b</NextMarker>" ONE), "has a NextMarker" },
+	{ LIST(ALL "<CommonPrefixes><Prefix>p/0/</Prefix></CommonPrefixes>"),
+	  "has CommonPrefixes" },
+	{ LIST(ALL ONE "<Error><Code>SlowDown</Code></Error>"),
+	  "has an Error" },
+	{ LIST(ALL "<x:Contents xmlns:x='q'><x:Key>p/a</x:Key>"
+		   "<x:Size>5</x:Size></x:Contents>"),
+	  "of another name space" },
+	{ LIST(ALL "<Contents><Key xmlns='q'>p/a</Key><Size>5</Size>"
+		   "</Contents>"),
+	  "of another name space" },
+	{ "<x:ListBucketResult xmlns:x='q'><x:IsTruncated>false"
+	  "</x:IsTruncated>" ONE "</x:ListBucketResult>",
+	  "of another name space" },
+	{ "<x:ListBucketResult>" ALL "</x:ListBucketResult>",
+	  "not well-formed" },
 	/* Sizes. */
 	{ LIST(ALL OBJECT("p/a", "-1")), "not a number of bytes" },
 	{ LIST(ALL OBJECT("p/a", "+1")), "not a number of bytes" },
@@ -288,9 +316,12 @@ static void test_a_complete_list_is_taken(void)
 		LIST(ONE ALL),
 		LIST(ALL TOKEN("") ONE),
 		"<?xml version='1.0'?>\n<x:ListBucketResult xmlns:x='q'>\n"
-		"<x:IsTruncated>false</x:IsTruncated>\n" ONE
-		"</x:ListBucketResult>\n",
+		"<x:IsTruncated>false</x:IsTruncated>\n<x:Contents><x:Key>p/a"
+		"</x:Key><x:Size>5</x:Size></x:Contents></x:ListBucketResult>",
 		LIST(ALL "<Name>photos</Name><Owner><ID>a</ID></Owner>" ONE),
+		LIST(ALL "<Name>photos</Name><Prefix>p/</Prefix><Delimiter/>"
+			 "<StartAfter/><KeyCount>1</KeyCount>" ONE),
+		LIST(ALL "<Prefix>p%2F</Prefix>" URL ONE),
 		/* In the order of their bytes, once they are decoded. */
 		LIST(OBJECT("p/a+b", "5") OBJECT("p/a%21", "5") URL ALL),
 		LIST(ALL OBJECT("p/a%21", "5") OBJECT("p/a+b", "5")),

@@ -19,6 +19,7 @@ enum {
 	PAGE_BYTES_MAX = 8 << 20,
 	PAGE_KEYS_MAX = 1000,
 	TEXT_BYTES = 2048, /* of an element; a key has at most 1024 */
+	SPACE_BYTES = 256, /* of a name space, with the separator */
 	DEPTH_MAX = 8,
 	CHECK_MS = 8000,
 	TURN_MS = 1000,
@@ -28,6 +29,9 @@ enum {
 	VERIFY_BYTES_MAX = 256 << 20,
 	EMPTY_PAGES_MAX = 100, /* one after the other */
 };
+
+/* It ends a name space, and is in no name. */
+static const char space_end = '|';
 
 struct object {
 	char key[TEXT_BYTES];
@@ -61,6 +65,11 @@ struct reader {
 	uint32_t seen; /* bits of fields */
 	bool is_encoded;
 	char code[S3_CODE_BYTES]; /* of an error */
+	const struct s3 *s3;
+	char prefix[TEXT_BYTES]; /* that the page says */
+	uint64_t key_count;
+	/* The name space of the root and the separator; "": it has none. */
+	char space[SPACE_BYTES];
 	struct object current;
 	char text[TEXT_BYTES]; /* of `field` */
 	size_t text_bytes;
@@ -93,6 +102,28 @@ static bool take_encoding(struct reader *r)
 {
 	r->is_encoded = strcmp(r->text, "url") == 0;
 	return r->is_encoded;
+}
+
+/* For what a list of all objects, from the first on, does not have. */
+static bool take_nothing(struct reader *r)
+{
+	return r->text_bytes == 0;
+}
+
+static bool take_bucket(struct reader *r)
+{
+	return s3_is_bucket(r->s3, r->text);
+}
+
+static bool take_prefix(struct reader *r)
+{
+	(void)memcpy(r->prefix, r->text, r->text_bytes + 1);
+	return true;
+}
+
+static bool take_count(struct reader *r)
+{
+	return number_read_whole(r->text, 0, PAGE_KEYS_MAX, &r->key_count);
 }
 
 static bool take_key(struct reader *r)
@@ -136,6 +167,22 @@ static const struct field {
 	  "NextContinuationToken is there twice" },
 	{ IN_LIST, "EncodingType", take_encoding, "EncodingType is not url",
 	  "EncodingType is there twice" },
+	{ IN_LIST, "Name", take_bucket, "its Name is that of another bucket",
+	  "Name is there twice" },
+	{ IN_LIST, "Prefix", take_prefix, NULL, "Prefix is there twice" },
+	{ IN_LIST, "KeyCount", take_count,
+	  "KeyCount is not a number up to 1,000", "KeyCount is there twice" },
+	{ IN_LIST, "Delimiter", take_nothing,
+	  "it has a Delimiter, so it lacks objects",
+	  "Delimiter is there twice" },
+	{ IN_LIST, "Marker", take_nothing,
+	  "it has a Marker, so it lacks objects", "Marker is there twice" },
+	{ IN_LIST, "StartAfter", take_nothing,
+	  "it has a StartAfter, so it lacks objects",
+	  "StartAfter is there twice" },
+	{ IN_LIST, "NextMarker", take_nothing,
+	  "it has a NextMarker, so it is of another kind",
+	  "NextMarker is there twice" },
 	{ IN_OBJECT, "Key", take_key, "a Key is empty",
 	  "an object has two Keys" },
 	{ IN_OBJECT, "Size", take_size, "a Size is not a number of bytes",
@@ -189,22 +236,47 @@ static void begin_field(struct reader *r, const char *name)
 	}
 }
 
-/* A name without its name space. */
-static const char *plain(const char *name)
+/*
+ * A name without its name space, which must be that of the root: what another
+ * one means, nobody here knows.
+ */
+static const char *plain(struct reader *r, const char *name)
 {
-	const char *colon = strrchr(name, ':');
+	const char *bar = strrchr(name, space_end);
+	size_t n = bar != NULL ? (size_t)(bar + 1 - name) : 0;
 
-	return colon != NULL ? colon + 1 : name;
+	if (n >= sizeof(r->space))
+		refuse(r, "the name of a name space is too long");
+	else if (r->depth == 1)
+		(void)snprintf(r->space, sizeof(r->space), "%.*s", (int)n,
+			       name);
+	else if (r->root == IN_LIST &&
+		 (strlen(r->space) != n || memcmp(r->space, name, n) != 0))
+		refuse(r, "an element is of another name space");
+	return name + n;
+}
+
+/* An element of a list that says that objects are missing? */
+static bool begin_unexpected(struct reader *r, const char *name)
+{
+	if (strcmp(name, "CommonPrefixes") == 0)
+		refuse(r, "it has CommonPrefixes, so it lacks objects");
+	else if (strcmp(name, "Error") == 0)
+		refuse(r, "it has an Error");
+	else
+		return false;
+	return true;
 }
 
 static void begin_element(void *arg, const char *full_name,
 			  const char **attributes)
 {
 	struct reader *r = arg;
-	const char *name = plain(full_name);
+	const char *name;
 
 	(void)attributes;
 	r->depth++;
+	name = plain(r, full_name);
 	r->text_bytes = 0;
 	if (r->depth > DEPTH_MAX)
 		refuse(r, "its elements are nested too deeply");
@@ -215,7 +287,8 @@ static void begin_element(void *arg, const char *full_name,
 	else if (r->depth == 2 && r->root == IN_LIST &&
 		 strcmp(name, "Contents") == 0)
 		begin_contents(r);
-	else
+	else if (r->depth != 2 || r->root != IN_LIST ||
+		 !begin_unexpected(r, name))
 		begin_field(r, name);
 }
 
@@ -313,11 +386,12 @@ static bool decode_key(char key[TEXT_BYTES])
 }
 
 /*
- * A list is in the order of the keys' bytes.  So one that goes on for ever has
- * new keys for ever.
+ * A list is in the order of the keys' bytes, so a key is there once, and pages
+ * that come again are noticed.
  */
-static void check_keys(struct reader *r, const char *prefix)
+static void check_keys(struct reader *r)
 {
+	const char *prefix = s3_prefix(r->s3);
 	struct page *p = r->page;
 	char *last = p->last_key;
 
@@ -334,7 +408,18 @@ static void check_keys(struct reader *r, const char *prefix)
 	}
 }
 
-static void check_page(struct reader *r, const char *prefix)
+/* What the page says of itself. */
+static void check_claims(struct reader *r)
+{
+	if (has_seen(r, "KeyCount") && r->key_count != r->page->object_count)
+		refuse(r, "KeyCount is not the count of its objects");
+	if (r->is_encoded && !decode_key(r->prefix))
+		refuse(r, "its Prefix has a zero byte");
+	if (has_seen(r, "Prefix") && strcmp(r->prefix, s3_prefix(r->s3)) != 0)
+		refuse(r, "it has another Prefix");
+}
+
+static void check_page(struct reader *r)
 {
 	const struct page *p = r->page;
 
@@ -345,16 +430,18 @@ static void check_page(struct reader *r, const char *prefix)
 			  "missing");
 	if (!p->has_more && p->token[0] != '\0')
 		refuse(r, "it is complete, but has a NextContinuationToken");
-	check_keys(r, prefix);
+	check_claims(r);
+	check_keys(r);
 }
 
 /* Read the page of `bytes` bytes in `fd`.  False: `error`. */
 static bool parse_page(struct page *p, int fd, uint64_t bytes,
-		       const char *prefix, struct error *error)
+		       const struct s3 *s3, struct error *error)
 {
 	struct reader r = { .page = p,
 			    .root = IN_OTHER,
-			    .parser = XML_ParserCreate(NULL) };
+			    .s3 = s3,
+			    .parser = XML_ParserCreateNS(NULL, space_end) };
 
 	if (r.parser == NULL)
 		return error_fail(error, "too little memory");
@@ -366,7 +453,7 @@ static bool parse_page(struct page *p, int fd, uint64_t bytes,
 		error_set(error, "the store answered 200 with the error %s",
 			  r.code[0] != '\0' ? r.code : "(no code)");
 	if (r.root == IN_LIST)
-		check_page(&r, prefix);
+		check_page(&r);
 	XML_ParserFree(r.parser);
 	if (r.why != NULL)
 		error_set(error,
@@ -460,8 +547,8 @@ static bool read_page(struct s3 *s3, struct page *p, uint32_t keys_max,
 		else if (c.result != S3_OK)
 			error_set(error, "%s", c.detail);
 		else
-			is_read = parse_page(p, w.fd, c.received_bytes,
-					     s3_prefix(s3), error) &&
+			is_read = parse_page(p, w.fd, c.received_bytes, s3,
+					     error) &&
 				  check_progress(p, error);
 	}
 	if (w.fd >= 0)

@@ -55,6 +55,7 @@ struct s3 {
 	char base[URL_BYTES];  /* URL of the bucket, without "/" at its end */
 	char host[HOST_BYTES]; /* as in the header Host */
 	const char *path;      /* of `base` */
+	char bucket[BUCKET_BYTES_MAX + 1];
 	char prefix[S3_PREFIX_BYTES + 1];
 	char region[SIGN_REGION_BYTES];
 	const char *ca_file;
@@ -1339,6 +1340,7 @@ struct s3 *s3_new(const struct s3_config *config, struct error *error)
 		s->random = clock_now_ns();
 	s->credentials = *config->credentials;
 	s->ca_file = config->ca_file;
+	(void)snprintf(s->bucket, sizeof(s->bucket), "%s", config->bucket);
 	(void)snprintf(s->prefix, sizeof(s->prefix), "%s%s", config->prefix,
 		       *config->prefix != '\0' ? "/" : "");
 	(void)snprintf(s->region, sizeof(s->region), "%s", config->region);
@@ -1400,6 +1402,19 @@ bool s3_read_md5(const char *etag, char md5[S3_MD5_BYTES])
 	}
 	md5[n] = '\0';
 	return true;
+}
+
+static bool has_end(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+bool s3_is_bucket(const struct s3 *s, const char *name)
+{
+	return strcmp(name, s->bucket) == 0 || has_end(s->bucket, "-s3alias") ||
+	       has_end(s->bucket, "--ol-s3");
 }
 
 const char *s3_prefix(const struct s3 *s)

@@ -150,6 +150,12 @@ MUST_CHECK bool s3_read_key(const struct s3 *s, const char *key,
 /* The MD5 that an ETag is, a weak one, too.  False: it is none. */
 MUST_CHECK bool s3_read_md5(const char *etag, char md5[S3_MD5_BYTES]);
 
+/*
+ * May the bucket have this name?  If it was given as the alias of one of
+ * Amazon's access points, any.
+ */
+bool s3_is_bucket(const struct s3 *s, const char *name);
+
 /* The prefix of all keys, with "/" at its end; or "". */
 const char *s3_prefix(const struct s3 *s);
 
