@@ -493,10 +493,20 @@ test_new_keys() {
 	reload 'not accepted'
 	post 201 blur=5
 	[ "$(helper)" = "$before" ] || fail "wrong keys are in use"
+	kill -KILL "$before" # the next one has the old keys, too
+	until_true is_gone "$before"
+	until_true is_state 200
+	post 201 blur=7
+	before=$(helper)
 	put_keys $secret
 	reload 'keys of the store were read again'
 	post 201 blur=6
 	[ "$(helper)" != "$before" ] || fail "the old keys are in use"
+	put_keys wrong-secret
+	before=$(helper)
+	kill -KILL "$before"
+	until_true is_gone "$before"
+	post 201 blur=8
 	! grep -qF $secret log || fail "the log has a key"
 	stop
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -34,6 +35,8 @@ struct keeper {
 	const struct keeper_config *config;
 	pid_t helper; /* 0: none runs */
 	pid_t check;  /* of new keys; 0: none runs */
+	/* Anonymous files, for STORE_KEYS of each; -1: there is none. */
+	int keys, checked_keys;
 	uint64_t check_end_ns;
 	bool is_check_late;  /* it was ended because of this time */
 	bool wants_check;    /* another one after it */
@@ -61,7 +64,7 @@ static void tell(enum message_kind kind, bool is_wrong, const char *detail)
  * processes, such as Ctrl-C or those of systemd, are for the server alone.
  */
 static _Noreturn void run_helper(const struct keeper_config *c,
-				 const char *command, pid_t keeper)
+				 const char *command, int keys, pid_t keeper)
 {
 	const char *arguments[KEEPER_ARGUMENTS_MAX];
 	sigset_t none;
@@ -78,6 +81,8 @@ static _Noreturn void run_helper(const struct keeper_config *c,
 		_exit(EXIT_FAILURE);
 	(void)close(CONTROL);
 	(void)close(SIGNALS);
+	if (dup2(keys, STORE_KEYS) < 0)
+		_exit(EXIT_FAILURE);
 	if (strcmp(command, "check") == 0)
 		(void)close(STORE_SOCKET);
 	(void)execv(c->program, (char *const *)arguments);
@@ -104,6 +109,12 @@ static void describe_end(char why[MESSAGE_DETAIL_BYTES], int status,
 				       "");
 }
 
+/* A file for the keys of a helper, which is empty.  -1: errno. */
+static int make_keys(void)
+{
+	return memfd_create("store-keys", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+}
+
 static void start_helper(struct keeper *k)
 {
 	pid_t keeper = getpid(), pid;
@@ -111,9 +122,11 @@ static void start_helper(struct keeper *k)
 	k->is_replaced = k->is_hung = false;
 	k->started_ns = clock_now_ns();
 	tell(MESSAGE_STARTED, k->is_wrong, k->why);
-	pid = fork();
+	if (k->keys < 0)
+		k->keys = make_keys();
+	pid = k->keys >= 0 ? fork() : -1;
 	if (pid == 0)
-		run_helper(k->config, "serve", keeper);
+		run_helper(k->config, "serve", k->keys, keeper);
 	k->helper = pid > 0 ? pid : 0;
 	if (pid > 0)
 		return;
@@ -145,6 +158,14 @@ static void collect_helper(struct keeper *k)
 		k->delay_ms = DELAY_MS_MAX;
 }
 
+/* Close the keys of a check, unless they are in use. */
+static void forget_checked(struct keeper *k)
+{
+	if (k->checked_keys >= 0)
+		(void)close(k->checked_keys);
+	k->checked_keys = -1;
+}
+
 /* Run the helper's command `check`; if one runs, another one after it. */
 static void begin_check(struct keeper *k)
 {
@@ -153,10 +174,12 @@ static void begin_check(struct keeper *k)
 	k->wants_check = k->check > 0;
 	if (k->wants_check)
 		return;
-	pid = fork();
+	k->checked_keys = make_keys();
+	pid = k->checked_keys >= 0 ? fork() : -1;
 	if (pid == 0)
-		run_helper(k->config, "check", keeper);
+		run_helper(k->config, "check", k->checked_keys, keeper);
 	if (pid < 0) {
+		forget_checked(k);
 		tell(MESSAGE_NOTE, true,
 		     "the new keys of the store could not be checked, for lack "
 		     "of memory or processes: the old ones stay in use");
@@ -170,6 +193,10 @@ static void begin_check(struct keeper *k)
 /* The new keys are accepted: replace the helper. */
 static void use_new_keys(struct keeper *k)
 {
+	if (k->keys >= 0)
+		(void)close(k->keys);
+	k->keys = k->checked_keys;
+	k->checked_keys = -1;
 	(void)strcpy(k->why, "the keys of the store were read again");
 	k->is_wrong = false;
 	k->is_replaced = true;
@@ -202,6 +229,7 @@ static void collect_check(struct keeper *k)
 			     "within 10 s: the old ones stay in use" :
 			     "the new keys of the store are not accepted (the "
 			     "line before says why): the old ones stay in use");
+	forget_checked(k);
 	if (k->wants_check)
 		begin_check(k);
 }
@@ -251,7 +279,7 @@ static void end_child(pid_t pid)
 
 static _Noreturn void keep(const struct keeper_config *c)
 {
-	struct keeper k = { .config = c };
+	struct keeper k = { .config = c, .keys = -1, .checked_keys = -1 };
 	struct pollfd waits[] = { { .fd = CONTROL, .events = POLLIN },
 				  { .fd = SIGNALS, .events = POLLIN } };
 	struct signalfd_siginfo ignored;

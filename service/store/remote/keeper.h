@@ -11,6 +11,11 @@
  * receives no byte from a client.  It has the environment of the server's
  * start, with the keys of the object store, which the server then forgets.
  *
+ * A helper that is started again has the keys of the one before, or those that
+ * a check has accepted since, whatever the file of keys has then.  They are in
+ * an anonymous file of the keeper, which each helper has as STORE_KEYS: `serve`
+ * and `check` with --keep-keys write it (credentials.h).
+ *
  * After each start the keeper sends MESSAGE_STARTED over the helper's end of
  * the socket, and after other events MESSAGE_NOTE, each with a sentence for the
  * log.  A helper that ends soon is started again after 0.1 s, then 0.2 s, up to

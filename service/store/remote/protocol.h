@@ -37,6 +37,7 @@
 
 enum {
 	STORE_SOCKET = 3, /* the helper's end of the socket */
+	STORE_KEYS,       /* its file of keys: see keeper.h */
 	MESSAGE_VERSION = 3,
 	MESSAGE_DETAIL_BYTES = 200,
 };

@@ -807,6 +807,7 @@ static void list_arguments(struct keeper_config *k,
 	}
 	if (c->uses_path_style)
 		k->arguments[count++] = "--path-style";
+	k->arguments[count++] = "--keep-keys";
 	k->arguments[count] = NULL;
 }
 

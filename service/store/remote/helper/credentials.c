@@ -3,8 +3,16 @@
 
 #include "base/file.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Of a file of kept keys: the values and the lines around them. */
+enum { KEPT_BYTES = sizeof(struct credentials) + 256 };
+
+static const char initial_profile[] = "default";
 
 struct setting {
 	const char *key, *variable;
@@ -169,6 +177,17 @@ static bool find(struct credentials *c, const char *file, const char *profile,
 			  "AWS_SHARED_CREDENTIALS_FILE");
 }
 
+static void forget_environment(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		char *value = getenv(settings[i].variable);
+
+		if (value != NULL)
+			explicit_bzero(value, strlen(value));
+		(void)unsetenv(settings[i].variable);
+	}
+}
+
 bool credentials_read(struct credentials *c, const char *file,
 		      const char *profile, struct error *error)
 {
@@ -177,16 +196,54 @@ bool credentials_read(struct credentials *c, const char *file,
 	(void)memset(c, 0, sizeof(*c));
 	if (!is_given(profile))
 		profile = getenv("AWS_PROFILE");
-	is_found =
-		find(c, file, is_given(profile) ? profile : "default", error);
-	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
-		char *value = getenv(settings[i].variable);
-
-		if (value != NULL)
-			explicit_bzero(value, strlen(value));
-		(void)unsetenv(settings[i].variable);
-	}
+	is_found = find(c, file, is_given(profile) ? profile : initial_profile,
+			error);
+	forget_environment();
 	if (!is_found)
 		explicit_bzero(c, sizeof(*c));
 	return is_found;
+}
+
+bool credentials_keep(const struct credentials *c, int fd, struct error *error)
+{
+	char text[KEPT_BYTES];
+	int n = snprintf(text, sizeof(text),
+			 "[%s]\n%s = %s\n%s = %s\n%s = %s\n", initial_profile,
+			 settings[0].key, c->access_key, settings[1].key,
+			 c->secret_key, settings[2].key, c->token);
+	/* One that was ended while it wrote may have left a part. */
+	bool is_kept = ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0 &&
+		       file_write_all(fd, text, (size_t)n) &&
+		       fcntl(fd, F_ADD_SEALS,
+			     F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW |
+				     F_SEAL_WRITE) == 0;
+
+	explicit_bzero(text, sizeof(text));
+	return is_kept || error_fail(error,
+				     "the keys cannot be kept in "
+				     "descriptor %d: %s",
+				     fd, strerror(errno));
+}
+
+bool credentials_are_kept(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && (seals & F_SEAL_WRITE) != 0;
+}
+
+bool credentials_read_kept(struct credentials *c, int fd, struct error *error)
+{
+	char text[KEPT_BYTES + 1];
+	ssize_t n = pread(fd, text, KEPT_BYTES, 0);
+	bool is_read;
+
+	(void)memset(c, 0, sizeof(*c));
+	text[n > 0 ? n : 0] = '\0';
+	is_read = read_lines(c, text, "the kept keys", initial_profile, error);
+	explicit_bzero(text, sizeof(text));
+	forget_environment();
+	if (!is_read)
+		explicit_bzero(c, sizeof(*c));
+	return is_read;
 }

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 enum exit_code { EXIT_GOOD = 0, EXIT_BAD = 1, EXIT_USAGE = 2 };
 
@@ -30,6 +31,7 @@ struct helper_options {
 	const char *bucket, *prefix, *endpoint, *region;
 	bool path_style;
 	const char *credentials_file, *profile;
+	bool keep_keys;
 	const char *cache;
 	uint64_t cache_quota_bytes;
 	struct flags_asked asked;
@@ -58,6 +60,10 @@ static const struct flag flags[] = {
 	{ "profile", "NAME", NULL,
 	  "section of that file; otherwise AWS_PROFILE, or default",
 	  FLAG_FIELD(struct helper_options, profile) },
+	{ "keep-keys", NULL, NULL,
+	  "serve, check: keep the keys in the anonymous file that is "
+	  "descriptor 4; serve takes those that are in it",
+	  FLAG_FIELD(struct helper_options, keep_keys) },
 	{ "cache", "DIR", NULL, "serve: folder for copies of objects",
 	  FLAG_FIELD(struct helper_options, cache) },
 	{ "cache-quota", "SIZE", "1G", "serve: most bytes of these copies",
@@ -206,6 +212,29 @@ static enum exit_code run_command(const struct helper_options *o, struct s3 *s3)
 	return EXIT_GOOD;
 }
 
+/*
+ * The keeper (keeper.h) has the same file for each `serve`, and another one for
+ * a `check`, in which its keys are if they are accepted.
+ */
+static bool read_keys(struct credentials *c, const struct helper_options *o,
+		      struct error *error)
+{
+	bool is_read;
+
+	if (!o->keep_keys)
+		return credentials_read(c, o->credentials_file, o->profile,
+					error);
+	if (strcmp(o->command, "serve") == 0 &&
+	    credentials_are_kept(STORE_KEYS))
+		is_read = credentials_read_kept(c, STORE_KEYS, error);
+	else
+		is_read = credentials_read(c, o->credentials_file, o->profile,
+					   error) &&
+			  credentials_keep(c, STORE_KEYS, error);
+	(void)close(STORE_KEYS);
+	return is_read;
+}
+
 static enum exit_code run(const struct helper_options *o)
 {
 	static struct credentials credentials;
@@ -223,8 +252,7 @@ static enum exit_code run(const struct helper_options *o)
 	struct error error;
 	enum exit_code code;
 
-	if (!credentials_read(&credentials, o->credentials_file, o->profile,
-			      &error))
+	if (!read_keys(&credentials, o, &error))
 		return print_error(EXIT_USAGE, &error);
 	s3 = s3_new(&config, &error);
 	explicit_bzero(&credentials, sizeof(credentials));
