@@ -33,12 +33,12 @@
  */
 #include "service/http/request.h"
 #include "service/http/auth.h"
+#include "service/http/hosts.h"
 #include "service/http/urls.h"
 
 #include "base/file.h"
 #include "base/util.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <ctype.h>
 #include <pthread.h>
@@ -231,12 +231,6 @@ void auth_unpack(struct auth *a, const void *from)
 	(void)memcpy(&a->keys, from, sizeof(a->keys));
 	(void)pthread_rwlock_unlock(&a->lock);
 }
-
-/* A part of a text. */
-struct text_part {
-	const char *text;
-	size_t bytes;
-};
 
 static void digest_of(uint8_t digest[SHA256_DIGEST_SIZE], struct text_part key)
 {
@@ -544,17 +538,6 @@ static enum problem match_signature(const struct keys *k,
 	return PROBLEM_NONE;
 }
 
-enum { NAME_BYTES_MAX = 253 };
-
-static bool is_host_name(struct text_part p)
-{
-	for (size_t i = 0; i < p.bytes; i++)
-		if (!isalnum((unsigned char)p.text[i]) &&
-		    strchr("-._", p.text[i]) == NULL)
-			return false;
-	return p.bytes > 0 && p.bytes <= NAME_BYTES_MAX;
-}
-
 static struct text_part next_name(const char **list)
 {
 	struct text_part p = { *list, strcspn(*list, ",") };
@@ -571,46 +554,10 @@ bool origin_check_names(const char *names, const char **why)
 	if (strcmp(names, "*") == 0)
 		return true;
 	do {
-		if (!is_host_name(next_name(&names)))
+		if (!host_is_name(next_name(&names)))
 			return false;
 	} while (*names != '\0');
 	return names[-1] != ',';
-}
-
-/* Remove the dot at the end, if there is one. */
-static struct text_part without_dot(struct text_part p)
-{
-	p.bytes -= p.bytes > 0 && p.text[p.bytes - 1] == '.';
-	return p;
-}
-
-static bool is_same_name(struct text_part a, struct text_part b)
-{
-	a = without_dot(a);
-	b = without_dot(b);
-	return a.bytes == b.bytes && strncasecmp(a.text, b.text, a.bytes) == 0;
-}
-
-/* Is it this domain, or a name below it? */
-static bool is_in_domain(struct text_part name, const char *domain)
-{
-	struct text_part end = { domain, strlen(domain) };
-	struct text_part p = without_dot(name);
-	size_t before = p.bytes - end.bytes;
-
-	if (p.bytes < end.bytes)
-		return false;
-	return is_same_name((struct text_part){ p.text + before, end.bytes },
-			    end) &&
-	       (before == 0 || p.text[before - 1] == '.');
-}
-
-/*
- * Such names mean the machine itself, so no other machine can answer for them.
- */
-static bool is_localhost(struct text_part name)
-{
-	return is_in_domain(name, "localhost");
 }
 
 /*
@@ -619,7 +566,7 @@ static bool is_localhost(struct text_part name)
  */
 static bool is_single_label(struct text_part name)
 {
-	struct text_part p = without_dot(name);
+	struct text_part p = host_without_dot(name);
 
 	return p.bytes > 2 && memchr(p.text, '.', p.bytes) == NULL &&
 	       strncasecmp(p.text, "xn--", 4) != 0;
@@ -636,46 +583,12 @@ static bool is_private_name(struct text_part p)
 		"local", "internal", "svc", "home.arpa", "test",
 	};
 
-	if (!is_host_name(p))
+	if (!host_is_name(p))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(domains); i++)
-		if (is_in_domain(p, domains[i]))
+		if (host_is_in_domain(p, domains[i]))
 			return true;
 	return is_single_label(p);
-}
-
-/* Remove the port.  False: the port is not valid. */
-static bool cut_port(struct text_part *host)
-{
-	const char *colon = memrchr(host->text, ':', host->bytes);
-	size_t bytes =
-		colon != NULL ? (size_t)(colon - host->text) : host->bytes;
-
-	/* The last colon of "[::1]" does not begin a port. */
-	if (colon == NULL || memchr(colon, ']', host->bytes - bytes) != NULL)
-		return true;
-	for (size_t i = bytes + 1; i < host->bytes; i++)
-		if (!isdigit((unsigned char)host->text[i]))
-			return false;
-	host->bytes = bytes;
-	return true;
-}
-
-static bool is_host_address(struct text_part p)
-{
-	bool has_brackets =
-		p.bytes >= 2 && p.text[0] == '[' && p.text[p.bytes - 1] == ']';
-	struct in6_addr address;
-	char text[INET6_ADDRSTRLEN];
-
-	p.text += has_brackets;
-	p.bytes -= has_brackets ? 2 : 0;
-	if (p.bytes >= sizeof(text))
-		return false;
-	memcpy(text, p.text, p.bytes);
-	text[p.bytes] = '\0';
-	return inet_pton(has_brackets ? AF_INET6 : AF_INET, text, &address) ==
-	       1;
 }
 
 static bool is_listed_name(struct text_part name, const char *names)
@@ -683,7 +596,7 @@ static bool is_listed_name(struct text_part name, const char *names)
 	while (*names != '\0') {
 		struct text_part p = next_name(&names);
 
-		if (cut_port(&p) && is_same_name(name, p))
+		if (host_cut_port(&p) && host_is_same(name, p))
 			return true;
 	}
 	return false;
@@ -699,14 +612,14 @@ enum host_kind {
 /* `names` is a list of our names, or NULL. */
 static enum host_kind judge_host(const char *host, const char *names)
 {
-	struct text_part p = { host, strlen(host) };
+	struct text_part p = text_part_of(host);
 
 	if (names != NULL && strcmp(names, "*") == 0)
 		return HOST_OWN;
-	if (!cut_port(&p))
+	if (!host_cut_port(&p))
 		return HOST_FOREIGN;
-	if (is_host_address(p) || is_localhost(p) ||
-	    (names != NULL && is_host_name(p) && is_listed_name(p, names)))
+	if (host_is_address(p) || host_is_localhost(p) ||
+	    (names != NULL && host_is_name(p) && is_listed_name(p, names)))
 		return HOST_OWN;
 	return is_private_name(p) ? HOST_PRIVATE : HOST_FOREIGN;
 }
@@ -714,20 +627,19 @@ static enum host_kind judge_host(const char *host, const char *names)
 /* Is it the host of --public-url, which may be NULL, or only a path? */
 static bool is_public_host(const char *host, const char *url)
 {
-	const char *at = url != NULL ? strstr(url, "://") : NULL;
-	struct text_part p = { host, strlen(host) }, own;
+	struct text_part p = text_part_of(host), own;
 
-	if (at == NULL)
+	if (url == NULL)
 		return false;
-	at += strlen("://");
-	own = (struct text_part){ at, strcspn(at, "/") };
-	return cut_port(&own) && cut_port(&p) && is_same_name(p, own);
+	own = origin_host(url_origin(url));
+	return own.bytes > 0 && host_cut_port(&own) && host_cut_port(&p) &&
+	       host_is_same(p, own);
 }
 
 static bool origin_is_foreign(const char *fetch_site, const char *origin,
 			      const char *host)
 {
-	const char *authority;
+	struct text_part own;
 
 	/* Sec-Fetch-Site is right even if a proxy ends TLS or changes Host. */
 	if (fetch_site != NULL)
@@ -735,9 +647,9 @@ static bool origin_is_foreign(const char *fetch_site, const char *origin,
 		       strcmp(fetch_site, "none") != 0;
 	if (origin == NULL)
 		return false;
-	authority = strstr(origin, "://");
-	return authority == NULL || host == NULL ||
-	       strcasecmp(authority + strlen("://"), host) != 0;
+	own = origin_host(text_part_of(origin));
+	return own.bytes == 0 || host == NULL ||
+	       !text_part_is(own, text_part_of(host));
 }
 
 _Static_assert((int)AUTH_OWNER_BYTES == OWNER_BYTES, "owners have one size");

@@ -4,6 +4,7 @@
  * and /readyz, the load, and the reports /metrics, /stats, /trace and
  * /v1/blocking-graph.
  */
+#include "service/http/hosts.h"
 #include "service/http/request.h"
 #include "service/http/urls.h"
 #include "service/http/watch/viewers.h"
@@ -13,7 +14,6 @@
 #include "base/take.h"
 #include "service/web/web.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void add_other_port(struct request *r, struct reply *p,
 			   char policy[POLICY_BYTES])
 {
 	char url[URL_BASE_BYTES];
-	const char *host;
+	struct text_part origin;
 
 	if (!urls_other_port(url, r))
 		return;
@@ -45,9 +45,9 @@ static void add_other_port(struct request *r, struct reply *p,
 	}
 	reply_add_header(p, "X-Uploads", url);
 	/* A policy with a path would allow no other path. */
-	host = strstr(url, "://") + strlen("://");
+	origin = url_origin(url);
 	(void)snprintf(policy, POLICY_BYTES, PAGE_POLICY(" %.*s"),
-		       (int)(host - url + (ptrdiff_t)strcspn(host, "/")), url);
+		       (int)origin.bytes, origin.text);
 	r->policy = policy;
 }
 

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/urls.h"
 
+#include "service/http/field_values.h"
+#include "service/http/hosts.h"
 #include "service/http/request.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-/* A part of a text. */
-struct url_part {
-	const char *text;
-	size_t bytes;
-};
-
-static bool has_only(struct url_part s, const char *more)
+static bool has_only(struct text_part s, const char *more)
 {
 	static const char common[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				     "abcdefghijklmnopqrstuvwxyz0123456789-._";
@@ -25,13 +21,13 @@ static bool has_only(struct url_part s, const char *more)
 	return true;
 }
 
-static struct url_part after(struct url_part s, size_t bytes)
+static struct text_part after(struct text_part s, size_t bytes)
 {
-	return (struct url_part){ s.text + bytes, s.bytes - bytes };
+	return (struct text_part){ s.text + bytes, s.bytes - bytes };
 }
 
 /* Nothing, or a colon and a port. */
-static bool is_port(struct url_part s)
+static bool is_port(struct text_part s)
 {
 	uint32_t port = 0;
 
@@ -48,17 +44,17 @@ static bool is_port(struct url_part s)
 }
 
 /* A name or an address, perhaps with a port. */
-static bool is_authority(struct url_part s)
+static bool is_authority(struct text_part s)
 {
 	bool is_ipv6 = s.bytes > 0 && s.text[0] == '[';
 	const char *end = s.bytes == 0 ?
 				  NULL :
 				  memchr(s.text, is_ipv6 ? ']' : ':', s.bytes);
 	size_t bytes = end == NULL ? s.bytes : (size_t)(end - s.text);
-	struct url_part host = { s.text, bytes };
+	struct text_part host = { s.text, bytes };
 
 	if (is_ipv6) {
-		host = (struct url_part){ s.text + 1, bytes - 1 };
+		host = (struct text_part){ s.text + 1, bytes - 1 };
 		return end != NULL && bytes > 3 && has_only(host, ":") &&
 		       is_port(after(s, bytes + 1));
 	}
@@ -73,7 +69,7 @@ static bool is_authority(struct url_part s)
 /*
  * A path, or nothing.  After two slashes there would be a host: RFC 3986, 4.2.
  */
-static bool is_path(struct url_part s)
+static bool is_path(struct text_part s)
 {
 	if (s.bytes == 0)
 		return true;
@@ -81,7 +77,7 @@ static bool is_path(struct url_part s)
 	       has_only(s, "/~!$&'()*+;=:@%");
 }
 
-static struct url_part without_slashes(struct url_part s)
+static struct text_part without_slashes(struct text_part s)
 {
 	while (s.bytes > 0 && s.text[s.bytes - 1] == '/')
 		s.bytes--;
@@ -89,8 +85,8 @@ static struct url_part without_slashes(struct url_part s)
 }
 
 /* Both may be empty, but not both at once.  False: it is no URL. */
-static bool split_url(const char *url, struct url_part *origin,
-		      struct url_part *path)
+static bool split_url(const char *url, struct text_part *origin,
+		      struct text_part *path)
 {
 	const char *host = strncasecmp(url, "http://", 7) == 0  ? url + 7 :
 			   strncasecmp(url, "https://", 8) == 0 ? url + 8 :
@@ -98,16 +94,16 @@ static bool split_url(const char *url, struct url_part *origin,
 	size_t bytes = host != NULL ? strcspn(host, "/") : 0;
 	const char *at = host != NULL ? host + bytes : url;
 
-	*origin = (struct url_part){ url, (size_t)(at - url) };
-	*path = (struct url_part){ at, strlen(at) };
+	*origin = (struct text_part){ url, (size_t)(at - url) };
+	*path = (struct text_part){ at, strlen(at) };
 	return strlen(url) < URL_BASE_BYTES && is_path(*path) &&
 	       (host == NULL ? path->bytes > 0 :
-			       is_authority((struct url_part){ host, bytes }));
+			       is_authority((struct text_part){ host, bytes }));
 }
 
 bool urls_check_public(const char *url, const char **why)
 {
-	struct url_part origin, path;
+	struct text_part origin, path;
 
 	*why = "give a URL of fewer than 256 characters without a query, such "
 	       "as https://photos.example/app, or only its path, such as /app";
@@ -116,7 +112,7 @@ bool urls_check_public(const char *url, const char **why)
 
 bool urls_check_admin(const char *url, const char **why)
 {
-	struct url_part origin, path;
+	struct text_part origin, path;
 
 	*why = "give a URL of fewer than 256 characters without a query, such "
 	       "as http://localhost:19090";
@@ -125,25 +121,19 @@ bool urls_check_admin(const char *url, const char **why)
 
 static void print_url(char out[URL_BASE_BYTES], const char *url)
 {
-	struct url_part s =
-		without_slashes((struct url_part){ url, strlen(url) });
+	struct text_part s = without_slashes(text_part_of(url));
 
 	(void)snprintf(out, URL_BASE_BYTES, "%.*s", (int)s.bytes, s.text);
 }
 
 /* The value that the first proxy has set; others may have added theirs. */
-static struct url_part first_value(const struct request *r, const char *name)
+static struct text_part first_value(const struct request *r, const char *name)
 {
-	const char *at = request_header(r, name);
-	struct url_part s = { at, 0 };
+	struct field_list list = { .head = r->head, .name = name };
 
-	if (at == NULL)
-		return s;
-	s.text += strspn(at, " \t");
-	s.bytes = strcspn(s.text, ",");
-	while (s.bytes > 0 && strchr(" \t", s.text[s.bytes - 1]) != NULL)
-		s.bytes--;
-	return s;
+	if (!field_list_next(&list))
+		return (struct text_part){ NULL, 0 };
+	return (struct text_part){ list.item.text, list.item.bytes };
 }
 
 static const char *own_scheme(const struct request *r)
@@ -154,9 +144,9 @@ static const char *own_scheme(const struct request *r)
 /* What is not valid is ignored. */
 static void print_forwarded(char out[URL_BASE_BYTES], const struct request *r)
 {
-	struct url_part proto = first_value(r, "X-Forwarded-Proto");
-	struct url_part host = first_value(r, "X-Forwarded-Host");
-	struct url_part prefix =
+	struct text_part proto = first_value(r, "X-Forwarded-Proto");
+	struct text_part host = first_value(r, "X-Forwarded-Host");
+	struct text_part prefix =
 		without_slashes(first_value(r, "X-Forwarded-Prefix"));
 	const char *scheme = own_scheme(r);
 	int at = 0;
@@ -183,52 +173,44 @@ void urls_base(char out[URL_BASE_BYTES], const struct request *r)
 		print_forwarded(out, r);
 }
 
-/* The host of "host:port", without a port. */
-static struct url_part host_of(const char *authority)
+/* The host of "host:port"; empty: it is not valid. */
+static struct text_part host_of(const char *authority)
 {
-	const char *colon = strrchr(authority, ':');
-	struct url_part s = { authority, strlen(authority) };
+	struct text_part s = text_part_of(authority);
 
-	/* The last colon of "[::1]" does not begin a port. */
-	if (colon != NULL && strchr(colon, ']') == NULL)
-		s.bytes = (size_t)(colon - authority);
+	if (!host_cut_port(&s))
+		s.bytes = 0;
 	return s;
 }
 
-static bool is_same(struct url_part a, struct url_part b)
-{
-	return a.bytes == b.bytes && strncasecmp(a.text, b.text, a.bytes) == 0;
-}
-
 /* Of --listen: does the server listen on all addresses? */
-static bool is_any(struct url_part host)
+static bool is_any(struct text_part host)
 {
-	return host.bytes == 0 ||
-	       is_same(host, (struct url_part){ "0.0.0.0", 7 }) ||
-	       is_same(host, (struct url_part){ "[::]", 4 });
+	return host.bytes == 0 || text_part_is(host, text_part_of("0.0.0.0")) ||
+	       text_part_is(host, text_part_of("[::]"));
 }
 
 /*
  * The client reaches the port at `address` by the host in its request, if that
  * port listens on all addresses, or where this one does.
  */
-static struct url_part reached_host(const struct request *r,
-				    const char *address)
+static struct text_part reached_host(const struct request *r,
+				     const char *address)
 {
-	struct url_part host = host_of(address);
+	struct text_part host = host_of(address);
 	const char *of_client = r->host;
 
-	if (!is_any(host) && !is_same(host, host_of(r->port->address)))
+	if (!is_any(host) && !text_part_is(host, host_of(r->port->address)))
 		return host;
 	if (of_client == NULL || !is_authority(host_of(of_client)))
-		return (struct url_part){ NULL, 0 };
+		return (struct text_part){ NULL, 0 };
 	return host_of(of_client);
 }
 
 static bool print_reached(char out[URL_BASE_BYTES], const struct request *r,
 			  const char *address, uint16_t port)
 {
-	struct url_part host = reached_host(r, address);
+	struct text_part host = reached_host(r, address);
 	uint16_t usual = r->config->has_tls ? 443 : 80;
 	int at;
 

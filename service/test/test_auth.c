@@ -540,6 +540,29 @@ static void test_hosts(void)
 	}
 }
 
+static void test_the_host_of_our_url(void)
+{
+	static const struct {
+		const char *host, *url;
+		bool is_ours;
+	} cases[] = {
+		{ "photos.example", "https://photos.example/app", true },
+		{ "PHOTOS.example.:80", "https://photos.example:8443", true },
+		{ "[2001:db8::1]", "http://[2001:db8::1]:8080/", true },
+		{ "evil.example", "https://photos.example/app", false },
+		{ "app", "https://photos.example/app", false },
+		{ "photos.example", NULL, false },
+		/* Only paths. */
+		{ "app", "/app", false },
+		{ "b", "/a://b", false },
+		{ "", "/a://b", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert(is_public_host(cases[i].host, cases[i].url) ==
+		       cases[i].is_ours);
+}
+
 static void test_pages(void)
 {
 	static const char host[] = "127.0.0.1:8080";
@@ -599,6 +622,7 @@ int main(void)
 	test_every_digit_counts();
 	test_lists_of_names();
 	test_hosts();
+	test_the_host_of_our_url();
 	test_pages();
 	assert(unlink(keys_path) == 0 || access(keys_path, F_OK) != 0);
 	return 0;

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Hosts: the names and addresses in Host, Origin, flags and URLs.
+ *
+ * A host is a name, an IPv4 address, or an IPv6 address in brackets.
+ *
+ * Pure.  Parts are found in other texts, which must stay.
+ */
+#ifndef SERVICE_HOSTS_H
+#define SERVICE_HOSTS_H
+
+#include "base/util.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A part of a text. */
+struct text_part {
+	const char *text;
+	size_t bytes;
+};
+
+/* The whole of a text. */
+struct text_part text_part_of(const char *text);
+
+/* Are they equal?  Case is ignored. */
+bool text_part_is(struct text_part a, struct text_part b);
+
+/* Remove the port of "host:port".  False: it is not a number. */
+MUST_CHECK bool host_cut_port(struct text_part *host);
+
+/* Has it only characters of a name, and is it no longer than a name may be? */
+bool host_is_name(struct text_part host);
+
+/* Is it an IPv4 address, or an IPv6 address in brackets? */
+bool host_is_address(struct text_part host);
+
+/*
+ * A name without the dot at its end, which says that nothing is to be added.
+ */
+struct text_part host_without_dot(struct text_part name);
+
+/* Are they the same name?  Case, and a dot at the end, are ignored. */
+bool host_is_same(struct text_part a, struct text_part b);
+
+/* Is it this domain, or a name below it? */
+bool host_is_in_domain(struct text_part name, const char *domain);
+
+/*
+ * "localhost" and names below it mean the machine itself, so no other machine
+ * can answer for them.
+ */
+bool host_is_localhost(struct text_part name);
+
+/*
+ * The origin of a URL, such as "https://photos.example:8443"; empty: the URL is
+ * only a path.
+ */
+struct text_part url_origin(const char *url);
+
+/* The host of an origin, with its port; empty: there is none. */
+struct text_part origin_host(struct text_part origin);
+
+#endif
