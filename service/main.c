@@ -10,6 +10,7 @@
 #include "service/http/http.h"
 #include "service/http/connection/listen.h"
 #include "service/http/auth.h"
+#include "service/http/browsers.h"
 #include "service/http/query.h"
 #include "service/http/urls.h"
 #include "service/http/watch/agent.h"
@@ -307,7 +308,7 @@ static void check_values(const struct options *o)
 	if (!presets_check(o->presets, why))
 		refuse_flag(o, "presets", o->presets, why);
 	if (o->host_names != NULL &&
-	    !origin_check_names(o->host_names, &why_not))
+	    !browsers_check_names(o->host_names, &why_not))
 		refuse_flag(o, "host", o->host_names, why_not);
 	check_urls(o);
 	if (!networks_read(&networks, o->trusted_proxies, why_no_list))

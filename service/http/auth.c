@@ -1,40 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides which client may send which request.  This file has three parts:
- *
- * Signatures: HMAC-SHA256 (RFC 2104) over a text that is made of the request.
- * The text does not depend on how a proxy encodes or sorts the query:
+ * Keys, the files that they are read from, and signatures: HMAC-SHA256 (RFC
+ * 2104) over a text that is made of the request.  The text does not depend on
+ * how a proxy encodes or sorts the query:
  *
  *	METHOD \n
  *	path \n
  *	key=value \n       for each parameter, decoded, sorted by bytes
- *
- * Keys, and the files that they are read from.
- *
- * Origins: what the headers of a browser say about the page that a request
- * comes from.  A server without keys must not do what a page of another site
- * asks for, because the browser may be inside a network that the server trusts.
- *
- *	Host            the name that the browser looked up.  A foreign page may
- *	                let its own name point to our address (DNS rebinding).
- *	                Then the browser believes that we are the page's server,
- *	                but the name that it sends is not ours.  An address is
- *	                not looked up, so any address is allowed.  A private
- *	                name, as containers use, cannot be registered, so it is
- *	                allowed, too; but as others in the private network may
- *	                answer for it, a page of that name may change nothing.
- *	Sec-Fetch-Site  whether the page is of our site; a page cannot set it
- *	Origin          the page's own address; used for browsers that do not
- *	                send Sec-Fetch-Site, and to recognise the page of our
- *	                admin port
- *
- * Clients other than browsers can send any headers anyway, so these checks are
- * only about browsers.
  */
 #include "service/http/request.h"
 #include "service/http/auth.h"
+#include "service/http/browsers.h"
 #include "service/http/hosts.h"
-#include "service/http/urls.h"
 
 #include "base/file.h"
 #include "base/util.h"
@@ -538,120 +515,6 @@ static enum problem match_signature(const struct keys *k,
 	return PROBLEM_NONE;
 }
 
-static struct text_part next_name(const char **list)
-{
-	struct text_part p = { *list, strcspn(*list, ",") };
-
-	*list += p.bytes;
-	*list += **list == ',';
-	return p;
-}
-
-bool origin_check_names(const char *names, const char **why)
-{
-	*why = "give names without ports, with commas between them, or * for "
-	       "any";
-	if (strcmp(names, "*") == 0)
-		return true;
-	do {
-		if (!host_is_name(next_name(&names)))
-			return false;
-	} while (*names != '\0');
-	return names[-1] != ',';
-}
-
-/*
- * A name without a dot.  Some countries have given their own names an address,
- * such as http://ai/; these have two letters, or begin with xn--.
- */
-static bool is_single_label(struct text_part name)
-{
-	struct text_part p = host_without_dot(name);
-
-	return p.bytes > 2 && memchr(p.text, '.', p.bytes) == NULL &&
-	       strncasecmp(p.text, "xn--", 4) != 0;
-}
-
-/*
- * A name that no public DNS server can give to anybody (RFC 6761, 6762, 8375;
- * ICANN's resolution of 2024 on "internal"; Kubernetes uses "svc" and
- * "cluster.local", and there is no such domain).
- */
-static bool is_private_name(struct text_part p)
-{
-	static const char *const domains[] = {
-		"local", "internal", "svc", "home.arpa", "test",
-	};
-
-	if (!host_is_name(p))
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(domains); i++)
-		if (host_is_in_domain(p, domains[i]))
-			return true;
-	return is_single_label(p);
-}
-
-static bool is_listed_name(struct text_part name, const char *names)
-{
-	while (*names != '\0') {
-		struct text_part p = next_name(&names);
-
-		if (host_cut_port(&p) && host_is_same(name, p))
-			return true;
-	}
-	return false;
-}
-
-/* What the name in Host says about where a request comes from. */
-enum host_kind {
-	HOST_FOREIGN, /* perhaps the name of a foreign page */
-	HOST_PRIVATE, /* perhaps the name of a page in the private network */
-	HOST_OWN,     /* an address, or a name that was given to us */
-};
-
-/* `names` is a list of our names, or NULL. */
-static enum host_kind judge_host(const char *host, const char *names)
-{
-	struct text_part p = text_part_of(host);
-
-	if (names != NULL && strcmp(names, "*") == 0)
-		return HOST_OWN;
-	if (!host_cut_port(&p))
-		return HOST_FOREIGN;
-	if (host_is_address(p) || host_is_localhost(p) ||
-	    (names != NULL && host_is_name(p) && is_listed_name(p, names)))
-		return HOST_OWN;
-	return is_private_name(p) ? HOST_PRIVATE : HOST_FOREIGN;
-}
-
-/* Is it the host of --public-url, which may be NULL, or only a path? */
-static bool is_public_host(const char *host, const char *url)
-{
-	struct text_part p = text_part_of(host), own;
-
-	if (url == NULL)
-		return false;
-	own = origin_host(url_origin(url));
-	return own.bytes > 0 && host_cut_port(&own) && host_cut_port(&p) &&
-	       host_is_same(p, own);
-}
-
-static bool origin_is_foreign(const char *fetch_site, const char *origin,
-			      const char *host)
-{
-	struct text_part own;
-
-	/* Sec-Fetch-Site is right even if a proxy ends TLS or changes Host. */
-	if (fetch_site != NULL)
-		return strcmp(fetch_site, "same-origin") != 0 &&
-		       strcmp(fetch_site, "none") != 0;
-	if (origin == NULL)
-		return false;
-	own = origin_host(text_part_of(origin));
-	return own.bytes == 0 || host == NULL ||
-	       !text_part_is(own, text_part_of(host));
-}
-
 _Static_assert((int)AUTH_OWNER_BYTES == OWNER_BYTES, "owners have one size");
 
 static enum problem check_signed_query(const struct keys *k, struct request *r)
@@ -673,74 +536,6 @@ static enum problem check_signed_query(const struct keys *k, struct request *r)
 static bool is_public(enum role role)
 {
 	return role == ROLE_PROBE || role == ROLE_IMAGE || role == ROLE_PAGE;
-}
-
-/*
- * These are not checked: probes, because they reveal nothing; HTTPS, because
- * the certificate contains our names; and requests without Host, because every
- * browser sends Host.
- */
-static enum host_kind host_of(const struct request *r)
-{
-	const struct http_config *c = r->config;
-
-	if (r->route->role == ROLE_PROBE || r->host == NULL || c->has_tls)
-		return HOST_OWN;
-	if (judge_host(r->host, c->host_names) == HOST_OWN ||
-	    is_public_host(r->host, c->public_url))
-		return HOST_OWN;
-	return judge_host(r->host, r->port->address);
-}
-
-/*
- * Does the request come from a page, and not say by Sec-Fetch-Site that the
- * browser knows whose page it is?
- */
-static bool is_of_plain_page(const struct request *r)
-{
-	return request_header(r, "Origin") != NULL &&
-	       request_header(r, "Sec-Fetch-Site") == NULL;
-}
-
-/*
- * Does the page of our admin port upload a picture, for its results?  Its
- * origin has the name in Host and the port of --admin-listen, or is that of
- * --admin-url.
- */
-static bool is_admin_page(const struct request *r)
-{
-	const char *origin = request_header(r, "Origin");
-	char admin[URL_BASE_BYTES];
-	size_t bytes = origin != NULL ? strlen(origin) : 0;
-
-	return bytes > 0 && r->route->handler == &upload_handler &&
-	       urls_other_port(admin, r) &&
-	       strncasecmp(admin, origin, bytes) == 0 &&
-	       (admin[bytes] == '\0' || admin[bytes] == '/');
-}
-
-/* Without keys: the request must not come from a page of another site. */
-static enum problem check_page(struct request *r)
-{
-	enum host_kind kind = host_of(r);
-
-	if (kind == HOST_FOREIGN)
-		return PROBLEM_WRONG_HOST;
-	if (is_public(r->route->role))
-		return PROBLEM_NONE;
-	if (kind == HOST_OWN && is_admin_page(r)) {
-		r->reader_origin = request_header(r, "Origin");
-		return PROBLEM_NONE;
-	}
-	if (origin_is_foreign(request_header(r, "Sec-Fetch-Site"),
-			      request_header(r, "Origin"), r->host))
-		return PROBLEM_CROSS_SITE;
-	if (kind == HOST_OWN || !is_of_plain_page(r))
-		return PROBLEM_NONE;
-	(void)snprintf(r->detail, sizeof(r->detail),
-		       "The page has the name of a private network, for which "
-		       "other machines may answer; give the name by --host.");
-	return PROBLEM_WRONG_HOST;
 }
 
 /* The key is no API key: is it a metrics key, and may that do this? */
@@ -782,7 +577,9 @@ enum problem auth_check_request(struct request *r)
 	enum problem problem;
 
 	(void)pthread_rwlock_rdlock(&a->lock);
-	problem = has_keys(&a->keys) ? check_keys(&a->keys, r) : check_page(r);
+	problem = has_keys(&a->keys) ?
+			  check_keys(&a->keys, r) :
+			  browsers_check_page(r, is_public(r->route->role));
 	(void)pthread_rwlock_unlock(&a->lock);
 	return problem;
 }

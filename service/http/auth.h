@@ -10,7 +10,7 @@
  *	key
  *
  * If there are no API or sign keys, a request is allowed unless it comes from a
- * page of another site (see auth.c).
+ * page of another site (see browsers.h).
  *
  * The keys themselves are not kept, only what is needed to check requests:
  * SHA-256 of API and metrics keys, and the state of HMAC-SHA256 after each sign
@@ -75,11 +75,5 @@ bool auth_is_on(struct auth *a);
  * `signature`?  Such a parameter is not one of the upload.
  */
 bool auth_takes_parameter(struct auth *a, const char *key);
-
-/*
- * Is `names`, the value of --host, a list of names such as
- * "photos.example,darkroom", or "*" for any name?  False: *why says why not.
- */
-bool origin_check_names(const char *names, const char **why);
 
 #endif
