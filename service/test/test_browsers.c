@@ -26,82 +26,111 @@ static void test_lists_of_names(void)
 		assert(!browsers_check_names(bad[i], &why));
 }
 
-static void test_hosts(void)
+static const char names[] = "photos.example,Darkroom";
+
+struct host_case {
+	const char *host, *names;
+};
+
+static void expect_hosts(enum host_kind kind, const struct host_case *cases,
+			 size_t count)
 {
-	static const char names[] = "photos.example,Darkroom";
-	static const struct {
-		const char *host, *names;
-		enum host_kind kind;
-	} cases[] = {
-		{ "127.0.0.1", NULL, HOST_OWN },
-		{ "127.0.0.1:8080", NULL, HOST_OWN },
-		{ "192.0.2.7:80", NULL, HOST_OWN },
-		{ "[::1]", NULL, HOST_OWN },
-		{ "[2001:db8::1]:8080", NULL, HOST_OWN },
-		{ "localhost", NULL, HOST_OWN },
-		{ "LocalHost:8080", NULL, HOST_OWN },
-		{ "localhost.", NULL, HOST_OWN },
-		{ "a.localhost:1", NULL, HOST_OWN },
-		{ "photos.example", names, HOST_OWN },
-		{ "PHOTOS.example.:8080", names, HOST_OWN },
-		{ "darkroom:8080", names, HOST_OWN },
-		{ "evil.example", "*", HOST_OWN },
-		{ "", "*", HOST_OWN },
-		/* A name in --listen, whose port does not matter. */
-		{ "photos.lan:9999", "photos.lan:8080", HOST_OWN },
-
-		{ "", NULL, HOST_FOREIGN },
-		{ "", names, HOST_FOREIGN },
-		{ ":8080", names, HOST_FOREIGN },
-		{ "evil.example", NULL, HOST_FOREIGN },
-		{ "evil.example:8080", names, HOST_FOREIGN },
-		{ "photos.example", NULL, HOST_FOREIGN },
-		{ "photos.example.evil.example", names, HOST_FOREIGN },
-		{ "evilphotos.example", names, HOST_FOREIGN },
-		{ "photos.example,evil", names, HOST_FOREIGN },
-		{ "127.0.0.1.evil.example", NULL, HOST_FOREIGN },
-		{ "localhost.evil.example", NULL, HOST_FOREIGN },
-		{ "127.1", NULL, HOST_FOREIGN },
-		{ "127.0.0.1:80x", NULL, HOST_FOREIGN },
-		{ "127.0.0.1@evil.example", NULL, HOST_FOREIGN },
-		{ "[::1", NULL, HOST_FOREIGN },
-		{ "::1", NULL, HOST_FOREIGN },
-		{ "[127.0.0.1]", NULL, HOST_FOREIGN },
-		{ "[::1].evil.example", NULL, HOST_FOREIGN },
-		{ "[]", NULL, HOST_FOREIGN },
-		{ ".", names, HOST_FOREIGN },
-		/* Countries can give these an address. */
-		{ "ai", NULL, HOST_FOREIGN },
-		{ "AI.:80", NULL, HOST_FOREIGN },
-		{ "xn--p1ai", NULL, HOST_FOREIGN },
-		{ "local.evil.example", NULL, HOST_FOREIGN },
-		{ "evil.notlocal", NULL, HOST_FOREIGN },
-		{ "evil.arpa", NULL, HOST_FOREIGN },
-		{ "evil.lan", NULL, HOST_FOREIGN },
-		{ "a@b.local", NULL, HOST_FOREIGN },
-		{ "darkroom:80x", NULL, HOST_FOREIGN },
-
-		{ "darkroom:8080", NULL, HOST_PRIVATE },
-		{ "darkroom.:9090", NULL, HOST_PRIVATE },
-		{ "my_app-darkroom-1:8080", NULL, HOST_PRIVATE },
-		{ "photos", names, HOST_PRIVATE },
-		{ "evillocalhost", NULL, HOST_PRIVATE },
-		{ "darkroom.default.svc", NULL, HOST_PRIVATE },
-		{ "darkroom.default.SVC.cluster.local.:80", NULL,
-		  HOST_PRIVATE },
-		{ "nas.local", names, HOST_PRIVATE },
-		{ "photos.prod.internal:8080", NULL, HOST_PRIVATE },
-		{ "nas.home.arpa", NULL, HOST_PRIVATE },
-		{ "a.test", NULL, HOST_PRIVATE },
-		{ "a.b.localhost", NULL, HOST_OWN },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		if (judge_host(cases[i].host, cases[i].names) == cases[i].kind)
+	for (size_t i = 0; i < count; i++) {
+		if (judge_host(cases[i].host, cases[i].names) == kind)
 			continue;
 		(void)fprintf(stderr, "Host: %s\n", cases[i].host);
 		assert(false);
 	}
+}
+
+static void test_own_hosts(void)
+{
+	static const struct host_case cases[] = {
+		{ "127.0.0.1", NULL },
+		{ "127.0.0.1:8080", NULL },
+		{ "192.0.2.7:80", NULL },
+		{ "[::1]", NULL },
+		{ "[2001:db8::1]:8080", NULL },
+		{ "localhost", NULL },
+		{ "LocalHost:8080", NULL },
+		{ "localhost.", NULL },
+		{ "a.localhost:1", NULL },
+		{ "a.b.localhost", NULL },
+		{ "photos.example", names },
+		{ "PHOTOS.example.:8080", names },
+		{ "darkroom:8080", names },
+		{ "evil.example", "*" },
+		{ "", "*" },
+		/* A name in --listen, whose port does not matter. */
+		{ "photos.lan:9999", "photos.lan:8080" },
+	};
+
+	expect_hosts(HOST_OWN, cases, ARRAY_SIZE(cases));
+}
+
+static void test_foreign_hosts(void)
+{
+	static const struct host_case cases[] = {
+		{ "", NULL },
+		{ "", names },
+		{ ":8080", names },
+		{ "evil.example", NULL },
+		{ "evil.example:8080", names },
+		{ "photos.example", NULL },
+		{ "photos.example.evil.example", names },
+		{ "evilphotos.example", names },
+		{ "photos.example,evil", names },
+		{ "127.0.0.1.evil.example", NULL },
+		{ "localhost.evil.example", NULL },
+		{ "127.1", NULL },
+		{ "127.0.0.1:80x", NULL },
+		{ "127.0.0.1@evil.example", NULL },
+		{ "[::1", NULL },
+		{ "::1", NULL },
+		{ "[127.0.0.1]", NULL },
+		{ "[::1].evil.example", NULL },
+		{ "[]", NULL },
+		{ ".", names },
+		{ "a@b.local", NULL },
+		{ "darkroom:80x", NULL },
+	};
+
+	expect_hosts(HOST_FOREIGN, cases, ARRAY_SIZE(cases));
+}
+
+/* Countries can give the short ones an address. */
+static void test_public_names_are_foreign(void)
+{
+	static const struct host_case cases[] = {
+		{ "ai", NULL },
+		{ "AI.:80", NULL },
+		{ "xn--p1ai", NULL },
+		{ "local.evil.example", NULL },
+		{ "evil.notlocal", NULL },
+		{ "evil.arpa", NULL },
+		{ "evil.lan", NULL },
+	};
+
+	expect_hosts(HOST_FOREIGN, cases, ARRAY_SIZE(cases));
+}
+
+static void test_private_hosts(void)
+{
+	static const struct host_case cases[] = {
+		{ "darkroom:8080", NULL },
+		{ "darkroom.:9090", NULL },
+		{ "my_app-darkroom-1:8080", NULL },
+		{ "photos", names },
+		{ "evillocalhost", NULL },
+		{ "darkroom.default.svc", NULL },
+		{ "darkroom.default.SVC.cluster.local.:80", NULL },
+		{ "nas.local", names },
+		{ "photos.prod.internal:8080", NULL },
+		{ "nas.home.arpa", NULL },
+		{ "a.test", NULL },
+	};
+
+	expect_hosts(HOST_PRIVATE, cases, ARRAY_SIZE(cases));
 }
 
 static void test_the_host_of_our_url(void)
@@ -168,7 +197,10 @@ static void test_pages(void)
 int main(void)
 {
 	test_lists_of_names();
-	test_hosts();
+	test_own_hosts();
+	test_foreign_hosts();
+	test_public_names_are_foreign();
+	test_private_hosts();
 	test_the_host_of_our_url();
 	test_pages();
 	return 0;
