@@ -159,12 +159,10 @@ static bool is_admin_page(const struct request *r)
 {
 	const char *origin = request_header(r, "Origin");
 	char admin[URL_BASE_BYTES];
-	size_t bytes = origin != NULL ? strlen(origin) : 0;
 
-	return bytes > 0 && r->route->handler == &upload_handler &&
+	return origin != NULL && r->route->handler == &upload_handler &&
 	       urls_other_port(admin, r) &&
-	       strncasecmp(admin, origin, bytes) == 0 &&
-	       (admin[bytes] == '\0' || admin[bytes] == '/');
+	       text_part_is(url_origin(admin), text_part_of(origin));
 }
 
 enum problem browsers_check_page(struct request *r, bool is_public)

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <netinet/in.h>
 #include <string.h>
 #include <strings.h>
 
@@ -44,21 +45,32 @@ bool host_is_name(struct text_part host)
 	return host.bytes > 0 && host.bytes <= NAME_BYTES_MAX;
 }
 
-bool host_is_address(struct text_part host)
+/* AF_INET, AF_INET6, or AF_UNSPEC: it is no address. */
+static int read_address(struct text_part host, struct in6_addr *six,
+			struct in_addr *four)
 {
 	bool has_brackets = host.bytes >= 2 && host.text[0] == '[' &&
 			    host.text[host.bytes - 1] == ']';
-	struct in6_addr address;
 	char text[INET6_ADDRSTRLEN];
 
 	host.text += has_brackets;
 	host.bytes -= has_brackets ? 2 : 0;
 	if (host.bytes >= sizeof(text))
-		return false;
+		return AF_UNSPEC;
 	memcpy(text, host.text, host.bytes);
 	text[host.bytes] = '\0';
-	return inet_pton(has_brackets ? AF_INET6 : AF_INET, text, &address) ==
-	       1;
+	if (has_brackets)
+		return inet_pton(AF_INET6, text, six) == 1 ? AF_INET6 :
+							     AF_UNSPEC;
+	return inet_pton(AF_INET, text, four) == 1 ? AF_INET : AF_UNSPEC;
+}
+
+bool host_is_address(struct text_part host)
+{
+	struct in6_addr six;
+	struct in_addr four;
+
+	return read_address(host, &six, &four) != AF_UNSPEC;
 }
 
 struct text_part host_without_dot(struct text_part name)
@@ -88,6 +100,23 @@ bool host_is_in_domain(struct text_part name, const char *domain)
 bool host_is_localhost(struct text_part name)
 {
 	return host_is_in_domain(name, "localhost");
+}
+
+bool host_is_loopback(struct text_part host)
+{
+	struct in6_addr six;
+	struct in_addr four;
+
+	switch (read_address(host, &six, &four)) {
+	case AF_INET:
+		return ntohl(four.s_addr) >> 24 == IN_LOOPBACKNET;
+	case AF_INET6:
+		return IN6_IS_ADDR_LOOPBACK(&six) ||
+		       (IN6_IS_ADDR_V4MAPPED(&six) &&
+			six.s6_addr[12] == IN_LOOPBACKNET);
+	default:
+		return host_is_localhost(host);
+	}
 }
 
 struct text_part url_origin(const char *url)

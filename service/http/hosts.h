@@ -52,6 +52,9 @@ bool host_is_in_domain(struct text_part name, const char *domain);
  */
 bool host_is_localhost(struct text_part name);
 
+/* Is it such a name, or an address of the machine's own loopback? */
+bool host_is_loopback(struct text_part host);
+
 /*
  * The origin of a URL, such as "https://photos.example:8443"; empty: the URL is
  * only a path.

@@ -192,19 +192,26 @@ static bool is_any(struct text_part host)
 
 /*
  * The client reaches the port at `address` by the host in its request, if that
- * port listens on all addresses, or where this one does.
+ * port listens on all addresses, or where this one does.  A client that has not
+ * used a loopback address may be on another machine, whose own loopback is not
+ * this server's.  `text` NULL: it is not known.
  */
 static struct text_part reached_host(const struct request *r,
 				     const char *address)
 {
-	struct text_part host = host_of(address);
-	const char *of_client = r->host;
+	static const struct text_part unknown;
+	struct text_part host = host_of(address), of_client;
 
-	if (!is_any(host) && !text_part_is(host, host_of(r->port->address)))
-		return host;
-	if (of_client == NULL || !is_authority(host_of(of_client)))
-		return (struct text_part){ NULL, 0 };
-	return host_of(of_client);
+	if (r->host == NULL)
+		return unknown;
+	of_client = host_of(r->host);
+	if (!is_authority(of_client))
+		return unknown;
+	if (is_any(host) || text_part_is(host, host_of(r->port->address)))
+		return of_client;
+	return host_is_loopback(host) && !host_is_loopback(of_client) ?
+		       unknown :
+		       host;
 }
 
 static bool print_reached(char out[URL_BASE_BYTES], const struct request *r,
@@ -231,6 +238,9 @@ bool urls_other_port(char out[URL_BASE_BYTES], const struct request *r)
 	const char *given = is_main ? c->admin_url : c->public_url;
 
 	if (c->admin_address == NULL)
+		return false;
+	/* The main port would not know the origin of uploads. */
+	if (!is_main && c->public_url != NULL && c->admin_url == NULL)
 		return false;
 	if (given != NULL && given[0] != '/') {
 		print_url(out, given);

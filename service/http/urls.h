@@ -34,7 +34,8 @@ void urls_base(char out[URL_BASE_BYTES], const struct request *r);
 /*
  * Where the client of this request finds the other port: the admin port for a
  * request at the main port, and the other way round.  False: there is no such
- * port, or it is not known how clients reach it.
+ * port, or it is not known how clients reach it, or, at the admin port, the
+ * main port does not know from which origin uploads may come.
  */
 bool urls_other_port(char out[URL_BASE_BYTES], const struct request *r);
 

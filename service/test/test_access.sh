@@ -195,9 +195,11 @@ test_the_page_of_the_admin_port() {
 	page '' "http://nas.local:${admin##*:}"
 	expect_problem 403 cross_site "${from[@]}" -H 'Host: nas.local' \
 		--data-binary "@$photo" "$url/?w=64"
-	page '' "$origin/"
-	expect_problem 403 cross_site "${from[@]}" --data-binary "@$photo" \
-		"$url/?w=64"
+	for site in "$origin/" http: http:// "${origin%?}" "${origin}0"; do
+		page '' "$site"
+		expect_problem 403 cross_site "${from[@]}" \
+			--data-binary "@$photo" "$url/?w=64"
+	done
 	gets 200 --data-binary "@$photo" "$url/?w=64"
 	! grep -qi '^access-control' "$work/head" || fail "everybody may read"
 	stop
@@ -214,7 +216,7 @@ other_port() {
 # The page's links work for the address by which it was opened, and through a
 # map of ports that --admin-url and --public-url describe.
 test_the_other_port() {
-	local a
+	local a host
 	start --listen 0.0.0.0:0 --insecure --admin-listen :0
 	a=${admin##*:}
 	[ "$(other_port "$url" x-live-views)" = "http://127.0.0.1:$a" ] &&
@@ -230,8 +232,30 @@ test_the_other_port() {
 	curl -sI "$url/" | grep -qi "connect-src 'self';" || fail "main"
 	stop
 	start --listen 0.0.0.0:0 --insecure --admin-listen 127.0.0.1:0
-	[ "$(other_port "$url" x-live-views -H 'Host: 192.0.2.7:80')" = \
-		"http://127.0.0.1:${admin##*:}" ] || fail "not where it listens"
+	for host in 127.0.0.2 localhost:80 a.localhost '[::1]' \
+		'[::ffff:127.0.0.1]:80'; do
+		[ "$(other_port "$url" x-live-views -H "Host: $host")" = \
+			"$admin" ] || fail "$host: not where it listens"
+	done
+	# Others have a loopback of their own, and perhaps a server there, whose
+	# page is not ours.
+	page same-site "$admin"
+	for host in 192.0.2.7:80 '[2001:db8::1]' darkroom:80; do
+		[ -z "$(other_port "$url" x-live-views -H "Host: $host")" ] ||
+			fail "$host: somebody else's loopback"
+		expect_problem 403 cross_site "${from[@]}" -H "Host: $host" \
+			--data-binary "@$photo" "$url/?w=64"
+	done
+	gets 200 "${from[@]}" -H "Host: localhost" --data-binary "@$photo" \
+		"$url/?w=64"
+	stop
+	start --listen 127.0.0.1:0 --admin-listen 0.0.0.0:0 --insecure
+	[ -z "$(other_port "$admin" x-uploads -H 'Host: 192.0.2.7')" ] ||
+		fail "sends photos to the visitor's own machine"
+	stop
+	# Without --admin-url, uploads from behind a map of ports are refused.
+	start --admin-listen 127.0.0.1:0 --public-url http://localhost:18080
+	[ -z "$(other_port "$admin" x-uploads)" ] || fail "not possible"
 	stop
 	start --admin-listen 127.0.0.1:0 --admin-url http://localhost:19090/ \
 		--public-url http://localhost:18080/app
