@@ -376,6 +376,23 @@ static void test_urls_get_a_base(void)
 	free(meta);
 }
 
+/* The texts differ, so their tags do. */
+static void test_each_base_has_its_own_etag(void)
+{
+	static const char *const bases[] = { "", "/app", "/ap",
+					     "https://photos.example" };
+	static const char meta[] = "{\"url\":\"" IMAGES_PATH "/x\"}\n";
+	char etags[ARRAY_SIZE(bases)][ETAG_BYTES], again[ETAG_BYTES];
+
+	for (size_t i = 0; i < ARRAY_SIZE(bases); i++) {
+		image_meta_etag(etags[i], meta, bases[i]);
+		image_meta_etag(again, meta, bases[i]);
+		assert(strcmp(etags[i], again) == 0);
+		for (size_t j = 0; j < i; j++)
+			assert(strcmp(etags[i], etags[j]) != 0);
+	}
+}
+
 int main(void)
 {
 	test_each_value_has_its_own_id();
@@ -384,6 +401,7 @@ int main(void)
 	test_owner_and_bytes_count();
 	test_meta_tells_damage_of_itself();
 	test_urls_get_a_base();
+	test_each_base_has_its_own_etag();
 	test_broken_texts_are_refused();
 	test_a_request_is_read_back_with_its_owner();
 	return 0;

@@ -97,6 +97,40 @@ test_a_proxy_says_it() {
 	stop
 }
 
+# told CURL-ARGUMENTS...: the ETag in the reply, whose body is then in
+# $work/body
+told() {
+	curl -fsS -D - -o "$work/body" "$@" |
+		sed -n 's/^ETag: \(.*\)\r$/\1/Ip'
+}
+
+# status CURL-ARGUMENTS...
+status() {
+	curl -sS -o "$work/body" -w '%{http_code}' "$@"
+}
+
+# A text with other addresses is another one, also for caches.
+test_each_base_has_its_etag() {
+	local here there app=(-H 'X-Forwarded-Prefix: /app')
+	start --store "$work/store"
+	# The 201 has the ETag that a GET with the same base has.
+	there=$(told "${app[@]}" --data-binary "@$photo" \
+		"$url/v1/images?w=$((++width))")
+	id=$(jq -r .id "$work/body")
+	[ "$there" = "$(told "${app[@]}" "$url/v1/images/$id")" ] &&
+		[ -n "$there" ] || fail "ETag: $there"
+	here=$(told "$url/v1/images/$id")
+	[ -n "$here" ] && [ "$here" != "$there" ] ||
+		fail "one ETag for two texts: $here"
+	[ "$(status -H "If-None-Match: $here" "$url/v1/images/$id")" = 304 ] ||
+		fail "its own ETag is not known"
+	[ "$(status -H "If-None-Match: $here" "${app[@]}" \
+		"$url/v1/images/$id")" = 200 ] || fail "the other is not sent"
+	[ "$(status -H "If-Match: $there" "${app[@]}" -X DELETE \
+		"$url/v1/images/$id")" = 204 ] || fail "$(shown "$work/body")"
+	stop
+}
+
 # --public-url has the last word, and its host is ours.
 test_a_flag_says_it() {
 	start --store "$work/store" --public-url https://photos.example/app/
@@ -133,4 +167,5 @@ mkdir "$work/store"
 test_wrong_flags
 test_paths
 test_a_proxy_says_it
+test_each_base_has_its_etag
 test_a_flag_says_it

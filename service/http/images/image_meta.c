@@ -221,12 +221,17 @@ bool image_meta_is_whole(const char *meta)
 	       strcmp(meta + count - SEAL_END_CHARS, seal_end) == 0;
 }
 
-void image_meta_etag(char etag[ETAG_BYTES], const char *meta)
+void image_meta_etag(char etag[ETAG_BYTES], const char *meta, const char *base)
 {
-	char sha256[SHA256_TEXT_BYTES];
+	struct sha256_ctx sha256;
+	char text[SHA256_TEXT_BYTES];
 
-	sha256_of(sha256, meta, strlen(meta));
-	(void)snprintf(etag, ETAG_BYTES, "\"%s\"", sha256);
+	/* A base has no "{", with which each meta begins. */
+	sha256_init(&sha256);
+	sha256_update(&sha256, strlen(base), (const uint8_t *)base);
+	sha256_update(&sha256, strlen(meta), (const uint8_t *)meta);
+	sha256_finish(&sha256, text);
+	(void)snprintf(etag, ETAG_BYTES, "\"%s\"", text);
 }
 
 bool image_meta_find(const char *meta, const char *name,

@@ -81,8 +81,11 @@ char *image_meta_below(const char *meta, const char *base);
  */
 MUST_CHECK bool image_meta_is_whole(const char *meta);
 
-/* The entity tag of a meta, with its quotes: its SHA-256. */
-void image_meta_etag(char etag[ETAG_BYTES], const char *meta);
+/*
+ * The entity tag, with its quotes, of the meta with this base: the SHA-256 of
+ * both.
+ */
+void image_meta_etag(char etag[ETAG_BYTES], const char *meta, const char *base);
 
 /*
  * The SHA-256 of a variant, from a meta.  False: the meta has no such variant.

@@ -408,13 +408,16 @@ static enum problem read_image_once(struct request *r, bool is_fresh)
 {
 	struct store_image image;
 	enum problem problem = open_image(r, is_fresh, &image);
+	char base[URL_BASE_BYTES];
 
 	if (problem == PROBLEM_NONE) {
 		problem = read_meta(r, is_fresh, &image, &r->picture.meta);
 		store_close_image(&image);
 	}
-	if (problem == PROBLEM_NONE)
-		image_meta_etag(r->picture.etag, r->picture.meta);
+	if (problem == PROBLEM_NONE) {
+		urls_base(base, r);
+		image_meta_etag(r->picture.etag, r->picture.meta, base);
+	}
 	return problem;
 }
 

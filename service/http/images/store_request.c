@@ -445,7 +445,7 @@ bool storing_reply_stored(struct request *r)
 	urls_base(base, r);
 	if (!images_begin_meta(r, &p, meta, base))
 		return false;
-	image_meta_etag(etag, meta);
+	image_meta_etag(etag, meta, base);
 	reply_add_header(&p, "ETag", etag);
 	return reply_json(r, base, STATUS_CREATED, &p);
 }
