@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS_MIN = 3, LIMIT_DIGITS = 10, DIGITS_MAX = 17, NUMBER_BYTES = 32 };
+enum { DIGITS_MIN = 3, LIMIT_DIGITS = 10, DIGITS_MAX = 17 };
+enum { DECIMALS_MAX = 28, NUMBER_BYTES = DECIMALS_MAX + 4 };
 
 /* A unit for people, and how many of the other it has. */
 struct scale {
@@ -28,13 +29,30 @@ static struct scale scale_of(const struct excess *e)
 	return (struct scale){ e->unit, 1 };
 }
 
-/* All digits before the point, so that there is no exponent after them. */
+/*
+ * The number with so many digits, but with all of those before the point, and
+ * without zeros at the end of those after it.  No exponents.
+ */
 static void print_number(char out[NUMBER_BYTES], double number, int digits)
 {
-	int whole = number < 10 ? 1 : 1 + (int)floor(log10(number));
+	int first = number > 0 ? (int)floor(log10(number)) : 0;
+	int decimals = digits - 1 - first;
+	size_t end;
 
-	(void)snprintf(out, NUMBER_BYTES, "%.*g",
-		       digits > whole ? digits : whole, number);
+	if (decimals > DECIMALS_MAX)
+		decimals = DECIMALS_MAX;
+	(void)snprintf(out, NUMBER_BYTES, "%.*f", decimals > 0 ? decimals : 0,
+		       number);
+	if (strchr(out, '.') == NULL)
+		return;
+	for (end = strlen(out); out[end - 1] == '0'; end--)
+		;
+	out[end - (out[end - 1] == '.')] = '\0';
+}
+
+static int larger(int a, int b)
+{
+	return a > b ? a : b;
 }
 
 void excess_explain(char *text, size_t bytes, const struct excess *e,
@@ -45,8 +63,9 @@ void excess_explain(char *text, size_t bytes, const struct excess *e,
 	int digits = DIGITS_MIN;
 
 	assert(!isnan(e->value));
-	print_number(limit, e->limit / scale.size, LIMIT_DIGITS);
 	do {
+		print_number(limit, e->limit / scale.size,
+			     larger(digits, LIMIT_DIGITS));
 		print_number(value, e->value / scale.size, digits);
 	} while (e->value > e->limit && digits++ < DIGITS_MAX &&
 		 atof(value) <= atof(limit));

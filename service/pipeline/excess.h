@@ -21,8 +21,9 @@ struct excess {
 /*
  * Write a sentence: `before`, the value, `between`, the limit, `after`.  Both
  * numbers have their unit.  The value, which must be known, has three digits,
- * or as many as it takes to be above the limit; the limit is exact.  Bytes are
- * KiB or MiB if the limit has as many.
+ * and the limit ten, or as many as it takes for the value to be above the
+ * limit.  Neither has an exponent.  Bytes are KiB or MiB if the limit has as
+ * many.
  */
 void excess_explain(char *text, size_t bytes, const struct excess *e,
 		    const char *before, const char *between, const char *after);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promise: people read a rounded value, which is above the limit where it is,
- * and the whole limit, both with the usual unit.
+ * and the limit, both with the usual unit and without exponents.
  */
 #include "service/pipeline/excess.h"
 
@@ -35,6 +35,13 @@ static const struct {
 	{ { 1001, 1000, "bytes" }, "1001 bytes > 1000 bytes" },
 	{ { 12.3456, 10, "seconds" }, "12.3 s > 10 s" },
 	{ { 10.0001, 10, "seconds" }, "10.0001 s > 10 s" },
+	{ { 999.6, 500, "seconds" }, "1000 s > 500 s" },
+	{ { 0.00005, 0.00001, "seconds" }, "0.00005 s > 0.00001 s" },
+	{ { 2e-9, 1e-9, "seconds" }, "0.000000002 s > 0.000000001 s" },
+	{ { 1, 0, "seconds" }, "1 s > 0 s" },
+	/* Rounded to ten digits, this limit is above the value. */
+	{ { 123412341161, 123412341160, "pixels" },
+	  "123412.341161 megapixels > 123412.34116 megapixels" },
 	{ { 65, 64, "parameters" }, "65 parameters > 64 parameters" },
 	{ { 123456, 256, "header lines" },
 	  "123456 header lines > 256 header lines" },

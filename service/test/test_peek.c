@@ -129,7 +129,7 @@ static void test_refused_by_the_header(bool progressive)
 		      "--max-output-megapixels allows 0.063999 megapixels.");
 	cpu.cpu_ns_max = 1000;
 	check_refused(jpeg, header_bytes(jpeg), &cpu,
-		      " s of CPU time; --max-cpu allows 1e-06 s.");
+		      " s of CPU time; --max-cpu allows 0.000001 s.");
 	memory.memory_bytes_max = 200000;
 	if (!progressive)
 		check_refused(jpeg, header_bytes(jpeg), &memory,
