@@ -10,31 +10,40 @@
 #include <netinet/in.h>
 #include <string.h>
 
-static struct address address(const char *text)
+union peer {
+	struct sockaddr any;
+	struct sockaddr_in four;
+	struct sockaddr_in6 six;
+};
+
+static union peer peer(const char *text)
 {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in four;
-		struct sockaddr_in6 six;
-	} from = { .six = { .sin6_family = AF_INET6 } };
-	struct address a;
+	union peer from = { .six = { .sin6_family = AF_INET6 } };
 
 	if (inet_pton(AF_INET6, text, &from.six.sin6_addr) != 1) {
 		from.four.sin_family = AF_INET;
 		assert(inet_pton(AF_INET, text, &from.four.sin_addr) == 1);
 	}
+	return from;
+}
+
+static struct address address(const char *text)
+{
+	union peer from = peer(text);
+	struct address a;
+
 	assert(address_read(&a, &from.any));
 	return a;
 }
 
 static bool is_in(const char *list, const char *text)
 {
-	struct address a = address(text);
+	union peer from = peer(text);
 	struct networks n;
 	char why[NETWORKS_WHY_BYTES];
 
 	assert(networks_read(&n, list, why));
-	return networks_contain(&n, &a);
+	return networks_contain(&n, &from.any);
 }
 
 static void test_addresses_are_found(void)
@@ -103,13 +112,20 @@ static void test_sites(void)
 	check_site("2001:db8::1", "2001:db8:0:1::1", false);
 }
 
-int main(void)
+static void test_only_ip_addresses_are_found(void)
 {
 	struct sockaddr other = { .sa_family = AF_UNIX };
-	struct address a;
+	struct networks all;
+	char why[NETWORKS_WHY_BYTES];
 
-	assert(!address_read(&a, &other));
+	assert(networks_read(&all, "0.0.0.0/0,::/0", why));
+	assert(!networks_contain(&all, &other));
+}
+
+int main(void)
+{
 	test_addresses_are_found();
+	test_only_ip_addresses_are_found();
 	test_other_lists_are_refused();
 	test_sites();
 	return 0;

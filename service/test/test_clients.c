@@ -59,10 +59,10 @@ static void read_from(struct sockaddr_storage *from, const char *text)
 	assert(inet_pton(AF_INET6, text, &six->sin6_addr) == 1);
 }
 
-/* Connect, as if from the address `text`. */
-static void connect_from(struct pair *p, struct clients *t, const char *text)
+/* Connect, as if from this address. */
+static void connect_as(struct pair *p, struct clients *t,
+		       const struct sockaddr *from)
 {
-	struct sockaddr_storage from;
 	struct sockaddr_in at = { .sin_family = AF_INET };
 	socklen_t bytes = sizeof(at);
 	int listening = socket(AF_INET, SOCK_STREAM, 0);
@@ -76,8 +76,16 @@ static void connect_from(struct pair *p, struct clients *t, const char *text)
 	p->ours = accept(listening, NULL, NULL);
 	assert(p->ours >= 0);
 	(void)close(listening);
+	p->client = client_add(t, p->ours, from, true);
+}
+
+/* Connect, as if from the address `text`. */
+static void connect_from(struct pair *p, struct clients *t, const char *text)
+{
+	struct sockaddr_storage from;
+
 	read_from(&from, text);
-	p->client = client_add(t, p->ours, (struct sockaddr *)&from, true);
+	connect_as(p, t, (struct sockaddr *)&from);
 }
 
 static void connect_pair(struct pair *p, struct clients *t)
@@ -820,6 +828,25 @@ static void test_an_address_has_so_many(void)
 	clients_stop(t);
 }
 
+/* An address of another kind has no site, either, but is in no network. */
+static void test_only_the_networks_are_trusted(void)
+{
+	static const struct sockaddr other = { .sa_family = AF_UNIX };
+	struct clients *t = start_small(3, 0);
+	struct pair proxy, outside, local;
+
+	connect_from(&proxy, t, "10.1.2.3");
+	connect_from(&outside, t, "192.0.2.1");
+	connect_as(&local, t, &other);
+	assert(client_is_trusted(proxy.client));
+	assert(!client_is_trusted(outside.client));
+	assert(!client_is_trusted(local.client));
+	close_pair(&local);
+	close_pair(&outside);
+	close_pair(&proxy);
+	clients_stop(t);
+}
+
 /* A connection with a thread that asks for its turn. */
 struct asker {
 	struct pair pair;
@@ -1256,6 +1283,7 @@ int main(void)
 	test_who_waits_for_memory_goes_late();
 	test_the_address_with_the_most_goes_before_others();
 	test_an_address_has_so_many();
+	test_only_the_networks_are_trusted();
 	test_everybody_gets_a_turn();
 	test_who_is_held_may_go();
 	test_a_drain_ends_slow_bodies();

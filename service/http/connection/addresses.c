@@ -156,7 +156,7 @@ bool networks_read(struct networks *to, const char *text,
 	}
 }
 
-static bool networks_contain(const struct networks *n, const struct address *a)
+static bool contains(const struct networks *n, const struct address *a)
 {
 	for (uint32_t i = 0; i < n->count; i++) {
 		const struct network *in = &n->list[i];
@@ -205,6 +205,13 @@ static bool address_read(struct address *to, const struct sockaddr *from)
 	return true;
 }
 
+bool networks_contain(const struct networks *n, const struct sockaddr *from)
+{
+	struct address address;
+
+	return address_read(&address, from) && contains(n, &address);
+}
+
 static struct address address_site(const struct address *a)
 {
 	struct address site = *a;
@@ -220,8 +227,7 @@ static bool find_site_address(const struct sites *s,
 {
 	struct address address;
 
-	if (!address_read(&address, from) ||
-	    networks_contain(s->uncounted, &address))
+	if (!address_read(&address, from) || contains(s->uncounted, &address))
 		return false;
 	*site = address_site(&address);
 	return true;

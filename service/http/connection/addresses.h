@@ -43,6 +43,9 @@ struct networks {
 MUST_CHECK bool networks_read(struct networks *to, const char *text,
 			      char why[NETWORKS_WHY_BYTES]);
 
+/* Is the address in one of them?  Only IPv4 and IPv6 addresses can be. */
+bool networks_contain(const struct networks *n, const struct sockaddr *from);
+
 /*
  * The connections of each site.
  *

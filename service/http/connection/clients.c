@@ -57,6 +57,7 @@ struct client {
 	TAILQ_ENTRY(client) link;
 	int site; /* see addresses.h */
 	int fd;
+	bool is_trusted; /* it is one of the configuration's `trusted` */
 	bool is_plain;
 	bool is_shut;
 	_Atomic bool is_silent; /* see client_be_silent() */
@@ -792,6 +793,7 @@ struct client *client_add(struct clients *t, int fd,
 	*c = (struct client){
 		.clients = t,
 		.fd = fd,
+		.is_trusted = networks_contain(&t->config.trusted, from),
 		.is_plain = is_plain,
 		.low_water_bytes = 1,
 	};
@@ -837,7 +839,7 @@ static bool may_still_send(const struct client *c)
 
 bool client_is_trusted(const struct client *c)
 {
-	return c->site == SITE_NONE;
+	return c->is_trusted;
 }
 
 bool client_remove(struct client *c)
