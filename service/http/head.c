@@ -332,11 +332,16 @@ static enum problem explain_fault(struct request *r)
 	return faults[r->head->fault].problem;
 }
 
-/* RFC 9110, 7.4. */
-static enum problem refuse_scheme(struct request *r)
+/*
+ * RFC 9110, 7.4.  A trusted proxy may end TLS for us, and forward targets as
+ * it got them.
+ */
+static enum problem check_scheme(struct request *r, const struct findings *f)
 {
 	bool has_tls = r->connection->tls != NULL;
 
+	if (!f->is_other_scheme || client_is_trusted(r->client))
+		return PROBLEM_NONE;
 	(void)snprintf(r->detail, sizeof(r->detail),
 		       "The target begins with %s://, but this connection has "
 		       "%s.",
@@ -368,8 +373,8 @@ enum problem head_check(struct request *r)
 		return PROBLEM_OUT_OF_MEMORY;
 	read_trace(r, &f);
 	problem = read_length(r, &f);
-	if (problem == PROBLEM_NONE && f.is_other_scheme)
-		problem = refuse_scheme(r);
+	if (problem == PROBLEM_NONE)
+		problem = check_scheme(r, &f);
 	if (problem == PROBLEM_NONE && needs_host && f.expects_more)
 		problem = PROBLEM_EXPECTATION_FAILED;
 	return problem;

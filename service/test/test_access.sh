@@ -44,8 +44,6 @@ test_host() {
 	# The host of a target in absolute form counts, and not Host.
 	expect_problem 421 wrong_host --request-target http://evil.example/stats \
 		-H 'Host: localhost' "$url"
-	expect_problem 421 wrong_host --request-target "https://localhost/stats" \
-		"$url"
 	gets 200 --request-target http://localhost:80/stats \
 		-H 'Host: evil.example' "$url"
 	expect_problem 403 cross_site --request-target http://localhost:81/stats \
@@ -58,6 +56,23 @@ test_host() {
 		gets 200 -H "Host: $host "$'\t' "$url/stats"
 	done
 	gets 200 --http1.0 -H 'Host:' "$url/stats"
+}
+
+# A proxy may end TLS and forward targets in absolute form as they are; any other
+# client has mistaken the port.
+test_schemes() {
+	start --trusted-proxies 127.0.0.1
+	gets 200 --request-target https://localhost/stats "$url"
+	expect_problem 421 wrong_host --request-target \
+		https://evil.example/stats "$url"
+	stop
+	start --trusted-proxies none
+	gets 200 --request-target http://localhost/stats "$url"
+	expect_problem 421 wrong_host --request-target https://localhost/stats \
+		"$url"
+	jq -r .detail "$work/body" | grep -qF 'https://, but' ||
+		fail "another reason: $(shown "$work/body")"
+	stop
 }
 
 # Names of a private network, by which containers, Kubernetes and Prometheus
@@ -425,6 +440,7 @@ test_pages
 test_every_reply_protects
 stop
 test_names_can_be_given
+test_schemes
 test_a_timeout_protects
 test_reports_are_not_for_strangers
 test_the_page_of_the_admin_port
