@@ -44,9 +44,10 @@ async function lost(photo, base) {
 
 	if (isReadable && base !== null)
 		return { title: "No reply",
-			detail: "This page could not upload to the server's"
-				+ " main port, for example because it requires"
-				+ " a key. Use the page of that port:",
+			detail: "The reply of the server's main port cannot be"
+				+ " read here. Perhaps the port requires a key,"
+				+ " the photo is too large, or the server is"
+				+ " full. Use the page of that port:",
 			link: `${base}/#try` };
 	return isReadable
 		? { title: "No reply",
