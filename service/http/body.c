@@ -285,14 +285,9 @@ static enum problem charge_body(struct body *b, uint64_t bytes)
 	case BUDGET_FULL:
 		return PROBLEM_MEMORY_FULL;
 	case BUDGET_NEVER:
-		b->excess =
-			(struct excess){ (double)bytes,
-					 (double)b->charge->budget->limit_bytes,
-					 "bytes" };
-		excess_explain(b->detail, sizeof(b->detail), &b->excess,
-			       "The upload and its results need ",
-			       " of memory; --memory leaves ",
-			       " for all uploads.");
+		b->excess = excess_explain_memory(
+			b->detail, sizeof(b->detail), bytes,
+			b->charge->budget->limit_bytes);
 		return PROBLEM_TOO_MUCH_MEMORY;
 	}
 	abort();

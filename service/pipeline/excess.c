@@ -72,3 +72,14 @@ void excess_explain(char *text, size_t bytes, const struct excess *e,
 	(void)snprintf(text, bytes, "%s%s %s%s%s %s%s", before, value,
 		       scale.unit, between, limit, scale.unit, after);
 }
+
+struct excess excess_explain_memory(char *text, size_t bytes,
+				    uint64_t needed_bytes, uint64_t limit_bytes)
+{
+	struct excess e = { (double)needed_bytes, (double)limit_bytes,
+			    "bytes" };
+
+	excess_explain(text, bytes, &e, "The upload and its results need ",
+		       " of memory; --memory leaves ", " for all uploads.");
+	return e;
+}

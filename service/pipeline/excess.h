@@ -10,6 +10,7 @@
 #define SERVICE_EXCESS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* {0}: there is none. */
 struct excess {
@@ -27,5 +28,13 @@ struct excess {
  */
 void excess_explain(char *text, size_t bytes, const struct excess *e,
 		    const char *before, const char *between, const char *after);
+
+/*
+ * Write the sentence for an upload that needs more memory than all uploads
+ * have.  Returns the excess.
+ */
+struct excess excess_explain_memory(char *text, size_t bytes,
+				    uint64_t needed_bytes,
+				    uint64_t limit_bytes);
 
 #endif

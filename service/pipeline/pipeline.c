@@ -688,7 +688,10 @@ void pipeline_count_abandoned(struct pipeline *p)
 	atomic_fetch_add(&p->counts.abandoned, 1);
 }
 
-/* What `u` needs, and what it may have; {0}: it has not ended for that. */
+/*
+ * What `u` needs, except memory, and what it may have; {0}: it has not ended
+ * for that.
+ */
 static struct excess excess_of(const struct pipeline *p, const struct upload *u)
 {
 	switch (u->end) {
@@ -700,11 +703,6 @@ static struct excess excess_of(const struct pipeline *p, const struct upload *u)
 		return (struct excess){ (double)u->estimated_ns / 1e9,
 					(double)p->config.cpu_ns_max / 1e9,
 					"seconds" };
-	case UPLOAD_TOO_MUCH:
-		return (struct excess){
-			(double)(u->jpeg_charge_bytes + u->estimated_bytes),
-			(double)p->budget.limit_bytes, "bytes"
-		};
 	case UPLOAD_UNREACHABLE:
 		return (struct excess){ (double)u->needed_ns / 1e9,
 					(double)u->remaining_ns / 1e9,
@@ -724,13 +722,10 @@ void pipeline_explain(const struct pipeline *p, const struct upload *u,
 					     " together; "
 					     "--max-output-megapixels allows ",
 					     "." },
-		[UPLOAD_TOO_MUCH_CPU] = { "The request would take an estimated "
-					  "",
+		[UPLOAD_TOO_MUCH_CPU] = { "The request would take an "
+					  "estimated ",
 					  " of CPU time; --max-cpu allows ",
 					  "." },
-		[UPLOAD_TOO_MUCH] = { "The upload and its results need ",
-				      " of memory; --memory leaves ",
-				      " for all uploads." },
 		[UPLOAD_UNREACHABLE] = { "The steps left and the reply would "
 					 "take an estimated ",
 					 "; ",
@@ -738,7 +733,11 @@ void pipeline_explain(const struct pipeline *p, const struct upload *u,
 	};
 	struct excess e = excess_of(p, u);
 
-	if (e.unit != NULL) {
+	if (u->end == UPLOAD_TOO_MUCH) {
+		*excess = excess_explain_memory(
+			text, bytes, u->jpeg_charge_bytes + u->estimated_bytes,
+			p->budget.limit_bytes);
+	} else if (e.unit != NULL) {
 		excess_explain(text, bytes, &e, sentences[u->end].before,
 			       sentences[u->end].between,
 			       sentences[u->end].after);
