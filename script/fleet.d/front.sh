@@ -52,6 +52,9 @@ haproxy_config() {
 	frontend uploads
 		bind :8080
 		http-request deny deny_status 404 unless METH_POST { path / } or { path_beg /v1/images }
+		http-request del-header X-Forwarded-Host
+		http-request del-header X-Forwarded-Proto
+		http-request del-header X-Forwarded-Prefix
 		default_backend darkroom
 
 	frontend figures

@@ -14,9 +14,10 @@ pids=(0 0) # of the two servers
 agents=(0 0) # ports of their agents; 0: any
 proxy=
 
-# start_one INDEX FLAGS...: start one of the two servers
+# start_one INDEX FLAGS...: start one of the two servers; each has a store
 start_one() {
-	start --listen "${addresses[$1]}" \
+	mkdir -p "$work/store$1"
+	DARKROOM_STORE=$work/store$1 start --listen "${addresses[$1]}" \
 		--agent-listen "127.0.0.1:${agents[$1]}" "${@:2}"
 	pids[$1]=$server
 	agents[$1]=$agent
@@ -101,6 +102,19 @@ inside_stays_inside() {
 	done
 }
 
+# Clients of the proxy cannot choose what the URLs in replies begin with.
+clients_choose_no_urls() {
+	local told
+	curl -fsS -H 'X-Forwarded-Host: evil.example' \
+		-H 'X-Forwarded-Proto: https' -H 'X-Forwarded-Prefix: /evil' \
+		-H 'Host: localhost' -o "$work/out" -D "$work/told" \
+		--data-binary "@$dir/clownfish.jpg" "$front/v1/images?w=9"
+	told=$(jq -r '.. | .url? // empty' "$work/out"
+		sed -n 's/^Location: \(.*\)\r$/\1/Ip' "$work/told")
+	[ "$(grep -c '^/v1/images/' <<<"$told")" = 3 ] ||
+		fail "$kind passes them on: $told"
+}
+
 # start_both FLAGS...: start both servers with these flags, and the proxy, and
 # wait until it answers
 start_both() {
@@ -110,6 +124,7 @@ start_both() {
 	"start_$kind"
 	proxy_answers
 	inside_stays_inside
+	clients_choose_no_urls
 }
 
 stop_both() {

@@ -4,7 +4,8 @@
 # over HTTPS, with the headers of the server's own replies: from the disk if it is
 # in the server's group, as the file says, and else through the server.  Folder
 # and files have the modes of the unit.  All other requests go to the server,
-# which also says what is too large.
+# which also says what is too large.  docs/operations.md has a location below a
+# path for it.
 #
 # As root, the server and nginx's workers are different users; otherwise nginx can
 # read all that the server can.
@@ -86,7 +87,7 @@ start_site() {
 			-e "s|/etc/letsencrypt/live/photos.example|$work|" \
 			-e "s|/var/lib/darkroom|$work/store|" \
 			-e "s|client_max_body_size .*;|client_max_body_size 2m;|" \
-			"$conf"
+			-e "/ssl_protocols/r $work/below" "$conf"
 		echo '}'
 	} >"$work/conf"
 	nginx -p "$work" -c "$work/conf" -e "$work/proxylog" \
@@ -170,6 +171,17 @@ test_http_leads_to_https() {
 	[ "$got" = '308 https://photos.example/v1/images?w=9' ] || fail "$got"
 }
 
+# The location below a path that docs/operations.md shows.
+test_below_a_path() {
+	get 201 /photos/v1/images?w=98 --data-binary "@$dir/clownfish.jpg" \
+		-H 'X-Forwarded-Host: evil.example' -H 'X-Forwarded-Prefix: /x'
+	image=$(jq -r .url "$work/body")
+	[[ $image == /photos/v1/images/* ]] || fail "not below: $image"
+	get 200 "$image"
+	get 421 "$image" -H 'Host: evil.example'
+	get 204 "$image" -X DELETE
+}
+
 # If nginx may not read the files, clients still get them.
 test_pictures_come_anyway() {
 	store_a_picture
@@ -186,6 +198,8 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
 	-keyout "$work/privkey.pem" -out "$work/fullchain.pem" \
 	>"$work/openssl" 2>&1 || fail "$(cat "$work/openssl")"
 export CURL_CA_BUNDLE=$work/fullchain.pem
+sed -n '/^location \/photos\/ {$/,/^}$/p' "$deploy/../docs/operations.md" \
+	>"$work/below"
 free_ports
 front=https://${addresses[2]}
 start_one 0 --store "$work/store" --max-body 1M
@@ -194,6 +208,8 @@ test_nginx_serves_pictures
 test_darkroom_says_what_is_too_large
 test_http_leads_to_https
 inside_stays_inside
+clients_choose_no_urls
+test_below_a_path
 stop_site
 if [ "$(id -u)" = 0 ]; then
 	start_site daemon daemon
