@@ -84,8 +84,9 @@ static const struct {
 				      "Transfer-Encoding." },
 	[PROBLEM_PRECONDITION_FAILED] = { 412, "precondition_failed",
 					  "Precondition failed",
-					  "The image is not, or no longer, as "
-					  "If-Match or If-None-Match asks." },
+					  "The stored image does not meet "
+					  "If-Match or If-None-Match; it may "
+					  "have changed." },
 	[PROBLEM_BODY_TOO_LARGE] = { 413, "body_too_large", "Body too large",
 				     "The body is over the byte limit." },
 	[PROBLEM_PICTURE_TOO_LARGE] = { 413, "picture_too_large",

@@ -207,6 +207,12 @@ test_the_page_of_the_admin_port() {
 		expect_problem 403 cross_site "${from[@]}" -H "Host: localhost" \
 			--data-binary "@$photo" "$url/?w=64"
 	done
+	# Through a proxy it is not known where the admin port is.
+	for site in X-Forwarded-For X-Forwarded-Host; do
+		page same-site "$origin"
+		expect_problem 403 cross_site "${from[@]}" -H "$site: x" \
+			--data-binary "@$photo" "$url/?w=64"
+	done
 	page '' "http://nas.local:${admin##*:}"
 	expect_problem 403 cross_site "${from[@]}" -H 'Host: nas.local' \
 		--data-binary "@$photo" "$url/?w=64"
