@@ -11,7 +11,7 @@
 #include "service/http/request.h"
 #include "service/http/auth.h"
 #include "service/http/browsers.h"
-#include "service/http/hosts.h"
+#include "service/http/text_part.h"
 
 #include "base/file.h"
 #include "base/util.h"

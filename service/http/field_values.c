@@ -10,7 +10,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-static struct field_item trimmed(const char *text, size_t bytes)
+static struct text_part trimmed(const char *text, size_t bytes)
 {
 	while (bytes > 0 && is_blank(text[bytes - 1]))
 		bytes--;
@@ -18,15 +18,15 @@ static struct field_item trimmed(const char *text, size_t bytes)
 		text++;
 		bytes--;
 	}
-	return (struct field_item){ text, bytes };
+	return (struct text_part){ text, bytes };
 }
 
 /*
  * Take the part before the next `separator` that is not in a quoted string; it
  * may be empty.  False: there are no more.
  */
-static bool take_part(struct field_item *rest, char separator,
-		      struct field_item *part)
+static bool take_part(struct text_part *rest, char separator,
+		      struct text_part *part)
 {
 	bool is_quoted = false;
 	size_t n = 0;
@@ -41,9 +41,9 @@ static bool take_part(struct field_item *rest, char separator,
 		n++;
 	}
 	*part = trimmed(rest->text, n);
-	*rest = n < rest->bytes ? (struct field_item){ rest->text + n + 1,
-						       rest->bytes - n - 1 } :
-				  (struct field_item){ NULL, 0 };
+	*rest = n < rest->bytes ? (struct text_part){ rest->text + n + 1,
+						      rest->bytes - n - 1 } :
+				  (struct text_part){ NULL, 0 };
 	return true;
 }
 
@@ -71,14 +71,13 @@ bool field_list_next(struct field_list *l)
 		value = next_value(l->head, l->name, &l->field_count);
 		if (value == NULL)
 			return false;
-		l->rest = (struct field_item){ value, strlen(value) };
+		l->rest = text_part_of(value);
 	}
 }
 
-bool field_item_is(struct field_item item, const char *word)
+static bool is_word(struct text_part item, const char *word)
 {
-	return item.bytes == strlen(word) &&
-	       strncasecmp(item.text, word, item.bytes) == 0;
+	return text_part_is(item, text_part_of(word));
 }
 
 bool field_has_word(const struct request_head *head, const char *name,
@@ -87,14 +86,14 @@ bool field_has_word(const struct request_head *head, const char *name,
 	struct field_list l = { .head = head, .name = name };
 
 	while (field_list_next(&l))
-		if (field_item_is(l.item, word))
+		if (is_word(l.item, word))
 			return true;
 	return false;
 }
 
 /* A member of Accept: "image/png", with a=b, and with its weight. */
 struct media_range {
-	struct field_item type;
+	struct text_part type;
 	uint32_t quality;
 	bool has_parameters;
 };
@@ -103,7 +102,7 @@ struct media_range {
  * "0.5", in thousandths; digits after the third are ignored.  RFC 9110 wants a
  * digit before the point, but Java sends ".2".  False: it is not a weight.
  */
-static bool read_weight(struct field_item text, uint32_t *out)
+static bool read_weight(struct text_part text, uint32_t *out)
 {
 	uint32_t sum = 0, place = FIELD_QUALITY_MAX;
 	size_t n = 0, digits = 0;
@@ -124,18 +123,17 @@ static bool read_weight(struct field_item text, uint32_t *out)
 }
 
 /* What follows the weight is of no use.  False: the weight is not valid. */
-static bool read_media_range(struct field_item item, struct media_range *out)
+static bool read_media_range(struct text_part item, struct media_range *out)
 {
-	struct field_item part;
+	struct text_part part;
 
 	*out = (struct media_range){ .quality = FIELD_QUALITY_MAX };
 	(void)take_part(&item, ';', &out->type);
 	while (take_part(&item, ';', &part)) {
 		if (part.bytes >= 2 && strncasecmp(part.text, "q=", 2) == 0)
-			return read_weight(
-				(struct field_item){ part.text + 2,
-						     part.bytes - 2 },
-				&out->quality);
+			return read_weight((struct text_part){ part.text + 2,
+							       part.bytes - 2 },
+					   &out->quality);
 		out->has_parameters |= part.bytes > 0;
 	}
 	return true;
@@ -152,12 +150,11 @@ enum match {
 
 static enum match match_type(const struct media_range *range, const char *type)
 {
-	struct field_item kind = range->type;
+	struct text_part kind = range->type;
 
-	if (field_item_is(range->type, "*/*") ||
-	    field_item_is(range->type, "*"))
+	if (is_word(range->type, "*/*") || is_word(range->type, "*"))
 		return MATCH_ALL;
-	if (field_item_is(range->type, type))
+	if (is_word(range->type, type))
 		return range->has_parameters ? MATCH_PARAMETERS : MATCH_TYPE;
 	if (kind.bytes == strcspn(type, "/") + 2 &&
 	    kind.text[--kind.bytes] == '*' &&

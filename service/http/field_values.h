@@ -9,23 +9,18 @@
 #ifndef SERVICE_FIELD_VALUES_H
 #define SERVICE_FIELD_VALUES_H
 
+#include "service/http/text_part.h"
 #include "service/http/transport.h"
-
-/* A part of a value, without white space around it. */
-struct field_item {
-	const char *text;
-	size_t bytes;
-};
 
 /* Walks through a list.  Set `head` and `name`, and zero the rest. */
 struct field_list {
 	const struct request_head *head;
 	const char *name;
-	struct field_item item; /* the member that was found last */
+	struct text_part item; /* the member found last, without white space */
 
 	/* Private. */
 	size_t field_count; /* headers that were looked at */
-	struct field_item rest;
+	struct text_part rest;
 };
 
 /*
@@ -33,9 +28,6 @@ struct field_list {
  * it.  False: there are no more.
  */
 bool field_list_next(struct field_list *l);
-
-/* Is the item this word?  Case is ignored. */
-bool field_item_is(struct field_item item, const char *word);
 
 /* Is `word` in the list?  Case is ignored. */
 bool field_has_word(const struct request_head *head, const char *name,

@@ -211,7 +211,7 @@ static void read_expectations(struct request *r, struct findings *f)
 
 	while (field_list_next(&l)) {
 		r->expects = true;
-		if (!field_item_is(l.item, "100-continue"))
+		if (!text_part_is(l.item, text_part_of("100-continue")))
 			f->expects_more = true;
 	}
 }

@@ -5,19 +5,8 @@
 #include <ctype.h>
 #include <netinet/in.h>
 #include <string.h>
-#include <strings.h>
 
 enum { NAME_BYTES_MAX = 253 };
-
-struct text_part text_part_of(const char *text)
-{
-	return (struct text_part){ text, strlen(text) };
-}
-
-bool text_part_is(struct text_part a, struct text_part b)
-{
-	return a.bytes == b.bytes && strncasecmp(a.text, b.text, a.bytes) == 0;
-}
 
 bool host_cut_port(struct text_part *host)
 {

@@ -9,22 +9,11 @@
 #ifndef SERVICE_HOSTS_H
 #define SERVICE_HOSTS_H
 
+#include "service/http/text_part.h"
 #include "base/util.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-/* A part of a text. */
-struct text_part {
-	const char *text;
-	size_t bytes;
-};
-
-/* The whole of a text. */
-struct text_part text_part_of(const char *text);
-
-/* Are they equal?  Case is ignored. */
-bool text_part_is(struct text_part a, struct text_part b);
 
 /* Remove the port of "host:port".  False: it is not a number. */
 MUST_CHECK bool host_cut_port(struct text_part *host);

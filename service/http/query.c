@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/query.h"
 
+#include "service/http/text_part.h"
 #include "service/store/entries.h"
 
 #include <assert.h>
@@ -8,25 +9,19 @@
 
 enum { TEXT_BYTES_MAX = 511 }; /* the text of one variant */
 
-/* Part of a longer text. */
-struct slice {
-	const char *text;
-	size_t bytes;
-};
-
-static struct slice slice_until(const char *text, const char *ends)
+static struct text_part part_until(const char *text, const char *ends)
 {
-	return (struct slice){ text, strcspn(text, ends) };
+	return (struct text_part){ text, strcspn(text, ends) };
 }
 
-static bool slices_are_equal(struct slice a, struct slice b)
+static bool parts_are_equal(struct text_part a, struct text_part b)
 {
 	return a.bytes == b.bytes && memcmp(a.text, b.text, a.bytes) == 0;
 }
 
-static struct slice variant_name(struct slice variant)
+static struct text_part variant_name(struct text_part variant)
 {
-	struct slice name = slice_until(variant.text, ":");
+	struct text_part name = part_until(variant.text, ":");
 
 	if (name.bytes > variant.bytes)
 		name.bytes = variant.bytes;
@@ -37,7 +32,7 @@ static struct slice variant_name(struct slice variant)
  * Replace *previous by the preset after it, or {0} by the first one.  False:
  * there is none.
  */
-static bool next_preset(const char *presets, struct slice *previous)
+static bool next_preset(const char *presets, struct text_part *previous)
 {
 	const char *next = presets;
 
@@ -49,16 +44,16 @@ static bool next_preset(const char *presets, struct slice *previous)
 			return false;
 		next++;
 	}
-	*previous = slice_until(next, ";");
+	*previous = part_until(next, ";");
 	return true;
 }
 
-static bool find_preset(const char *presets, struct slice name,
-			struct slice *found)
+static bool find_preset(const char *presets, struct text_part name,
+			struct text_part *found)
 {
-	*found = (struct slice){ NULL, 0 };
+	*found = (struct text_part){ NULL, 0 };
 	while (next_preset(presets, found))
-		if (slices_are_equal(variant_name(*found), name))
+		if (parts_are_equal(variant_name(*found), name))
 			return true;
 	return false;
 }
@@ -81,9 +76,9 @@ static bool set_parameter_list(struct params *p, char *list,
 
 /* "thumb:w=320,h=320"; other parameters are those of `all`. */
 static bool read_variant(struct variant *out, const struct params *all,
-			 struct slice in, char detail[PARAMS_DETAIL_BYTES])
+			 struct text_part in, char detail[PARAMS_DETAIL_BYTES])
 {
-	struct slice name = variant_name(in);
+	struct text_part name = variant_name(in);
 	char text[TEXT_BYTES_MAX + 1], shown[PARAMS_SHOWN_BYTES];
 	struct params p;
 
@@ -223,7 +218,7 @@ bool query_set(struct query *q, const char *key, const char *value,
 
 void query_add_presets(struct query *q, const char *presets)
 {
-	struct slice preset = { NULL, 0 };
+	struct text_part preset = { NULL, 0 };
 
 	if (q->variant_count > 0)
 		return;
@@ -238,11 +233,11 @@ uint32_t query_picture_count(const struct query *q)
 }
 
 /* Replace the name of a preset by its text.  False: there is no such preset. */
-static bool expand_preset(struct slice *variant, const char *presets,
+static bool expand_preset(struct text_part *variant, const char *presets,
 			  char detail[PARAMS_DETAIL_BYTES])
 {
 	char shown[PARAMS_SHOWN_BYTES];
-	struct slice name = *variant;
+	struct text_part name = *variant;
 
 	if (variant_name(name).bytes < name.bytes ||
 	    find_preset(presets, name, variant))
@@ -263,7 +258,8 @@ bool query_make(const struct query *q, const char *presets, struct upload *u,
 	u->wants = q->params.wants;
 	variants[0].transform = q->params.transform;
 	for (uint32_t i = 0; i < q->variant_count; i++) {
-		struct slice in = slice_until(q->variants[i], q->variant_ends);
+		struct text_part in =
+			part_until(q->variants[i], q->variant_ends);
 
 		if (!expand_preset(&in, presets, detail) ||
 		    !read_variant(&variants[i], &q->params, in, detail) ||
@@ -320,7 +316,7 @@ bool query_read(struct query *q, char *text, char detail[PARAMS_DETAIL_BYTES])
 bool presets_check(const char *presets, char detail[PARAMS_DETAIL_BYTES])
 {
 	struct variant variants[VARIANTS_MAX];
-	struct slice preset = { NULL, 0 };
+	struct text_part preset = { NULL, 0 };
 	struct params all;
 
 	params_init(&all);

@@ -133,7 +133,7 @@ static struct text_part first_value(const struct request *r, const char *name)
 
 	if (!field_list_next(&list))
 		return (struct text_part){ NULL, 0 };
-	return (struct text_part){ list.item.text, list.item.bytes };
+	return list.item;
 }
 
 static const char *own_scheme(const struct request *r)

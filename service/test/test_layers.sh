@@ -38,8 +38,8 @@ forbid datasets '(imgops|stages|service|loadgen)/'
 forbid service/http/connection 'service/(http/(images|watch)|pipeline|store|log)'
 ! grep -rE --include='*.[ch]' '#include "service/http/[a-z_]+\.h"' \
 	service/http/connection | grep -v '/transport\.h"$' || bad=1
-for name in body field_values multipart params problem query result \
-	images/image_meta images/spooler mhd/transport_mhd watch/minute watch/reports; do
+for name in body field_values hosts multipart params problem query result \
+	text_part images/image_meta images/spooler mhd/transport_mhd watch/minute watch/reports; do
 	! grep -E '"service/http/(request|http)\.h"' \
 		"service/http/$name".[ch] || bad=1
 done
