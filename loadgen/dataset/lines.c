@@ -6,19 +6,30 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { SEEN_BYTES = 512 };
+
+static bool is_regular(FILE *in)
+{
+	struct stat status;
+
+	return fstat(fileno(in), &status) == 0 && S_ISREG(status.st_mode);
+}
 
 /*
  * What the file is, if its first bytes are no text that people write: these
  * have no control characters except at the ends of lines, and tabs.  NULL: it
- * may be text.
+ * may be text.  A pipe's bytes can be read only once, so it may be text.
  */
 static const char *find_other_kind(FILE *in)
 {
 	unsigned char seen[SEEN_BYTES];
-	size_t bytes = fread(seen, 1, sizeof(seen), in);
+	size_t bytes;
 
+	if (!is_regular(in))
+		return NULL;
+	bytes = fread(seen, 1, sizeof(seen), in);
 	rewind(in);
 	if (bytes >= 2 && seen[0] == 0xff && seen[1] == 0xd8)
 		return "a JPEG";

@@ -3,7 +3,8 @@
  * Lines: a text file that people write, read line by line.
  *
  * Empty lines and comments are skipped.  A comment is a line whose first
- * character after spaces is '#'.  Lines may end in CRLF.
+ * character after spaces is '#'.  Lines may end in CRLF.  The file may be a
+ * pipe, such as a shell's <(...).
  */
 #ifndef LOADGEN_DATASET_LINES_H
 #define LOADGEN_DATASET_LINES_H
@@ -27,8 +28,9 @@ struct lines {
 
 /*
  * Open `path`; `l` borrows it and `error`.  False: it cannot be opened, or it
- * is no text, such as a picture; `error` says so, and then that it should be
- * `expected`, such as "a text file with a query in each line".
+ * is a regular file and no text, such as a picture; `error` says so, and then
+ * that it should be `expected`, such as "a text file with a query in each
+ * line".
  */
 MUST_CHECK bool lines_open(struct lines *l, const char *path,
 			   const char *expected, struct error *error);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void expect(const char *text, const char *host, const char *port,
 		   const char *authority, const char *target)
@@ -348,6 +349,27 @@ static void test_good_file(void)
 	assert(p.all == NULL && p.count == 0);
 }
 
+/* A pipe that has the text and then ends, as a shell's <(...). */
+static void test_a_pipe_is_read_from_its_first_line(void)
+{
+	static const char text[] = "w=1\nw=2\n";
+	struct params p = { 0 };
+	struct error error;
+	char path[32];
+	int ends[2];
+
+	assert(pipe(ends) == 0);
+	assert(write(ends[1], text, strlen(text)) == (ssize_t)strlen(text));
+	assert(close(ends[1]) == 0);
+	snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
+	assert(params_read(&p, path, &error));
+	assert(p.count == 2);
+	assert(strcmp(p.all[0].query, "w=1") == 0);
+	assert(strcmp(p.all[1].query, "w=2") == 0);
+	params_release(&p);
+	assert(close(ends[0]) == 0);
+}
+
 static void expect_error_params(const char *text, const char *part)
 {
 	struct params p = { 0 };
@@ -422,6 +444,7 @@ static void test_params(void)
 {
 	scratch_init(&scratch);
 	test_good_file();
+	test_a_pipe_is_read_from_its_first_line();
 	test_bad_lines_are_named();
 	test_drawn_by_weight();
 	test_seed_and_number_decide();
