@@ -194,18 +194,27 @@ static void try_policy(const struct policy *p)
 	limit_cpu(0);
 }
 
+static bool is_listed(const struct policy *p)
+{
+	const struct policy *const *q = policy_list;
+
+	while (*q != NULL && *q != p)
+		q++;
+	return *q != NULL;
+}
+
 bool each_policy(const struct policy *p)
 {
 	static bool has_tried_all;
 
+	(void)signal(SIGABRT, print_name);
 	if (!has_tried_all)
 		for (const struct policy *const *q = policy_list; *q != NULL;
 		     q++)
 			try_policy(*q);
 	has_tried_all = true;
-	if (p != NULL)
+	if (p != NULL && !is_listed(p))
 		try_policy(p);
 	current = p;
-	(void)signal(SIGABRT, print_name);
 	return p != NULL;
 }

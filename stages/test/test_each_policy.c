@@ -59,6 +59,13 @@ static uint32_t pick_for_ever(void *state, const struct group_view *view)
 	return 0;
 }
 
+static uint32_t pick_and_abort(void *state, const struct group_view *view)
+{
+	(void)state;
+	(void)view;
+	abort();
+}
+
 /* A policy without mistakes, apart from its pick(). */
 static struct policy policy_of(policy_pick_fn *pick)
 {
@@ -171,8 +178,21 @@ static void test_an_abort_names_the_policy(void)
 	assert(strstr(text, "aborted while policy 'mine' was tested") != NULL);
 }
 
+/* Also by an assertion of its own, before the test uses it. */
+static void test_a_pick_that_aborts_names_the_policy(void)
+{
+	struct policy p = policy_of(pick_and_abort);
+	char text[1000];
+	int status = try_in_child(&p, false, text, sizeof(text));
+
+	assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	assert(strstr(text, "aborted while policy 'mine' was tested") != NULL);
+}
+
 int main(void)
 {
+	/* First, while this process has no handler that a child inherits. */
+	test_a_pick_that_aborts_names_the_policy();
 	test_orders_that_break_the_contract();
 	test_members_that_break_the_contract();
 	test_one_that_needs_lengths_declines_to_be_blind();
