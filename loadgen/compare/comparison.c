@@ -10,7 +10,6 @@
 #include "loadgen/compare/process.h"
 #include "loadgen/compare/report.h"
 #include "loadgen/compare/results.h"
-#include "base/statistics.h"
 
 #include "version.h"
 
@@ -107,11 +106,10 @@ struct comparison {
 	cJSON *results;
 	bool live; /* progress goes to a terminal */
 	uint64_t repetitions_done;
-	double spent_s;  /* on these */
-	uint64_t random; /* the state; the same in each comparison */
-	/* Of the first arm, in the closed loops of this repetition. */
-	struct sample capacities_per_s;
-	struct error error; /* why an arm failed */
+	double spent_s;        /* on these */
+	uint64_t random;       /* the state; the same in each comparison */
+	double capacity_per_s; /* of the first arm, in this repetition */
+	struct error error;    /* why an arm failed */
 };
 
 /* One arm's server, from its start to its stop, and the runs against it. */
@@ -235,8 +233,7 @@ static cJSON *make_command(const struct comparison *c, const struct turn *turn,
 		add_word(command, "--server-counter=%s", plan->server_counter);
 	if (is_open)
 		add_word(command, "--rate=%.6f",
-			 sample_median(&c->capacities_per_s) *
-				 run->percent_of_capacity / 100);
+			 c->capacity_per_s * run->percent_of_capacity / 100);
 	if (is_warm_up || (!is_open && closed->passes > 0))
 		add_word(command, "--passes=%" PRIu64,
 			 is_warm_up ? 1 : closed->passes);
@@ -329,10 +326,6 @@ static bool measure_once(struct comparison *c, struct turn *turn,
 	run->result = result;
 	run->is_repeated = must_repeat(c, run);
 	turn->makespan_s = json_number(result, "makespan_s", 0);
-	if (run->load == LOAD_CLOSED && turn->arm == c->plan.arms &&
-	    !run->is_repeated)
-		sample_add(&c->capacities_per_s,
-			   json_number(result, "responses_per_s", 0));
 	if (run->load != LOAD_WARM_UP)
 		show_result(c, run);
 	results_add(c->results, run, result);
@@ -422,7 +415,6 @@ static bool measure_closed(struct comparison *c, struct turn turns[])
 	struct turn *order[PLAN_ARMS_MAX];
 	bool done = true;
 
-	c->capacities_per_s.count = 0;
 	for (uint64_t slice = 1; slice <= c->plan.closed.slices; slice++) {
 		shuffle(order, turns, c->plan.arm_count, &c->random);
 		for (size_t i = 0;
@@ -435,6 +427,27 @@ static bool measure_closed(struct comparison *c, struct turn turns[])
 }
 
 /* The rates follow from the closed loops of the same repetition. */
+static bool find_capacity(struct comparison *c, uint64_t repetition)
+{
+	const char *arm = c->plan.arms[0].name;
+	bool all_left_out;
+
+	c->capacity_per_s = results_capacity_per_s(c->results, &c->plan, arm,
+						   repetition, &all_left_out);
+	if (!(c->capacity_per_s > 0))
+		return error_fail(&c->error,
+				  "arm '%s' had no responses in closed loops, "
+				  "so percent_of_capacity has no meaning",
+				  arm);
+	if (all_left_out)
+		fprintf(stderr,
+			"%srepetition %" PRIu64
+			", %s: all closed loops were left out; the rates of "
+			"the open loops follow from these\n",
+			c->live ? "\r\033[K" : "", repetition, arm);
+	return true;
+}
+
 static bool measure_open(struct comparison *c, struct turn turns[])
 {
 	const struct open_loop *open = &c->plan.open;
@@ -442,11 +455,8 @@ static bool measure_open(struct comparison *c, struct turn turns[])
 	bool done = true;
 
 	if (open->rate_count > 0 && !interrupted &&
-	    !(sample_median(&c->capacities_per_s) > 0))
-		return error_fail(&c->error,
-				  "arm '%s' had no responses in closed loops, "
-				  "so percent_of_capacity has no meaning",
-				  c->plan.arms[0].name);
+	    !find_capacity(c, turns[0].repetition))
+		return false;
 	for (size_t i = 0; i < c->plan.arm_count; i++) {
 		turns[i].slice = 0;
 		turns[i].makespan_s = 0;

@@ -410,6 +410,30 @@ static void rank_arms(struct figures *f)
 	f->arm_count = count;
 }
 
+/* What was left out of the runs of the first arm that was measured. */
+static void note_first_arm(struct figures *f, const cJSON *results)
+{
+	struct disturbances *d = &f->disturbances;
+	double repetitions = fmin(json_number(results, "repetitions", 0),
+				  PLAN_REPETITIONS_MAX);
+	const struct arm_figures *arm = f->arms;
+	bool all_left_out;
+
+	while (arm < f->arms + f->arm_count &&
+	       arm->closed_runs + arm->left_out_runs == 0)
+		arm++;
+	if (arm == f->arms + f->arm_count)
+		return;
+	d->has_lost_first = arm->closed_runs == 0;
+	if (f->plan->open.rate_count == 0)
+		return;
+	for (uint64_t r = 1; (double)r <= repetitions; r++) {
+		results_capacity_per_s(results, f->plan, arm->name, r,
+				       &all_left_out);
+		d->disturbed_rates += all_left_out;
+	}
+}
+
 bool figures_init(struct figures *f, const struct plan *plan,
 		  const cJSON *results)
 {
@@ -432,6 +456,7 @@ bool figures_init(struct figures *f, const struct plan *plan,
 		if (results_read_run(entry, &run) && !add_run(f, &run))
 			return false;
 	}
+	note_first_arm(f, results);
 	rank_arms(f);
 	quantiles_sort(f->loads.values, f->loads.count);
 	quantiles_sort(f->core_mhz.values, f->core_mhz.count);

@@ -129,6 +129,9 @@ struct figures {
 		/* Arms whose closed loops were all left out. */
 		const char *lost[PLAN_ARMS_MAX];
 		size_t lost_count;
+		bool has_lost_first; /* the first arm that was measured */
+		/* Repetitions of which it has only closed loops left out. */
+		size_t disturbed_rates;
 	} disturbances;
 	/* At the end of each run that counts, in ascending order. */
 	struct samples loads;    /* the load average of a minute */

@@ -1063,6 +1063,25 @@ static void write_open_loops(const struct report *r)
 	write_plots(r, PLOT_OPEN_LOOP);
 }
 
+/* The arms that are in no table, and what that changes. */
+static void print_lost(FILE *out, const struct figures *f)
+{
+	const struct disturbances *d = &f->disturbances;
+
+	if (d->lost_count == 0)
+		return;
+	fprintf(out, d->lost_count == 1 ?
+			     " No closed loop of this arm is left, so it is in "
+			     "no table:" :
+			     " No closed loop of these arms is left, so they "
+			     "are in no table:");
+	for (size_t i = 0; i < d->lost_count; i++)
+		fprintf(out, "%s %s", i > 0 ? "," : "", d->lost[i]);
+	fprintf(out, ".");
+	if (d->has_lost_first && f->arm_count > 0)
+		fprintf(out, " The baseline is now %s.", f->arms[0].name);
+}
+
 /*
  * What must be known before all figures; nothing, if no run was disturbed each
  * time.  The caller frees it.  NULL: out of memory.
@@ -1087,10 +1106,12 @@ static char *make_banner(const struct figures *f)
 			" %zu of these, with more than %g %%, count in no "
 			"figure and no verdict.",
 			d->left_out, plan_left_out_percent(f->plan));
-	for (size_t i = 0; i < d->lost_count; i++)
-		fprintf(out, "%s %s", i > 0 ? "," : "", d->lost[i]);
-	if (d->lost_count > 0)
-		fprintf(out, ": no closed loop is left, so it is in no table.");
+	if (d->disturbed_rates > 0)
+		fprintf(out,
+			" In %zu of the repetitions, the rates of the open "
+			"loops follow from these all the same.",
+			d->disturbed_rates);
+	print_lost(out, f);
 	if (d->disturbed > 0 && d->left_out > 0)
 		fprintf(out, " The other %zu count", d->disturbed);
 	else if (d->disturbed > 0)

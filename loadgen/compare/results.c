@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/results.h"
 
+#include "base/statistics.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -123,6 +125,30 @@ bool results_read_run(const cJSON *entry, struct results_run *run)
 double results_disturbed_percent(const cJSON *result)
 {
 	return json_number(result, "machine.disturbed_percent", NAN);
+}
+
+double results_capacity_per_s(const cJSON *results, const struct plan *plan,
+			      const char *arm, uint64_t repetition,
+			      bool *all_left_out)
+{
+	struct sample quiet = { 0 }, left_out = { 0 };
+	struct results_run run;
+	const cJSON *entry;
+
+	cJSON_ArrayForEach(entry, cJSON_GetObjectItem(results, "runs"))
+	{
+		if (!results_read_run(entry, &run) || run.is_repeated ||
+		    run.load != LOAD_CLOSED || run.repetition != repetition ||
+		    strcmp(run.arm, arm) != 0)
+			continue;
+		sample_add(results_disturbed_percent(run.result) >
+					   plan_left_out_percent(plan) ?
+				   &left_out :
+				   &quiet,
+			   json_number(run.result, "responses_per_s", 0));
+	}
+	*all_left_out = quiet.count == 0 && left_out.count > 0;
+	return sample_median(*all_left_out ? &left_out : &quiet);
 }
 
 static const char *value_text(const cJSON *item, char number[32])

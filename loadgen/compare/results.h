@@ -63,6 +63,16 @@ bool results_read_run(const cJSON *entry, struct results_run *run);
 double results_disturbed_percent(const cJSON *result);
 
 /*
+ * The arm's throughput in responses/s, of which the rates of the open loops are
+ * shares: the median of its closed loops of the repetition, without those that
+ * were made again or are left out.  If all were left out, it is the median of
+ * these, and `all_left_out` is true.  NAN: there is no closed loop.
+ */
+double results_capacity_per_s(const cJSON *results, const struct plan *plan,
+			      const char *arm, uint64_t repetition,
+			      bool *all_left_out);
+
+/*
  * Can the two be compared: are machine, data set, query and connections the
  * same?  What one of them does not know before its first run is left out.
  * False: `error` names what differs, and both values.

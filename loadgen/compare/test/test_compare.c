@@ -336,6 +336,37 @@ static void test_disturbed(void)
 	scratch_expect(&scratch, "stdout", "DISTURBED: In 1 of 2 runs, ");
 }
 
+/*
+ * If others disturb all closed loops so much that they are left out, the open
+ * loops get their rates nevertheless, and loadgen says where these come from.
+ */
+static void test_rates_of_disturbed_runs(void)
+{
+	char plan[SCRATCH_PATH_BYTES];
+	char out[SCRATCH_PATH_BYTES];
+	pid_t compilers = start_compilers();
+	cJSON *results;
+
+	disturbed = "\"disturbed_percent\": 0.1, \"left_out_percent\": 0.1,";
+	write_plan("spoiled.json", "\"duration_s\": 0.6",
+		   (const char *const[]){ "1", "200" },
+		   (const char *const[]){ "1", "200" });
+	disturbed = "\"disturbed_percent\": 100,";
+	assert(RUN(scratch_path(&scratch, "spoiled.json", plan), "--dataset",
+		   photos, "--repetitions", "1", "--arms", "Lazy", "--output",
+		   scratch_path(&scratch, "spoiled", out)) == 0);
+	stop_compilers(compilers);
+	results = scratch_read_json(&scratch, "spoiled/results.json");
+	assert(count_runs(results, "Lazy", "open") == 1);
+	cJSON_Delete(results);
+	scratch_expect(&scratch, "stderr",
+		       "repetition 1, Lazy: all closed loops were left out; "
+		       "the rates of the open loops follow from these");
+	scratch_expect(&scratch, "stdout",
+		       "The rates of the open loops follow from such runs in "
+		       "repetitions: 1.");
+}
+
 /* Of all runs against each server, as many as it was sent. */
 static void test_server_counter(void)
 {
@@ -536,6 +567,7 @@ int main(void)
 	test_two_servers();
 	test_slices();
 	test_disturbed();
+	test_rates_of_disturbed_runs();
 	test_server_counter();
 	test_wrong_answers();
 	test_refusals();

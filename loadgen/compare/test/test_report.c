@@ -499,9 +499,9 @@ static void add_disturbed(cJSON *results, const char *arm, uint64_t repetition,
 	char text[256];
 
 	snprintf(text, sizeof(text),
-		 "{ \"bytes_per_s\": %f, \"machine\":"
-		 "{ \"disturbed_percent\": %f } }",
-		 1e6 * speed, percent);
+		 "{ \"bytes_per_s\": %f, \"responses_per_s\": %f,"
+		 "\"machine\": { \"disturbed_percent\": %f } }",
+		 1e6 * speed, speed, percent);
 	results_add(results, &run, cJSON_Parse(text));
 }
 
@@ -551,15 +551,67 @@ static void test_a_spoiled_arm_is_lost(void)
 		add_disturbed(results, "bound", i, 10, 0);
 	}
 	markdown = report(results, "report.md");
-	expect(markdown, "free: no closed loop is left, so it is in no table.");
+	expect(markdown,
+	       "No closed loop of this arm is left, so it is in no table: "
+	       "free. The baseline is now bound.");
 	assert(strstr(markdown, "| free |") == NULL);
 	free(markdown);
 	results = results_new(&plan);
 	add_disturbed(results, "free", 1, 10, 60);
 	markdown = report(results, "report.md");
-	expect(markdown, "free: no closed loop is left,");
+	expect(markdown, " so it is in no table: free.");
+	assert(strstr(markdown, "The baseline is now") == NULL);
 	expect(markdown, "No run is left of which there could be figures.");
 	expect(markdown, "disturbed each time: 1.");
+	free(markdown);
+}
+
+/* All of them are named in one sentence. */
+static void test_spoiled_arms_are_lost(void)
+{
+	cJSON *results = results_new(&plan);
+	char *markdown;
+
+	add_disturbed(results, "left out", 1, 10, 0);
+	add_disturbed(results, "free", 1, 10, 60);
+	add_disturbed(results, "bound", 1, 10, 60);
+	markdown = report(results, "report.md");
+	expect(markdown,
+	       "No closed loop of these arms is left, so they are in no "
+	       "table: free, bound.");
+	assert(strstr(markdown, "The baseline is now") == NULL);
+	free(markdown);
+}
+
+/*
+ * The rates of the open loops follow from the first arm's quiet runs.  Where it
+ * has none, the report says so.
+ */
+static void test_spoiled_runs_set_no_rates(void)
+{
+	cJSON *results = results_new(&plan);
+	bool all_left_out;
+	char *markdown;
+
+	add_disturbed(results, "free", 1, 10, 0);
+	add_disturbed(results, "free", 1, 2, 60);
+	add_disturbed(results, "free", 1, 3, 60);
+	add_disturbed(results, "bound", 1, 50, 0);
+	assert(results_capacity_per_s(results, &plan, "free", 1,
+				      &all_left_out) == 10);
+	assert(!all_left_out);
+	assert(isnan(results_capacity_per_s(results, &plan, "free", 2,
+					    &all_left_out)));
+	assert(!all_left_out);
+	add_disturbed(results, "free", 2, 2, 60);
+	add_disturbed(results, "free", 2, 3, 60);
+	add_disturbed(results, "free", 2, 4, 60);
+	assert(results_capacity_per_s(results, &plan, "free", 2,
+				      &all_left_out) == 3);
+	assert(all_left_out);
+	markdown = report(results, "report.md");
+	expect(markdown, "In 1 of the repetitions, the rates of the open loops "
+			 "follow from these all the same.");
 	free(markdown);
 }
 
@@ -935,6 +987,8 @@ int main(void)
 	test_disturbed_runs();
 	test_spoiled_runs_are_left_out();
 	test_a_spoiled_arm_is_lost();
+	test_spoiled_arms_are_lost();
+	test_spoiled_runs_set_no_rates();
 	test_the_plan_says_what_is_left_out();
 	test_machine();
 	test_unsteady();
