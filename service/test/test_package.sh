@@ -3,7 +3,7 @@
 # lintian reports nothing about the Debian packages; they have the same bytes when
 # they are built again, elsewhere and later.  In a bare
 # Debian, the installed server answers the installed load generator and a POSTed
-# photo, as an ordinary user.
+# photo, as an ordinary user.  A removal stops the servers.
 #
 # Needs root, mmdebstrap, debhelper and lintian, a Git tree and a Debian mirror;
 # otherwise it is skipped.  Takes minutes: script/test --all.
@@ -46,15 +46,11 @@ end() {
 }
 trap end EXIT
 
-# As docs/operations.md says; it prints where the packages are.
-(cd "$source" && script/package) >"$work/log" 2>&1 || fail "script/package"
+# It prints where the packages are.
+(cd "$source" && script/package --output "$work/first") >"$work/log" 2>&1 ||
+	fail "script/package"
 mapfile -t packages < <(grep '\.deb$' "$work/log")
 [ ${#packages[@]} = 2 ] || fail "${#packages[@]} packages"
-version=${packages[0]##*/}
-version=${version#*_} # and the architecture
-mkdir "$work/first"
-cp "$source"/build/package/*_"${version%.deb}".{deb,changes,buildinfo} \
-	"$work/first" || fail "the packages are not where the documents say"
 mkdir "$work/elsewhere"
 (
 	umask 077
@@ -139,3 +135,28 @@ curl -fsS --data-binary "@$samples/clownfish.jpg" -o "$work/out.jpg" \
 kill -TERM $server
 wait $server || fail "status $?"
 server=
+
+# A removal stops servers and sockets, and systemd forgets the units.  There is
+# no systemd here, so systemctl only notes what it is told.
+mkdir -p "$root/run/systemd/system"
+rm -f "$root/usr/sbin/policy-rc.d"
+cat >"$root/usr/local/bin/systemctl" <<'NOTE'
+#!/bin/sh
+echo "$*" >>/tmp/told
+NOTE
+chmod 755 "$root/usr/local/bin/systemctl"
+# told OPTION PACKAGE: run dpkg, and print what it has told systemctl
+told() {
+	rm -f "$root/tmp/told"
+	chroot "$root" env PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+		dpkg "$@" >"$work/log" 2>&1 || fail "dpkg $*"
+	cat "$root/tmp/told" 2>/dev/null || true
+}
+told --remove darkroom >"$work/told"
+grep -qx 'stop darkroom.socket darkroom-admin.socket darkroom.service darkroom@\*.service' \
+	"$work/told" || fail "a removal stops nothing: $(cat "$work/told")"
+grep -q daemon-reload "$work/told" || fail "no daemon-reload"
+[ -s "$root/etc/darkroom/environment" ] || fail "a removal forgets the flags"
+told --purge darkroom >"$work/told"
+grep -q 'disable .*darkroom.service' "$work/told" || fail "still enabled"
+[ ! -e "$root/etc/darkroom/environment" ] || fail "a purge keeps the flags"
