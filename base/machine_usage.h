@@ -24,8 +24,8 @@
 #include <stdint.h>
 
 /* The usual limit of a disturbed run, and of one that gives a verdict. */
-#define MACHINE_DISTURBED_PERCENT 5.0
-#define MACHINE_NO_VERDICT_PERCENT 20.0
+#define MACHINE_DISTURBED_PERCENT 5
+#define MACHINE_NO_VERDICT_PERCENT 20
 /* Shorter runs are not judged, because the ticks are too inexact. */
 #define MACHINE_JUDGED_S 0.5
 

@@ -79,8 +79,9 @@ static enum exit_code check_goal(const struct report *report)
 	if (report->disturbance == DISTURBANCE_HIGH) {
 		printf(": no verdict\n");
 		fprintf(stderr,
-			"loadgen: --require: no verdict: others took %.1f %% "
-			"of the cores, more than --disturbed %g\n",
+			"loadgen: --require: no verdict: other programs and "
+			"the hypervisor took %.1f %% of the cores, more than "
+			"--disturbed %g\n",
 			report->disturbed_percent, o->disturbed_percent);
 		return EXIT_NOT_ALL_OK;
 	}

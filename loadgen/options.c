@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/options.h"
 
+#include "base/machine_usage.h"
+#include "base/util.h"
 #include "loadgen/client/request.h"
 
 #include <inttypes.h>
@@ -90,7 +92,7 @@ static const struct flag rate_flags[] = {
 	  "of the run, as with --find-max: if it is missed, the exit status is "
 	  "1",
 	  .type = FLAG_OTHER },
-	{ "disturbed", "PERCENT", "20",
+	{ "disturbed", "PERCENT", TEXT_OF(MACHINE_NO_VERDICT_PERCENT),
 	  "a run gives no verdict for --find-max or --require if other "
 	  "programs and the hypervisor took more than this of the machine's "
 	  "cores, if that is known; --find-max makes it again, up to three "

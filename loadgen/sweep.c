@@ -207,8 +207,8 @@ static void report_disturbances(const struct sweep *s)
 		"\nDISTURBED: in %" PRIu64 " of %" PRIu64
 		" runs, other programs and the hypervisor took more than\n"
 		"%g %% of this machine's cores, up to %.1f %%",
-		s->disturbed_count, s->run_count, MACHINE_DISTURBED_PERCENT,
-		s->worst_percent);
+		s->disturbed_count, s->run_count,
+		report_disturbed_from_percent(&s->options), s->worst_percent);
 	if (s->options.find_max != NULL && s->no_verdict_count > 0)
 		fprintf(out,
 			"; above %g %% (--disturbed) a run\n"
@@ -258,7 +258,8 @@ static bool judge_at(struct sweep *s, double rate_per_s,
 	}
 	return error_fail(s->error,
 			  "no verdict at %g requests/s: in each of %d runs, "
-			  "others took more than %g %% of the cores; see "
+			  "other programs and the hypervisor took more than "
+			  "%g %% of the cores; see "
 			  "--disturbed",
 			  rate_per_s, MACHINE_ATTEMPTS,
 			  s->options.disturbed_percent);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/plan.h"
 
+#include "base/machine_usage.h"
 #include "base/options.h"
+#include "base/util.h"
 #include "loadgen/options.h"
 
 #include <stdio.h>
@@ -42,12 +44,12 @@ static const struct flag top_keys[] = {
 	  .initial = "10",
 	  .help = "how often each arm is measured, in random order" },
 	{ KEY(plan, disturbed_percent, "PERCENT"), .least = 0.1, .most = 100,
-	  .initial = "5",
+	  .initial = TEXT_OF(MACHINE_DISTURBED_PERCENT),
 	  .help = "a run is made again at once, up to three times in all, if "
 		  "other programs and the hypervisor took more than this of "
 		  "the machine's cores; 100: none is" },
 	{ KEY(plan, left_out_percent, "PERCENT"), .least = 0.1, .most = 100,
-	  .initial = "20",
+	  .initial = TEXT_OF(MACHINE_NO_VERDICT_PERCENT),
 	  .help = "a run that is still disturbed by more than this counts in "
 		  "no figure and no verdict; at least disturbed_percent" },
 	{ .name = "closed",

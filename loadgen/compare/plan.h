@@ -2,52 +2,23 @@
 /*
  * Plan: what to compare, and how; read from JSON and checked as a whole.
  *
- *	{ "title": "...",                      free text
- *	  "dataset": "DIR",                    or --dataset
- *	  "query": "w=640&h=640",              appended to every arm's URL
- *	  "params": "FILE",                    optional: loadgen's --params
- *	  "cacert": "FILE",                    optional: loadgen's --cacert
- *	  "verify": "size",                    or "decode", "none"
- *	  "refusals": "fail",                  or "count", see below
- *	  "server_counter": "NAME",            optional, see below
- *	  "repetitions": 10,                   the default
- *	  "disturbed_percent": 5,              see below
- *	  "left_out_percent": 20,              see below
- *	  "closed": { "connections": 16, "passes": 10,       or "duration_s"
- *	              "slices": 5 },           default 1
- *	  "open": { "percent_of_capacity": [50, 80], "duration_s": 10,
- *	            "connections": 2048 },     optional
+ *	{ "title": "Two schedules", "dataset": "photos", "query": "w=640",
+ *	  "closed": { "connections": 16, "passes": 10 },
+ *	  "open": { "percent_of_capacity": [50, 80], "duration_s": 10 },
  *	  "arms": [
- *	    { "name": "Cohort",
- *	      "command": ["darkroom", "--listen", "127.0.0.1:{port}"],
- *	      "environment": { "PORT": "{port}" },           optional
- *	      "directory": "DIR",              optional: where to run it
- *	      "url": "http://127.0.0.1:{port}/",
- *	      "connections": 4 },              optional, for both loops
+ *	    { "name": "Cohort", "url": "http://127.0.0.1:{port}/",
+ *	      "command": ["darkroom", "--listen", "127.0.0.1:{port}"] },
  *	    { "name": "There", "url": "http://192.0.2.1/" } ] }
  *
- * Without "command" a server is neither started nor stopped.  {port} is a free
- * port of 127.0.0.1, chosen for each start.
+ * plan_keys says what each key is.  {port} is a free port of 127.0.0.1, chosen
+ * for each start.
  *
  * The servers of all arms run at the same time, but only one is awake:
- * the others are stopped by SIGSTOP.  So each arm needs its own port.  With
- * "slices", a repetition measures each arm so often, in turns, and an arm's
- * figure is the mean: the shorter a slice is, the more alike is the machine for
- * all arms.
+ * the others are stopped by SIGSTOP.  So each arm needs its own port.  The
+ * shorter a slice is, the more alike is the machine for all arms.
  *
  * A request that is not answered 2xx ends the comparison, except in an open
- * loop.  With "refusals": "count", replies 503 are only counted; in a closed
- * loop, the connection that got one sends its next request at once.
- *
- * "server_counter" is loadgen's --server-counter: the report compares how much
- * this counter of the servers grew per second in the closed loops.  All servers
- * must have it.
- *
- * A run in which other programs and the hypervisor took more than
- * "disturbed_percent" of the machine's cores is disturbed: it is made again at
- * once, up to MACHINE_ATTEMPTS times in all.  The default is 5; 100: none is.
- * If it is still disturbed by more than "left_out_percent", by default 20, it
- * counts in no figure and no verdict: plan_left_out_percent().
+ * loop, and except a 503 that is counted ("refusals").
  *
  * Ownership  The plan owns its strings.  A string that a caller puts into a
  *            member stays the caller's.

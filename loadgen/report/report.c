@@ -140,13 +140,18 @@ static bool server_is_hidden(const struct report *report, struct error *text)
 	return true;
 }
 
+double report_disturbed_from_percent(const struct load_options *o)
+{
+	return fmin(MACHINE_DISTURBED_PERCENT, o->disturbed_percent);
+}
+
 static enum disturbance judge_disturbance(double percent,
 					  const struct load_options *o)
 {
 	if (percent > o->disturbed_percent)
 		return DISTURBANCE_HIGH;
-	return percent > MACHINE_DISTURBED_PERCENT ? DISTURBANCE_SOME :
-						     DISTURBANCE_NONE;
+	return percent > report_disturbed_from_percent(o) ? DISTURBANCE_SOME :
+							    DISTURBANCE_NONE;
 }
 
 struct report report_make(const struct load_options *o, uint32_t file_count,

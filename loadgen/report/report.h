@@ -60,6 +60,9 @@ struct report {
 	size_t disturbance_at; /* its warning, unless there is none */
 };
 
+/* A run in which others took more than this is disturbed. */
+double report_disturbed_from_percent(const struct load_options *o);
+
 /* The report of a run over `file_count` files. */
 struct report report_make(const struct load_options *o, uint32_t file_count,
 			  struct outcome *outcome);

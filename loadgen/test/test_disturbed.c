@@ -70,6 +70,9 @@ static void test_find_max(const char *url)
 		   scratch_path(&scratch, "json", json), url) == 1);
 	scratch_expect(&scratch, "stdout", "no verdict\n");
 	scratch_expect(&scratch, "stdout", "\nDISTURBED: in 3 of 3 runs, ");
+	/* The limit is the lower one of --disturbed and the usual one. */
+	scratch_expect(&scratch, "stdout",
+		       "took more than\n0.1 % of this machine's cores,");
 	scratch_expect(&scratch, "stdout", "gives no verdict: 3 of them");
 	scratch_expect(&scratch, "stderr", "no verdict at 20 requests/s");
 	assert(number_in("json", "disturbed_runs") == 3);

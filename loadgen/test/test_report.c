@@ -122,7 +122,14 @@ static void test_disturbed(void)
 	expect_disturbed(&s, DISTURBANCE_SOME, "took 7.5 % of this machine's");
 	s.outcome.machine.steal_s = 0.72;
 	expect_disturbed(&s, DISTURBANCE_HIGH, "took 20.5 % of this");
+	s.outcome.machine.steal_s = 0.02;
+	expect_none(&s); /* 3 % */
+	s.options.disturbed_percent = 2;
+	expect_disturbed(&s, DISTURBANCE_HIGH, "took 3.0 % of this");
+	assert(report_disturbed_from_percent(&s.options) == 2);
+	s.outcome.machine.steal_s = 0.72;
 	s.options.disturbed_percent = 100;
+	assert(report_disturbed_from_percent(&s.options) == 5);
 	expect_disturbed(&s, DISTURBANCE_SOME, "took 20.5 % of this");
 	s.outcome.machine.steal_s = 0;
 	s.outcome.machine.busy_s = 1; /* ticks are inexact */

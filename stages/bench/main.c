@@ -63,7 +63,9 @@ static bool end_attempt(const struct stages_bench_options *o,
 	if (!machine_must_repeat(disturbed_percent(c), o->disturbed_percent,
 				 c->attempts))
 		return false;
-	fprintf(stderr, "others took %.1f %% of the cores; again\n",
+	fprintf(stderr,
+		"other programs and the hypervisor took %.1f %% "
+		"of the cores; again\n",
 		disturbed_percent(c));
 	return true;
 }

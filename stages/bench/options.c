@@ -6,6 +6,7 @@
 #include "stages/bench/options.h"
 
 #include "base/machine_usage.h"
+#include "base/util.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,7 @@ static const struct flag own_flags[] = {
 	  "make a run again at once, up to three times in all, if other "
 	  "programs and the hypervisor took more than this of the machine's "
 	  "cores; shorter runs than 0.5 s are not judged; 100: none; "
-	  "default: 5",
+	  "default: " TEXT_OF(MACHINE_DISTURBED_PERCENT),
 	  FLAG_FIELD(struct given, disturbed_percent), .least = 0.1,
 	  .most = 100 },
 	{ "scale", "X", NULL, "multiply the graph's times by X; default: 1",
