@@ -385,10 +385,27 @@ static void test_parts_follow_cores_and_stages(void)
 	assert(schedule_complete(&s, STAGES, 2, error) && s.part_count == 2);
 }
 
-static void test_what_makes_no_sense_is_refused(void)
+/* Flags that make no sense: the flag at fault, and the line. */
+struct senseless {
+	const char *fault, *line;
+};
+
+static void expect_senseless(const struct senseless cases[], size_t count)
 {
-	static const char *const cases[][2] = {
-		/* the flag at fault first */
+	for (size_t i = 0; i < count; i++) {
+		char error[SCHEDULE_ERROR_BYTES] = "";
+		struct schedule s;
+
+		assert(!complete(&s, cases[i].line, error));
+		assert(strncmp(error, cases[i].fault, strlen(cases[i].fault)) ==
+		       0);
+		assert(strstr(error, ": ") != NULL); /* the reason follows */
+	}
+}
+
+static void test_what_workers_do_not_do_is_refused(void)
+{
+	static const struct senseless cases[] = {
 		{ "--regime", "--policy thread-per-connection "
 			      "--regime exhaustive" },
 		{ "--discipline", "--policy thread-per-connection "
@@ -419,6 +436,15 @@ static void test_what_makes_no_sense_is_refused(void)
 		{ "--distribute",
 		  "--balance partition --distribute round-robin" },
 		{ "--steal", "--balance replicate=1 --steal" },
+		{ "--steal", "--policy dbr --steal" },
+	};
+
+	expect_senseless(cases, ARRAY_SIZE(cases));
+}
+
+static void test_what_user_level_threads_do_not_do_is_refused(void)
+{
+	static const struct senseless cases[] = {
 		{ "--regime", "--policy capriccio --regime exhaustive" },
 		{ "--discipline", "--policy capriccio --discipline srpt" },
 		{ "--slice", "--policy capriccio --slice 1000" },
@@ -428,12 +454,6 @@ static void test_what_makes_no_sense_is_refused(void)
 		{ "--steal", "--policy capriccio --steal" },
 		{ "--pool", "--policy capriccio --pool auto" },
 		{ "--threshold", "--policy capriccio --threshold blur=1" },
-		{ "--resources", "--policy cohort --resources learn" },
-		{ "--resources", "--policy color --resources ignore" },
-		{ "--resources", "--policy pool-per-stage --resources ignore" },
-		{ "--resources",
-		  "--policy thread-per-connection --resources ignore" },
-		{ "--steal", "--policy dbr --steal" },
 		{ "--regime", "--policy servlib --regime gated" },
 		{ "--discipline", "--policy servlib --discipline srpt" },
 		{ "--slice", "--policy servlib --slice 1000" },
@@ -443,6 +463,19 @@ static void test_what_makes_no_sense_is_refused(void)
 		{ "--pool", "--policy servlib --pool auto" },
 		{ "--threshold", "--policy servlib --threshold blur=1" },
 		{ "--resources", "--policy servlib --resources learn" },
+	};
+
+	expect_senseless(cases, ARRAY_SIZE(cases));
+}
+
+static void test_flags_of_another_model_are_refused(void)
+{
+	static const struct senseless cases[] = {
+		{ "--resources", "--policy cohort --resources learn" },
+		{ "--resources", "--policy color --resources ignore" },
+		{ "--resources", "--policy pool-per-stage --resources ignore" },
+		{ "--resources",
+		  "--policy thread-per-connection --resources ignore" },
 		{ "--threads", "--threads n:m" },
 		{ "--threads", "--policy capriccio --threads n:1" },
 		{ "--threads", "--policy thread-per-connection --threads 1:1" },
@@ -462,14 +495,7 @@ static void test_what_makes_no_sense_is_refused(void)
 		  "--policy servlib --io sync --transfers scheduler" },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		char error[SCHEDULE_ERROR_BYTES] = "";
-		struct schedule s;
-
-		assert(!complete(&s, cases[i][1], error));
-		assert(strncmp(error, cases[i][0], strlen(cases[i][0])) == 0);
-		assert(strstr(error, ": ") != NULL); /* the reason follows */
-	}
+	expect_senseless(cases, ARRAY_SIZE(cases));
 }
 
 static void test_a_policy_that_needs_lengths_is_not_blind(void)
@@ -532,7 +558,9 @@ int main(void)
 	test_nonsense_is_no_value();
 	test_defaults_are_complete_with_every_policy();
 	test_parts_follow_cores_and_stages();
-	test_what_makes_no_sense_is_refused();
+	test_what_workers_do_not_do_is_refused();
+	test_what_user_level_threads_do_not_do_is_refused();
+	test_flags_of_another_model_are_refused();
 	test_a_policy_that_needs_lengths_is_not_blind();
 	test_what_makes_sense_is_taken();
 	return 0;
