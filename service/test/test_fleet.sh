@@ -13,8 +13,18 @@ cd "$2"
 work=$(mktemp -d)
 chmod 711 "$work"
 export FLEET=fleet-test-$$ FLEET_STATE=$work
-trap 'status=$?; script/fleet down || status=1; rm -rf "$work"; exit $status' EXIT
-trap 'exit 130' INT TERM
+job= # the script/fleet that runs in the background, if one does
+end() {
+	local status=$?
+	[ -z "$job" ] || kill -TERM "$job" 2>/dev/null || true
+	[ -z "$job" ] || wait "$job" || true
+	script/fleet down || status=1
+	rm -rf "$work"
+	exit $status
+}
+trap end EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
 
 fail() {
 	echo "FAIL: $*" >&2
@@ -24,8 +34,12 @@ fail() {
 # fleet COMMAND OPTIONS...: with two nodes; its output is in $work/out
 fleet() {
 	local status=0
+	# A signal ends `wait` at once, but no command in the foreground.
 	timeout 400 script/fleet "$@" --nodes 2 --darkroom "$DARKROOM" \
-		>"$work/out" 2>&1 || status=$?
+		>"$work/out" 2>&1 &
+	job=$!
+	wait $job || status=$?
+	job=
 	[ $status != 3 ] || {
 		cat "$work/out"
 		trap - EXIT
@@ -58,19 +72,20 @@ begun() {
 
 # interrupted SIGNAL STEP: end `up` when it begins this step
 interrupted() {
-	local pid status=0 _
+	local status=0 _
 	: >"$work/out"
 	env --default-signal=INT script/fleet up --engine folder --nodes 2 \
 		--darkroom "$DARKROOM" >"$work/out" 2>&1 &
-	pid=$!
+	job=$!
 	for _ in $(seq 1200); do
 		! begun "$2" || break
 		sleep 0.05
 	done
 	begun "$2" || fail "$2 was not reached: $(cat "$work/out")"
 	sleep 0.1
-	kill "-$1" $pid
-	wait $pid || status=$?
+	kill "-$1" $job
+	wait $job || status=$?
+	job=
 	[ $status -gt 128 ] || fail "$1 at $2: status $status"
 }
 
