@@ -271,7 +271,6 @@ test_figures_are_of_the_results() {
 	done <"$work/rows"
 }
 
-"$DARKROOM" --help >"$work/help"
 # What docs/upgrade.md says of files that outlive a server.
 test_formats_are_described() {
 	local page=$source/docs/upgrade.md store=$work/kept id
@@ -304,6 +303,7 @@ test_formats_are_described() {
 	done
 }
 
+"$DARKROOM" --help >"$work/help"
 test_endpoints_are_described
 test_parameters_are_described
 test_values_are_described
