@@ -272,7 +272,7 @@ void flags_add_values(const struct flag *table, const void *from,
 bool program_answer(const struct program *p, const struct flags_asked *asked,
 		    const char *commit, FILE *out);
 
-/* A part of program_answer(): print the completion for bash. */
+/* Print the completion for bash.  Used by program_answer(). */
 void program_print_completion(const struct program *p, FILE *out);
 
 #endif

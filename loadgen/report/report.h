@@ -42,7 +42,7 @@
 
 enum { WARNINGS_MAX = 5 };
 
-/* What others took of this machine's cores in a run. */
+/* What other programs and the hypervisor took of this machine's cores. */
 enum disturbance {
 	DISTURBANCE_NONE, /* little, or it is not known */
 	DISTURBANCE_SOME, /* figures may be worse than without */
@@ -60,7 +60,7 @@ struct report {
 	size_t disturbance_at; /* its warning, unless there is none */
 };
 
-/* A run in which others took more than this is disturbed. */
+/* A run in which they took more than this is disturbed. */
 double report_disturbed_from_percent(const struct load_options *o);
 
 /* The report of a run over `file_count` files. */

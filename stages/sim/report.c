@@ -181,7 +181,7 @@ static double offered_load(const struct report *r)
 	       core_count(r);
 }
 
-/* What must be known before the figures: that they have no limit. */
+/* What must be known before the figures: that waits grow with --requests. */
 static void print_overload(FILE *out, const struct report *r)
 {
 	double load = offered_load(r);
