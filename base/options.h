@@ -224,6 +224,15 @@ MUST_CHECK bool flags_read_object(const struct flag *table,
 				  const struct cJSON *object, void *to,
 				  struct error *error);
 
+/*
+ * Is each key of a JSON object one of `names`, and there once?  NULL is an
+ * empty object.  False: `error` names the key, says that it is no `what`, such
+ * as "stage", and which name was probably meant.
+ */
+MUST_CHECK bool flags_check_names(const struct cJSON *object,
+				  const char *const *names, size_t count,
+				  const char *what, struct error *error);
+
 /* NULL: no flag has that name. */
 const struct flag *flags_find(const struct flag_group *groups,
 			      const char *name);

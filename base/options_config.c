@@ -2,6 +2,7 @@
 /* Flags read from the environment and a JSON file, and written to one. */
 #include "base/options.h"
 
+#include "base/similar.h"
 #include "base/take.h"
 
 #include <ctype.h>
@@ -276,6 +277,42 @@ bool flags_read_object(const struct flag *table, const struct cJSON *object,
 		if (!read_item(f, groups, object, item,
 			       has_field ? set_field : NULL, to, error))
 			return false;
+	}
+	return true;
+}
+
+/* Refuse a key that is none of `names`.  Returns false. */
+static bool refuse_name(const char *key, const char *const *names, size_t count,
+			const char *what, struct error *error)
+{
+	struct similar s = similar_begin(key);
+
+	for (size_t i = 0; i < count; i++)
+		similar_try(&s, names[i], names[i]);
+	if (s.meant == NULL)
+		return error_fail(error, "'%.64s' is no %s", key, what);
+	return error_fail(error, "'%.64s' is no %s; did you mean '%s'?", key,
+			  what, s.meant);
+}
+
+bool flags_check_names(const struct cJSON *object, const char *const *names,
+		       size_t count, const char *what, struct error *error)
+{
+	const cJSON *item;
+
+	if (object != NULL && !cJSON_IsObject(object))
+		return error_fail(error, "it must be an object");
+	cJSON_ArrayForEach(item, object)
+	{
+		const char *key = item->string;
+		size_t i = 0;
+
+		while (i < count && strcmp(names[i], key) != 0)
+			i++;
+		if (i == count)
+			return refuse_name(key, names, count, what, error);
+		if (cJSON_GetObjectItemCaseSensitive(object, key) != item)
+			return error_fail(error, "'%.64s' is there twice", key);
 	}
 	return true;
 }

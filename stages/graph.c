@@ -96,34 +96,12 @@ static bool read_weight(const cJSON *object, const char *name, uint64_t *weight,
 			  name, value);
 }
 
-static bool is_stage(const struct stage_graph *g, const char *name)
-{
-	uint32_t i = 0;
-
-	while (i < g->stage_count && strcmp(g->names[i], name) != 0)
-		i++;
-	return i < g->stage_count;
-}
-
 /* Are all keys of the object stages? */
 static bool has_only_stages(const struct stage_graph *g, const cJSON *object,
 			    struct error *error)
 {
-	const cJSON *item;
-
-	if (object != NULL && !cJSON_IsObject(object))
-		return error_fail(error, "it must be an object");
-	cJSON_ArrayForEach(item, object)
-	{
-		if (!is_stage(g, item->string))
-			return error_fail(error, "'%.64s' is no stage",
-					  item->string);
-		if (cJSON_GetObjectItemCaseSensitive(object, item->string) !=
-		    item)
-			return error_fail(error, "'%.64s' is there twice",
-					  item->string);
-	}
-	return true;
+	return flags_check_names(object, g->names, g->stage_count, "stage",
+				 error);
 }
 
 static bool read_sent(struct stage_graph *g, uint32_t from, const cJSON *sent,

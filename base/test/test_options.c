@@ -310,6 +310,37 @@ static void test_typing_errors_in_files_are_understood(void)
 	cJSON_Delete(file);
 }
 
+/* Keys that are names of a set which the program knows only as it runs. */
+static void test_keys_are_names(void)
+{
+	static const char *const names[] = { "north", "south" };
+	static const char *const wrong[][2] = {
+		{ "[1]", "it must be an object" },
+		{ "3", "it must be an object" },
+		{ "{\"south\": 1, \"nroth\": 2}",
+		  "'nroth' is no pole; did you mean 'north'?" },
+		{ "{\"east\": 1}", "'east' is no pole" },
+		{ "{\"\": 1}", "'' is no pole" },
+		{ "{\"south\": 1, \"south\": 1}", "'south' is there twice" },
+	};
+	static const char *const right[] = { "{}", "{\"south\": [null]}" };
+	struct cJSON *keys;
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		keys = cJSON_Parse(wrong[i][0]);
+		assert(keys != NULL);
+		assert(!flags_check_names(keys, names, 2, "pole", &error));
+		assert(strcmp(error.text, wrong[i][1]) == 0);
+		cJSON_Delete(keys);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(right); i++) {
+		keys = cJSON_Parse(right[i]);
+		assert(flags_check_names(keys, names, 2, "pole", &error));
+		cJSON_Delete(keys);
+	}
+	assert(flags_check_names(NULL, names, 2, "pole", &error));
+}
+
 static void test_a_flag_is_given_once(void)
 {
 	static const char *const cases[][2] = {
@@ -628,6 +659,7 @@ int main(void)
 	test_faults_are_named();
 	test_typing_errors_are_understood();
 	test_typing_errors_in_files_are_understood();
+	test_keys_are_names();
 	test_a_flag_is_given_once();
 	test_a_value_may_be_left_out();
 	test_h_is_help();

@@ -419,39 +419,27 @@ static bool read_names(struct model *m, const cJSON *stages,
 	return true;
 }
 
-static bool read_share(const struct model *m, const cJSON *json,
-		       const cJSON *share, double shares[STAGES_MAX],
-		       struct error *error)
-{
-	const char *name = share->string;
-	uint32_t to = find_stage(m, name);
-
-	if (to == m->stage_count)
-		return error_fail(error, "'%.64s' is no stage", name);
-	if (cJSON_GetObjectItemCaseSensitive(json, name) != share)
-		return error_fail(error, "'%.64s' is there twice", name);
-	if (!cJSON_IsNumber(share) ||
-	    !(share->valuedouble >= 0 && share->valuedouble <= 1))
-		return error_fail(
-			error, "'%.64s' has no probability from 0 to 1", name);
-	shares[to] = share->valuedouble;
-	return true;
-}
-
 /* Probabilities by the name of the stage; *sum is 1 at most. */
 static bool read_shares(const struct model *m, const cJSON *json,
 			double shares[STAGES_MAX], double *sum,
 			struct error *error)
 {
+	const char *names[STAGES_MAX];
 	const cJSON *share;
 
 	*sum = 0;
-	if (!cJSON_IsObject(json))
-		return error_fail(error, "it must be an object");
+	for (uint32_t i = 0; i < m->stage_count; i++)
+		names[i] = m->stages[i].name;
+	if (!flags_check_names(json, names, m->stage_count, "stage", error))
+		return false;
 	cJSON_ArrayForEach(share, json)
 	{
-		if (!read_share(m, json, share, shares, error))
-			return false;
+		if (!cJSON_IsNumber(share) ||
+		    !(share->valuedouble >= 0 && share->valuedouble <= 1))
+			return error_fail(
+				error, "'%.64s' has no probability from 0 to 1",
+				share->string);
+		shares[find_stage(m, share->string)] = share->valuedouble;
 		*sum += share->valuedouble;
 	}
 	return *sum <= 1 + 1e-9 ||

@@ -154,7 +154,7 @@ static void test_files_with_a_mistake_are_refused(void)
 		{ "{ \"stages\": {}, \"stages\": {} }",
 		  "stages: it is there twice" },
 		{ "{ \"stages\": { \"Decode\": {} } }",
-		  "stages: 'Decode' is no stage" },
+		  "stages: 'Decode' is no stage; did you mean 'decode'?" },
 		{ "{ \"stages\": { \"scale\": {}, \"scale\": {} } }",
 		  "stages: 'scale' is there twice" },
 		{ "{ \"stages\": { \"scale\": { \"service_us\": 1 } } }",

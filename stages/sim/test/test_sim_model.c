@@ -270,6 +270,9 @@ static void test_stages_with_a_mistake(void)
 		  "stage 'a': routes: it must be an object" },
 		{ OF_STAGE_1(", \"routes\": {\"b\": 1}"),
 		  "stage 'a': routes: 'b' is no stage" },
+		{ "{\"stages\": [{\"name\": \"decode\", \"service_us\": 1, "
+		  "\"routes\": {\"decod\": 1}}]}",
+		  "routes: 'decod' is no stage; did you mean 'decode'?" },
 		{ OF_STAGE_1(", \"routes\": {\"a\": 0.2, \"a\": 0.3}"),
 		  "stage 'a': routes: 'a' is there twice" },
 		{ OF_STAGE_1(", \"routes\": {\"a\": -1}"),
