@@ -482,15 +482,20 @@ static void test_a_store_without_conditions_is_remembered(void)
 	struct message m;
 
 	fake_s3_do(fake, "noconditions 100000");
+	for (unsigned i = 1; i <= 8; i++) {
+		m = EXPECT(STORE_OK, client_put(&c, 8, 0, SMALL, MS));
+		assert(m.figures.requests == 2 * i);
+	}
 	m = EXPECT(STORE_OK, client_put(&c, 8, 0, SMALL, MS));
-	assert(m.figures.requests == 2);
-	m = EXPECT(STORE_OK, client_put(&c, 8, 0, SMALL, MS));
-	assert(m.figures.requests == 3 && m.figures.retries == 0);
+	assert(m.figures.requests == 17 && m.figures.retries == 0);
 	fake_s3_do(fake, "none 100000");
 	stop(&c);
 }
 
-/* If the same is answered without a condition, it is not for the condition. */
+/*
+ * If the same is answered without a condition, or not the next time, it is not
+ * for the condition.
+ */
 static void test_one_501_is_not_remembered(void)
 {
 	struct client c = start();
@@ -500,8 +505,13 @@ static void test_one_501_is_not_remembered(void)
 	fake_s3_do(fake, "501 2 PUT");
 	m = EXPECT(STORE_FAILED, client_put(&c, 65, 0, SMALL, MS));
 	expect_detail(&m, "501 NotImplemented");
-	m = EXPECT(STORE_OK, client_put(&c, 65, 0, SMALL, MS));
-	assert(m.is_same);
+	for (unsigned i = 0; i < 10; i++) {
+		m = EXPECT(STORE_OK, client_put(&c, 65, 0, SMALL, MS));
+		assert(m.is_same);
+		fake_s3_do(fake, "501 1 PUT");
+		m = EXPECT(STORE_OK, client_put(&c, 65, 0, SMALL, MS));
+		assert(!m.is_same);
+	}
 	EXPECT(STORE_OK, delete (&c, 65));
 	stop(&c);
 }
@@ -540,10 +550,12 @@ static void test_verify_finds_what_is_damaged(void)
 	fake_s3_damage(fake);
 	/* A package that is whole, but that of another image. */
 	EXPECT(STORE_OK, client_put(&c, 11, 0, SMALL, MS));
-	snprintf(order, sizeof(order), "other 1 GET %s", id);
+	/* If it is longer, it is listed and fetched again. */
+	snprintf(order, sizeof(order), "other 3 GET %s", id);
 	fake_s3_do(fake, order);
 	assert(client_command(&c, "verify", out, sizeof(out)) == 1);
 	assert(strstr(out, id) != NULL && strstr(out, ": damaged") != NULL);
+	fake_s3_do(fake, "none 1");
 	EXPECT(STORE_OK, delete (&c, 11));
 	stop(&c);
 }

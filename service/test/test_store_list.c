@@ -462,6 +462,52 @@ static void test_verify_takes_what_was_listed(void)
 	assert(object_count == 0);
 }
 
+static const char *_Atomic later; /* the lists after the first */
+
+static void send_later(int to, unsigned n)
+{
+	const char *list = n == 1 ? document : later;
+
+	send_ok(to, list, strlen(list));
+}
+
+static void send_absent(int to, unsigned n)
+{
+	static const char error[] = "<Error><Code>NoSuchKey</Code></Error>";
+	char head[128];
+
+	(void)n;
+	snprintf(head, sizeof(head),
+		 "HTTP/1.1 404 N\r\nConnection: close\r\n"
+		 "Content-Length: %zu\r\n\r\n%s",
+		 strlen(error), error);
+	send_text(to, head);
+}
+
+/* An image that is removed or replaced after it was listed is not damaged. */
+static void test_verify_lists_again_what_has_changed(void)
+{
+	document = LIST(ALL IMAGE("5"));
+	later = LIST(ALL);
+	set_answers(send_later, send_absent);
+	expect("verify", 0, "0 are not; 1 were removed meanwhile");
+	set_answers(send_later, send_zeros);
+	expect("verify", 0, "0 are not; 1 were removed meanwhile");
+	/* Replaced by a longer one, which is fetched whole. */
+	later = LIST(ALL IMAGE("1048576"));
+	expect("verify", 1, ID ": damaged\n");
+	assert(object_count == 2);
+	later = LIST(ALL IMAGE("1073741825"));
+	expect("verify", 1, ID ": damaged: it is larger than 1 GiB");
+	/* It is lost, though the list has it. */
+	later = document;
+	set_answers(send_later, send_absent);
+	expect("verify", 1, "NoSuchKey");
+	assert(list_count == 2 && object_count == 2);
+	later = LIST(ALL ONE);
+	expect("verify", 1, "a Key is not below the prefix");
+}
+
 static _Atomic unsigned others_count;
 
 /* Does another request come before this one is answered? */
@@ -689,6 +735,7 @@ int main(int argc, char **argv)
 	test_a_list_without_end_is_given_up();
 	test_a_page_that_is_too_long_is_refused();
 	test_verify_takes_what_was_listed();
+	test_verify_lists_again_what_has_changed();
 	test_verify_fetches_large_objects_in_turn();
 	test_a_failure_names_the_fault();
 	test_a_length_is_said_once();

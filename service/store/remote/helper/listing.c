@@ -36,11 +36,13 @@ static const char space_end = '|';
 struct object {
 	char key[TEXT_BYTES];
 	char modified[32];
+	bool is_odd; /* verify: it was not there, or longer than listed */
 	uint64_t bytes;
 };
 
 /* A page of the list. */
 struct page {
+	const char *prefix;     /* of the list's keys */
 	struct object *objects; /* PAGE_KEYS_MAX */
 	uint32_t object_count;
 	bool has_more;
@@ -391,8 +393,8 @@ static bool decode_key(char key[TEXT_BYTES])
  */
 static void check_keys(struct reader *r)
 {
-	const char *prefix = s3_prefix(r->s3);
 	struct page *p = r->page;
+	const char *prefix = p->prefix;
 	char *last = p->last_key;
 
 	for (uint32_t i = 0; r->why == NULL && i < p->object_count; i++) {
@@ -415,7 +417,7 @@ static void check_claims(struct reader *r)
 		refuse(r, "KeyCount is not the count of its objects");
 	if (r->is_encoded && !decode_key(r->prefix))
 		refuse(r, "its Prefix has a zero byte");
-	if (has_seen(r, "Prefix") && strcmp(r->prefix, s3_prefix(r->s3)) != 0)
+	if (has_seen(r, "Prefix") && strcmp(r->prefix, r->page->prefix) != 0)
 		refuse(r, "it has another Prefix");
 }
 
@@ -485,11 +487,11 @@ static int sink_waited(struct s3_call *c)
 }
 
 /* False: the query would be too long. */
-static bool print_query(const struct s3 *s3, const struct page *p,
-			uint32_t keys_max, char query[S3_QUERY_BYTES])
+static bool print_query(const struct page *p, uint32_t keys_max,
+			char query[S3_QUERY_BYTES])
 {
 	char *token = curl_easy_escape(NULL, p->token, 0);
-	char *prefix = curl_easy_escape(NULL, s3_prefix(s3), 0);
+	char *prefix = curl_easy_escape(NULL, p->prefix, 0);
 	int n = -1;
 
 	/* The signature needs the names in this order. */
@@ -532,7 +534,7 @@ static bool read_page(struct s3 *s3, struct page *p, uint32_t keys_max,
 	};
 	bool is_read = false;
 
-	if (w.fd < 0 || !print_query(s3, p, keys_max, query)) {
+	if (w.fd < 0 || !print_query(p, keys_max, query)) {
 		error_set(error, "the list cannot be asked for: %s",
 			  w.fd < 0 ? strerror(errno) : "the token is too long");
 	} else {
@@ -556,12 +558,15 @@ static bool read_page(struct s3 *s3, struct page *p, uint32_t keys_max,
 	return is_read;
 }
 
-static struct page *page_new(struct error *error)
+/* For a list of the keys with this prefix, which stays the caller's. */
+static struct page *page_new(const char *prefix, struct error *error)
 {
 	struct page *p = calloc(1, sizeof(*p));
 
-	if (p != NULL)
+	if (p != NULL) {
+		p->prefix = prefix;
 		p->objects = calloc(PAGE_KEYS_MAX, sizeof(struct object));
+	}
 	if (p != NULL && p->objects != NULL)
 		return p;
 	free(p);
@@ -597,7 +602,7 @@ bool store_create(struct s3 *s3, struct error *error)
 
 bool store_check(struct s3 *s3, struct error *error)
 {
-	struct page *p = page_new(error);
+	struct page *p = page_new(s3_prefix(s3), error);
 	bool is_good = p != NULL &&
 		       read_page(s3, p, 1, clock_after_ms(CHECK_MS), error);
 
@@ -625,7 +630,7 @@ static void print_object(FILE *out, const char *id, const struct object *o)
 
 bool store_list(struct s3 *s3, FILE *out, struct error *error)
 {
-	struct page *p = page_new(error);
+	struct page *p = page_new(s3_prefix(s3), error);
 	bool is_read = p != NULL;
 
 	while (is_read &&
@@ -649,6 +654,7 @@ bool store_list(struct s3 *s3, FILE *out, struct error *error)
 /* An image that is being fetched to be checked. */
 struct check {
 	struct s3_call call;
+	struct object *object; /* of the page */
 	char id[STORE_ID_BYTES];
 	int fd; /* -1: this check is free */
 	bool is_done;
@@ -684,11 +690,19 @@ static void count_bad(struct verify *v, const char *id, const char *why)
 	v->counts->bad++;
 }
 
+static bool is_absent(const struct s3_call *c)
+{
+	return c->result == S3_NOT_FOUND && strcmp(c->code, "NoSuchKey") == 0;
+}
+
+/* The result of a check.  The first time, what is odd is only marked. */
 static void count_check(struct verify *v, struct check *k)
 {
 	const struct s3_call *c = &k->call;
 
-	if (c->is_too_long)
+	if (!k->object->is_odd && (c->is_too_long || is_absent(c)))
+		k->object->is_odd = true;
+	else if (c->is_too_long)
 		count_bad(v, k->id, "damaged: it is longer than the list says");
 	else if (c->result != S3_OK)
 		count_bad(v, k->id, c->detail);
@@ -728,8 +742,7 @@ static bool has_room(const struct verify *v, uint64_t bytes)
 }
 
 /* False: errno. */
-static bool begin_check(struct verify *v, const struct object *o,
-			const char *id)
+static bool begin_check(struct verify *v, struct object *o, const char *id)
 {
 	struct check *k;
 
@@ -739,6 +752,7 @@ static bool begin_check(struct verify *v, const struct object *o,
 	if (k->fd < 0)
 		return false;
 	(void)memcpy(k->id, id, sizeof(k->id));
+	k->object = o;
 	k->call = (struct s3_call){
 		.method = S3_GET,
 		.reply_bytes_max = o->bytes,
@@ -752,32 +766,74 @@ static bool begin_check(struct verify *v, const struct object *o,
 	return true;
 }
 
-static bool verify_page(struct verify *v, const struct page *p,
-			struct error *error)
+static bool verify_object(struct verify *v, struct object *o,
+			  struct error *error)
 {
-	bool is_good = true;
+	char id[STORE_ID_BYTES];
 
-	for (uint32_t i = 0; is_good && i < p->object_count; i++) {
-		const struct object *o = &p->objects[i];
-		char id[STORE_ID_BYTES];
+	if (!s3_read_key(v->s3, o->key, id))
+		v->counts->others++;
+	else if (o->bytes > OBJECT_BYTES_MAX)
+		count_bad(v, id, "damaged: it is larger than 1 GiB");
+	else if (!begin_check(v, o, id))
+		return error_fail(error, "%s", strerror(errno));
+	return true;
+}
 
-		if (!s3_read_key(v->s3, o->key, id))
-			v->counts->others++;
-		else if (o->bytes > OBJECT_BYTES_MAX)
-			count_bad(v, id, "damaged: it is larger than 1 GiB");
-		else if (!begin_check(v, o, id))
-			is_good = error_fail(error, "%s", strerror(errno));
-	}
+static void end_checks(struct verify *v)
+{
 	while (s3_call_count(v->s3) > 0)
 		(void)s3_turn(v->s3, -1, TURN_MS);
 	(void)count_done(v);
+}
+
+/*
+ * List the object again: it may have been removed or replaced since the page
+ * was read.  False: `error`.
+ */
+static bool list_again(struct verify *v, struct object *o, bool *is_listed,
+		       struct error *error)
+{
+	struct page *p = page_new(o->key, error);
+	bool is_read = p != NULL && read_page(v->s3, p, 1, 0, error);
+
+	while (is_read && p->object_count == 0 && p->has_more)
+		is_read = read_page(v->s3, p, 1, 0, error);
+	/* Its key is the first of those that begin with it. */
+	*is_listed = is_read && p->object_count > 0 &&
+		     strcmp(p->objects[0].key, o->key) == 0;
+	if (*is_listed)
+		o->bytes = p->objects[0].bytes;
+	if (p != NULL)
+		page_free(p);
+	return is_read;
+}
+
+static bool verify_page(struct verify *v, const struct page *p,
+			struct error *error)
+{
+	bool is_good = true, is_listed;
+
+	for (uint32_t i = 0; is_good && i < p->object_count; i++)
+		is_good = verify_object(v, &p->objects[i], error);
+	end_checks(v);
+	for (uint32_t i = 0; is_good && i < p->object_count; i++) {
+		if (!p->objects[i].is_odd)
+			continue;
+		is_good = list_again(v, &p->objects[i], &is_listed, error);
+		if (is_good && is_listed)
+			is_good = verify_object(v, &p->objects[i], error);
+		else if (is_good)
+			v->counts->removed++;
+	}
+	end_checks(v);
 	return is_good && file_finish(v->out, error);
 }
 
 bool store_verify(struct s3 *s3, FILE *out, struct verified *counts,
 		  struct error *error)
 {
-	struct page *p = page_new(error);
+	struct page *p = page_new(s3_prefix(s3), error);
 	struct verify *v = calloc(1, sizeof(*v));
 	bool is_read = p != NULL && v != NULL;
 

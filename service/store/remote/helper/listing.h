@@ -23,6 +23,7 @@ MUST_CHECK bool store_list(struct s3 *s3, FILE *out, struct error *error);
 struct verified {
 	uint64_t good, bytes; /* images, and bytes of all of them */
 	uint64_t bad;         /* damaged, or not readable; each is printed */
+	uint64_t removed;     /* listed at first, and then no more */
 	uint64_t others;      /* objects that are not images of the store */
 };
 

@@ -187,8 +187,9 @@ static enum exit_code verify_command(struct s3 *s3, struct error *error)
 	if (!store_verify(s3, stdout, &v, error))
 		return print_error(EXIT_BAD, error);
 	printf("%" PRIu64 " images of %" PRIu64 " bytes are good, %" PRIu64
-	       " are not; %" PRIu64 " other objects\n",
-	       v.good, v.bytes, v.bad, v.others);
+	       " are not; %" PRIu64 " were removed meanwhile; %" PRIu64
+	       " other objects\n",
+	       v.good, v.bytes, v.bad, v.removed, v.others);
 	return v.bad == 0 ? EXIT_GOOD : EXIT_BAD;
 }
 

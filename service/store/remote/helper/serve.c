@@ -18,6 +18,7 @@ enum {
 	RECEIVE_MAX = 64,   /* messages in one turn */
 	TURN_MS = 1000,
 	PROBE_MS = 3000,
+	REFUSED_MAX = 8, /* then PUTs have no condition any more */
 	DAMAGED_MAX = 1, /* times that a damaged object is fetched again */
 	READS_MAX = REQUESTS_MAX / 2, /* further ones are refused at once */
 	/* More than the socket holds, which is what can be sent twice. */
@@ -48,7 +49,8 @@ struct server {
 	struct cache *cache;
 	struct requests all;
 	uint32_t request_count, read_count;
-	bool knows_conditions; /* the store, as far as we know */
+	/* PUTs that were taken only without a condition, in a row. */
+	uint32_t refused_conditions;
 	uint64_t hits, misses;
 	uint64_t recent[RECENT_MAX]; /* numbers of requests received */
 	uint64_t received_count;
@@ -207,6 +209,8 @@ static void end_put(struct s3_call *c)
 {
 	struct request *r = c->owner;
 
+	if ((c->result == S3_OK || c->result == S3_EXISTS) && c->must_be_new)
+		r->server->refused_conditions = 0;
 	if (c->result == S3_EXISTS && c->must_be_new) {
 		(void)memcpy(r->md5, c->md5, sizeof(r->md5));
 		(void)prepare(r, S3_HEAD, compare_put);
@@ -218,9 +222,8 @@ static void end_put(struct s3_call *c)
 		begin_put(r, false);
 		return;
 	}
-	/* It was the condition that the store does not know. */
 	if (c->result == S3_OK && r->is_second_try)
-		r->server->knows_conditions = false;
+		r->server->refused_conditions++;
 	object_changed(r->server, r->message.id);
 	answer_call(r);
 }
@@ -245,7 +248,7 @@ static void receive_put(struct request *r)
 	    r->message.bytes > OBJECT_BYTES_MAX)
 		answer(r, STORE_FAILED, "the message has no such package");
 	else
-		begin_put(r, r->server->knows_conditions);
+		begin_put(r, r->server->refused_conditions < REFUSED_MAX);
 }
 
 /* -- READ without a cache -- */
@@ -634,7 +637,6 @@ void serve(struct s3 *s3, struct cache *cache)
 	struct server h = {
 		.s3 = s3,
 		.cache = cache,
-		.knows_conditions = true,
 	};
 	bool is_open = true;
 
