@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <linux/perf_event.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -408,10 +409,17 @@ static bool allow_opening(scmp_filter_ctx filter)
 	return allow_rules(filter, others, ARRAY_SIZE(others));
 }
 
-/* Allow a thread to open counters of itself only (pid 0). */
+/*
+ * Allow a thread to open counters of itself only: pid 0, and no flag that makes
+ * the pid one of a control group, or gives the events of a counter to another.
+ */
 static bool allow_counters(scmp_filter_ctx filter)
 {
-	const struct rule rule = { SCMP_SYS(perf_event_open), 1, { IS(1, 0) } };
+	const struct rule rule = {
+		SCMP_SYS(perf_event_open),
+		2,
+		{ IS(1, 0), LACKS(4, ~(uint64_t)PERF_FLAG_FD_CLOEXEC) }
+	};
 
 	return allow_rules(filter, &rule, 1);
 }

@@ -35,7 +35,7 @@ static void make_file(int parent, const char *name)
 	assert(close(fd) == 0);
 }
 
-static int count_events(void)
+static int count_events(unsigned long flags)
 {
 	struct perf_event_attr attributes = {
 		.size = sizeof(attributes),
@@ -45,15 +45,24 @@ static int count_events(void)
 		.exclude_hv = 1,
 	};
 
-	return syscall(SYS_perf_event_open, &attributes, 0, -1, -1, 0) < 0 ?
+	return syscall(SYS_perf_event_open, &attributes, 0, -1, -1, flags) < 0 ?
 		       errno :
 		       0;
 }
 
-/* `outside`: the result of count_events() without a sandbox. */
+/* `outside`: the result of count_events(0) without a sandbox. */
 static void test_counters_only_if_asked_for(bool asked_for, int outside)
 {
-	assert(count_events() == (asked_for ? outside : EPERM));
+	static const unsigned long flags[] = { PERF_FLAG_FD_NO_GROUP,
+					       PERF_FLAG_FD_OUTPUT,
+					       PERF_FLAG_PID_CGROUP,
+					       1UL << 40 };
+
+	assert(count_events(0) == (asked_for ? outside : EPERM));
+	assert(count_events(PERF_FLAG_FD_CLOEXEC) ==
+	       (asked_for ? outside : EPERM));
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		assert(count_events(flags[i]) == EPERM);
 }
 
 static void *answer(void *arg)
@@ -258,7 +267,7 @@ static void test_other_calls_are_refused(void)
 
 static int be_confined(void)
 {
-	int outside = count_events();
+	int outside = count_events(0);
 	struct sandbox s;
 
 	sandbox_enter(&s, (const char *[]){ folder, NULL }, false);
@@ -278,7 +287,7 @@ static int be_confined(void)
 /* Without folders, nothing can be opened. */
 static int be_confined_without_folders(void)
 {
-	int outside = count_events();
+	int outside = count_events(0);
 	struct sandbox s;
 
 	if (outside != 0)
