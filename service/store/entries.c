@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <pwd.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -145,14 +146,18 @@ static void print_owner(char text[OWNER_TEXT_BYTES], uid_t user, gid_t group)
 void store_explain(struct error *why, const char *path, const char *file,
 		   int error)
 {
-	char owner[OWNER_TEXT_BYTES], own[OWNER_TEXT_BYTES], *at = NULL;
+	char owner[OWNER_TEXT_BYTES], own[OWNER_TEXT_BYTES];
+	char *whole = NULL, *at;
 	struct stat found;
 
-	if (asprintf(&at, "%s%s%s", path, file[0] != '\0' ? "/" : "", file) < 0)
-		at = NULL;
+	if (asprintf(&whole, "%s%s%s", path, file[0] != '\0' ? "/" : "", file) <
+	    0)
+		whole = NULL;
+	at = whole;
 	/* It may not exist, or a folder above it may forbid to look. */
-	while (at != NULL && stat(at, &found) != 0 && strchr(at + 1, '/'))
-		*strrchr(at + 1, '/') = '\0';
+	while (at != NULL && stat(at, &found) != 0 && strcmp(at, "/") != 0 &&
+	       strcmp(at, ".") != 0)
+		at = dirname(at);
 	if (at == NULL || stat(at, &found) != 0) {
 		error_set(why, "%s", strerror(error));
 	} else {
@@ -164,7 +169,7 @@ void store_explain(struct error *why, const char *path, const char *file,
 			  strerror(error), at, owner, found.st_mode & 07777U,
 			  own);
 	}
-	free(at);
+	free(whole);
 }
 
 void folder_close(int fd)
@@ -493,6 +498,31 @@ static enum store_answer failed_at(const struct entries *e,
 	return store_write_error();
 }
 
+/*
+ * The answer after an entry could not be opened or moved, from errno; told if
+ * the entry is not just missing.
+ */
+static enum store_answer missing_at(const struct entries *e,
+				    const struct entry_folder *folder,
+				    const char *id)
+{
+	enum store_answer answer = read_error();
+
+	if (answer == STORE_FAILED)
+		tell_failed(e, folder->name, id, "");
+	return answer;
+}
+
+/* False: the folder cannot be synced, which was told. */
+static bool sync_folder(const struct entries *e,
+			const struct entry_folder *folder)
+{
+	if (fsync(folder->fd) == 0)
+		return true;
+	tell_failed(e, folder->name, "", "");
+	return false;
+}
+
 static void name_temporary(struct entries *e, char name[TEMPORARY_BYTES])
 {
 	(void)snprintf(name, TEMPORARY_BYTES, "%016" PRIx64 "-%016" PRIx64,
@@ -663,8 +693,8 @@ enum store_answer entry_put(struct entries *e,
 	 * Also done if another thread moved the entry, because that thread may
 	 * not have synced the folder yet.
 	 */
-	if (answer == STORE_OK && fsync(folder->fd) != 0)
-		answer = failed_at(e, folder, "", "");
+	if (answer == STORE_OK && !sync_folder(e, folder))
+		answer = store_write_error();
 	return answer;
 }
 
@@ -698,7 +728,7 @@ enum store_answer entry_extend(struct entries *e,
 	enum store_answer answer = STORE_OK;
 
 	if (entry < 0)
-		return read_error();
+		return missing_at(e, folder, id);
 	release_bytes(e, folder_remove_file(entry, file->name));
 	if (!reserve_bytes(e, bytes)) {
 		folder_close(entry);
@@ -722,11 +752,8 @@ enum store_answer entry_move(struct entries *e, const struct entry_folder *from,
 			     const struct entry_folder *to, const char *id)
 {
 	if (renameat(from->fd, id, to->fd, id) != 0) {
-		if (errno != ENOTEMPTY && errno != EEXIST) {
-			if (read_error() == STORE_FAILED)
-				tell_failed(e, from->name, id, "");
-			return read_error();
-		}
+		if (errno != ENOTEMPTY && errno != EEXIST)
+			return missing_at(e, from, id);
 		if (entry_remove(e, to, id) == STORE_FAILED)
 			return STORE_FAILED;
 		if (renameat(from->fd, id, to->fd, id) != 0) {
@@ -734,8 +761,6 @@ enum store_answer entry_move(struct entries *e, const struct entry_folder *from,
 			return STORE_FAILED;
 		}
 	}
-	if (fsync(to->fd) == 0 && fsync(from->fd) == 0)
-		return STORE_OK;
-	tell_failed(e, to->name, id, "");
-	return STORE_FAILED;
+	return sync_folder(e, to) && sync_folder(e, from) ? STORE_OK :
+							    STORE_FAILED;
 }

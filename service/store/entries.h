@@ -8,8 +8,10 @@
  * To remove an entry, it is renamed back to tmp/ first.
  *
  * A folder of entries is a struct entry_folder; an open entry is a descriptor.
- * Links are not followed.  A failed call sets errno, and one that writes tells
- * entries.failed which file it was.
+ * Links are not followed.  A failed call sets errno.  entry_put(),
+ * entry_remove(), entry_extend() and entry_move() also tell entries.failed
+ * which file it was, unless the entry is only missing; entries_open(),
+ * entries_count() and entries_try(), which are for the start, do not.
  *
  * Used by folder.c, which knows the folders and what their entries mean.  Other
  * files need only the part of this header up to entry_read().
@@ -88,9 +90,9 @@ enum store_answer store_write_error(void);
 
 /*
  * Set `why` to the text of `error`, an errno, with owner and mode of `file` in
- * the folder `path` ("": of the folder), or of what is next above it; and to
- * the user that this process is.  It reads the lists of users, so it is for the
- * start of a program.
+ * the folder `path` ("": of the folder), or of the next folder above it that
+ * can be looked at, up to "/" or the current one; and to the user that this
+ * process is.  It reads the lists of users: for one thread, before the sandbox.
  */
 void store_explain(struct error *why, const char *path, const char *file,
 		   int error);

@@ -70,7 +70,7 @@ static struct folder *folder_of(struct store *s)
 	return container_of(s, struct folder, store);
 }
 
-/* An entries_failed_fn; also for files that cannot be read. */
+/* An entries_failed_fn; also for an image that cannot be opened. */
 static void tell_failed(void *arg, const char *file, int error)
 {
 	struct folder *s = arg;
@@ -242,7 +242,6 @@ static enum store_answer folder_find_image(struct store *s, const char *id,
 {
 	struct folder *f = folder_of(s);
 	struct entry_folder shard;
-	char path[ENTRIES_PATH_BYTES];
 	enum store_answer answer = open_shard(f, id, &shard);
 
 	(void)is_fresh;
@@ -253,9 +252,14 @@ static enum store_answer folder_find_image(struct store *s, const char *id,
 		answer = folder_find(shard.fd, id, &image->fd);
 		folder_close(shard.fd);
 	}
-	(void)snprintf(path, sizeof(path), "%s/%s", shard.name, id);
-	if (answer == STORE_FAILED)
-		tell_failed(f, path, errno);
+	if (answer == STORE_FAILED) {
+		char path[ENTRIES_PATH_BYTES];
+		int error = errno;
+
+		(void)snprintf(path, sizeof(path), "%s/%s", shard.name, id);
+		tell_failed(f, path, error);
+		errno = error;
+	}
 	return answer;
 }
 
