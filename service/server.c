@@ -637,7 +637,7 @@ static void warn_of_root(const struct server *s)
 		"do everything; start it as another user, or give --user NAME");
 }
 
-/* Without /proc, limits of control groups and figures of us are not known. */
+/* Limits of control groups, and figures of this process, come from /proc. */
 static void warn_of_no_proc(const struct server *s)
 {
 	if (s->stats.status_fd >= 0)

@@ -191,7 +191,8 @@ static bool reply_without_remote(struct request *r, enum store_answer answer)
 {
 	if (request_argument(r, "store") == NULL)
 		return reply_ok(r, answer == STORE_UNAVAILABLE ?
-					   "ready, but the store is away\n" :
+					   "ready, but the object store "
+					   "does not answer\n" :
 					   "ready, but the store refuses "
 					   "images\n");
 	r->problem = PROBLEM_STORE_UNAVAILABLE;
