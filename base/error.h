@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 struct error {
 	char text[512]; /* a longer sentence is cut */
@@ -27,6 +28,14 @@ error_set(struct error *error, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(error->text, sizeof(error->text), format, args);
 	va_end(args);
+}
+
+/* The name of an errno, such as "ENOSPC"; "unknown" if it has none. */
+static inline const char *errno_name(int number)
+{
+	const char *name = strerrorname_np(number);
+
+	return name != NULL ? name : "unknown";
 }
 
 /* Set the error; the result is false, for `return error_fail(...)`. */

@@ -79,8 +79,9 @@ static void tell_failed(void *arg, const char *file, int error)
 		store_tell_failure(&s->store, "the store is full: the quota "
 					      "is reached (--store-quota)");
 	else
-		store_tell_failure(&s->store, "'%s/%s': %s (%s)", s->path, file,
-				   strerror(error), strerrorname_np(error));
+		store_tell_failure(&s->store, "%s (%s): '%s/%s'",
+				   strerror(error), errno_name(error), s->path,
+				   file);
 }
 
 /* The name of folder `i`; if it is a shard, `shard` gets the text. */

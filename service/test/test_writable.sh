@@ -173,7 +173,7 @@ test_the_last_upload_is_remembered() {
 	rm -r "$entry"
 	ln -s nowhere "$entry"
 	post 500 w=64
-	logged "'$entry': Not a directory (ENOTDIR)"
+	logged "Not a directory (ENOTDIR): '$entry'"
 	becomes 503 'The store cannot be written: Not a directory'
 	post 201 w=69
 	becomes 200
@@ -220,7 +220,7 @@ test_once_as_root() {
 	chown -R root:root "$store/${image:11:2}/${image##*/}"
 	chmod 755 "$store/${image:11:2}/${image##*/}"
 	get 500 "$image" -X DELETE
-	logged "'$store/${image:11:2}/${image##*/}': Permission denied (EACCES)"
+	logged "Permission denied (EACCES): '$store/${image:11:2}/${image##*/}'"
 	stop
 }
 

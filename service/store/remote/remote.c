@@ -247,14 +247,6 @@ static void report_state(struct remote *r, const char *why)
 	report(r, why[0] != '\0', why[0] != '\0' ? text : "the store answers");
 }
 
-/* The name of an errno, which comes from the helper. */
-static const char *error_name(int error)
-{
-	const char *name = strerrorname_np(error);
-
-	return name != NULL ? name : "unknown";
-}
-
 static void take_message(struct remote *r, const struct message *m, int fd)
 {
 	char why[MESSAGE_DETAIL_BYTES];
@@ -280,7 +272,7 @@ static void take_message(struct remote *r, const struct message *m, int fd)
 				   "an image could not be kept in the folder "
 				   "of --store-cache: %s (%s)",
 				   strerror((int)cache_error),
-				   error_name((int)cache_error));
+				   errno_name((int)cache_error));
 	if (m->kind == MESSAGE_STARTED || m->kind == MESSAGE_NOTE)
 		report(r, m->answer != STORE_OK, m->detail);
 }
