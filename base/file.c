@@ -10,7 +10,8 @@
 
 enum { ROOM_FIRST = 1 << 20 };
 
-FILE *file_open_figures(const char *path)
+/* NULL: errno says why. */
+static FILE *open_figures(const char *path)
 {
 	int figures, nowhere;
 	FILE *out;
@@ -29,6 +30,28 @@ FILE *file_open_figures(const char *path)
 	if (out == NULL && figures >= 0)
 		(void)close(figures);
 	return out;
+}
+
+FILE *file_open_figures(const char *path, struct error *error)
+{
+	FILE *figures = open_figures(path);
+
+	if (figures == NULL)
+		error_set(error, "--json %s: %s", path, strerror(errno));
+	return figures;
+}
+
+bool file_close_figures(FILE *figures, const char *path, struct error *error)
+{
+	bool is_written;
+
+	errno = 0;
+	is_written = !ferror(figures);
+	if (fclose(figures) == 0 && is_written)
+		return true;
+	return error_fail(error, "--json %s: %s", path,
+			  errno != 0 ? strerror(errno) :
+				       "not all could be written");
 }
 
 bool file_write_all(int fd, const void *bytes, size_t count)

@@ -25,11 +25,15 @@ MUST_CHECK char *file_read_text(const char *path, size_t bytes_max,
 				const char **why);
 
 /*
- * Open a file for the figures of a program, such as that of --json.  "-" is
- * standard output, which then has nothing else: what the program writes to
- * `stdout` is lost.  NULL: errno says why.
+ * Open the file of --json, for the figures of a program.  "-" is standard
+ * output, which then has nothing else: what the program writes to `stdout` is
+ * lost.  NULL: `error` is a sentence.
  */
-MUST_CHECK FILE *file_open_figures(const char *path);
+MUST_CHECK FILE *file_open_figures(const char *path, struct error *error);
+
+/* Close it.  False: not all is written; `error` is a sentence. */
+MUST_CHECK bool file_close_figures(FILE *figures, const char *path,
+				   struct error *error);
 
 /* Write all bytes.  False: errno says why, and some may be written. */
 MUST_CHECK bool file_write_all(int fd, const void *bytes, size_t count);

@@ -281,6 +281,12 @@ void flags_add_values(const struct flag *table, const void *from,
 bool program_answer(const struct program *p, const struct flags_asked *asked,
 		    const char *commit, FILE *out);
 
+/*
+ * The status with which the program ends: `status`, or 1 instead of 0 if what
+ * it has printed to stdout could not be written, which is said on stderr.
+ */
+int program_finish(const struct program *p, int status);
+
 /* Print the completion for bash.  Used by program_answer(). */
 void program_print_completion(const struct program *p, FILE *out);
 

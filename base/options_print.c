@@ -2,6 +2,7 @@
 /* The help and the man page, from a table of flags. */
 #include "base/options.h"
 
+#include "base/file.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -378,4 +379,14 @@ bool program_answer(const struct program *p, const struct flags_asked *asked,
 	else
 		return false;
 	return true;
+}
+
+int program_finish(const struct program *p, int status)
+{
+	struct error error;
+
+	if (file_finish(stdout, &error))
+		return status;
+	(void)fprintf(stderr, "%s: %s\n", p->name, error.text);
+	return status != 0 ? status : 1;
 }

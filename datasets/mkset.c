@@ -107,16 +107,6 @@ static bool take_option(void *options, const struct flag *f, const char *value,
 	return o->profile != NULL;
 }
 
-/* End the program, but not as if all were well if its output was lost. */
-static _Noreturn void finish(void)
-{
-	struct error error;
-
-	if (!file_finish(stdout, &error))
-		stop(1, "%s", error.text);
-	exit(0);
-}
-
 static void parse_options(struct mkset_options *o, int argc, char **argv)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -129,7 +119,7 @@ static void parse_options(struct mkset_options *o, int argc, char **argv)
 			take_option, o, &error))
 		stop(2, "%s", error.text);
 	if (program_answer(&mkset_program, &o->asked, DARKROOM_COMMIT, stdout))
-		finish();
+		exit(program_finish(&mkset_program, 0));
 	if (o->out == NULL)
 		stop(2, "one folder OUT, please; see --help");
 }
@@ -177,5 +167,5 @@ int main(int argc, char **argv)
 		stop(1, "%s", error.text);
 	report(&set);
 	set_release(&set);
-	finish();
+	return program_finish(&mkset_program, 0);
 }

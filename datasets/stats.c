@@ -241,14 +241,6 @@ static int fail(int status, const struct error *error)
 	return status;
 }
 
-/* Not as if all were well, if the output was lost. */
-static int finish(int status)
-{
-	struct error error;
-
-	return file_finish(stdout, &error) ? status : fail(1, &error);
-}
-
 int main(int argc, char **argv)
 {
 	struct stats_options options = { 0 };
@@ -264,7 +256,7 @@ int main(int argc, char **argv)
 		return fail(2, &error);
 	if (program_answer(&stats_program, &options.asked, DARKROOM_COMMIT,
 			   stdout))
-		return finish(0);
+		return program_finish(&stats_program, 0);
 	if (options.dir == NULL) {
 		error_set(&error, "DIR is missing; see --help");
 		return fail(2, &error);
@@ -280,5 +272,5 @@ int main(int argc, char **argv)
 	table_print(&table, stdout);
 	table_release(&table);
 	folder_list_release(&folder);
-	return finish(all_read ? 0 : 1);
+	return program_finish(&stats_program, all_read ? 0 : 1);
 }

@@ -180,17 +180,6 @@ static enum exit_code set_up_and_measure(struct load_options *o)
 	return interrupted ? EXIT_INTERRUPTED : code;
 }
 
-/* The program's status, which is not 0 if its output was lost. */
-static int finish(int code)
-{
-	struct error error;
-
-	if (file_finish(stdout, &error))
-		return code;
-	print_error(EXIT_NOT_ALL_OK, &error);
-	return code != EXIT_ALL_OK ? code : EXIT_NOT_ALL_OK;
-}
-
 int main(int argc, char **argv)
 {
 	struct load_options options;
@@ -200,7 +189,8 @@ int main(int argc, char **argv)
 	file_fill_standard();
 	catch_signals();
 	if (argc > 1 && strcmp(argv[1], "compare") == 0)
-		return finish(compare_command(argc - 1, argv + 1));
+		return program_finish(&load_program,
+				      compare_command(argc - 1, argv + 1));
 	if (!load_options_parse(&options, argc, argv, &error)) {
 		code = print_error(EXIT_USAGE, &error);
 		fprintf(stderr, "Try 'loadgen --help'.\n");
@@ -208,5 +198,5 @@ int main(int argc, char **argv)
 				   DARKROOM_COMMIT, stdout)) {
 		code = set_up_and_measure(&options);
 	}
-	return finish(code);
+	return program_finish(&load_program, code);
 }

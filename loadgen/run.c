@@ -82,10 +82,8 @@ static bool setup_open_json(struct setup *s, const char *path,
 {
 	if (path == NULL)
 		return true;
-	s->json = file_open_figures(path);
-	if (s->json != NULL)
-		return true;
-	return error_fail(error, "--json %s: %s", path, strerror(errno));
+	s->json = file_open_figures(path, error);
+	return s->json != NULL;
 }
 
 static bool setup_open_outputs(struct setup *s, const struct load_options *o,

@@ -431,10 +431,6 @@ int main(int argc, char **argv)
 	} else {
 		status = run(&o);
 	}
-	if (!file_finish(stdout, &error)) {
-		(void)fprintf(stderr, "darkroom: %s\n", error.text);
-		status = status != EXIT_SUCCESS ? status : EXIT_FAILURE;
-	}
 	options_release(&o);
-	return status;
+	return program_finish(&options_program, status);
 }

@@ -130,6 +130,24 @@ static void test_output_that_is_lost_is_noticed(void)
 	}
 }
 
+static void test_figures_that_are_lost_are_noticed(void)
+{
+	struct error error;
+	FILE *figures = file_open_figures("/nowhere/figures", &error);
+
+	assert(figures == NULL);
+	assert(strcmp(error.text, "--json /nowhere/figures: No such file or "
+				  "directory") == 0);
+	figures = file_open_figures(path, &error);
+	assert(figures != NULL && fputs("1", figures) >= 0);
+	assert(file_close_figures(figures, path, &error));
+	figures = file_open_figures("/dev/full", &error);
+	assert(figures != NULL && fputs("1", figures) >= 0);
+	assert(!file_close_figures(figures, "/dev/full", &error));
+	assert(strcmp(error.text, "--json /dev/full: No space left on "
+				  "device") == 0);
+}
+
 int main(void)
 {
 	const char *why;
@@ -151,6 +169,7 @@ int main(void)
 	test_draft_replaces_a_file_when_complete();
 	test_no_draft_without_a_folder();
 	test_output_that_is_lost_is_noticed();
+	test_figures_that_are_lost_are_noticed();
 	test_a_text_replaces_a_file();
 	return 0;
 }

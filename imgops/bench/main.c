@@ -15,7 +15,6 @@
 #include "version.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
 
 /*
@@ -205,16 +204,17 @@ static enum exit_code run_command(const struct bench_options *o)
 	struct memory_pool *pool =
 		memory_pool_new(POOL_BYTES_KEPT_MAX, SIZE_MAX);
 	const struct memory *memory;
-	FILE *json = o->json != NULL ? file_open_figures(o->json) : NULL;
+	FILE *json = NULL;
 	struct folder folder = { 0 };
 	enum exit_code code;
 	struct error error;
 
 	assert(pool != NULL);
 	memory = memory_pool_memory(pool);
-	if (o->json != NULL && json == NULL) {
-		error_set(&error, "--json %s: %s", o->json, strerror(errno));
-		return print_error(&error, EXIT_USAGE);
+	if (o->json != NULL) {
+		json = file_open_figures(o->json, &error);
+		if (json == NULL)
+			return print_error(&error, EXIT_USAGE);
 	}
 	if (!folder_load(&folder, o->dataset, o->max_bytes, &error))
 		return print_error(&error, EXIT_USAGE);
@@ -224,12 +224,8 @@ static enum exit_code run_command(const struct bench_options *o)
 		code = run_gaps(&folder, o, json);
 	else
 		code = run_measure(&folder, o, memory, json);
-	if (json != NULL && (fflush(json) != 0 || ferror(json))) {
-		error_set(&error, "--json %s: %s", o->json, strerror(errno));
+	if (json != NULL && !file_close_figures(json, o->json, &error))
 		code = print_error(&error, EXIT_FAILED);
-	}
-	if (json != NULL)
-		(void)fclose(json);
 	folder_release(&folder);
 	memory_pool_free(pool);
 	return code;
@@ -249,9 +245,5 @@ int main(int argc, char **argv)
 	}
 	if (!program_answer(&bench_program, &o.asked, DARKROOM_COMMIT, stdout))
 		code = run_command(&o);
-	if (!file_finish(stdout, &error)) {
-		print_error(&error, EXIT_FAILED);
-		code = code != EXIT_DONE ? code : EXIT_FAILED;
-	}
-	return code;
+	return program_finish(&bench_program, code);
 }

@@ -9,11 +9,9 @@
 #include "stages/bench/options.h"
 #include "version.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { EXIT_USAGE = 2 };
 
@@ -452,8 +450,8 @@ static void write_fibres(struct json *j, const struct stages_bench_options *o,
 	json_close(j);
 }
 
-/* All figures of all runs as JSON.  False: not written; errno says why. */
-static bool report_save(FILE *file, const struct stages_bench_options *o,
+/* All figures of all runs as JSON. */
+static void report_save(FILE *file, const struct stages_bench_options *o,
 			const struct runs *runs)
 {
 	struct json j;
@@ -463,20 +461,17 @@ static bool report_save(FILE *file, const struct stages_bench_options *o,
 		write_fibres(&j, o, runs);
 	else
 		write_report(&j, o, runs);
-
-	bool ok = fputc('\n', file) != EOF && !ferror(file);
-
-	return fclose(file) == 0 && ok;
+	(void)fputc('\n', file);
 }
 
-static void complain_of_json(const struct stages_bench_options *o)
+static int complain(const struct error *error, int status)
 {
-	fprintf(stderr, "stages_bench: --json '%s': %s\n", o->json_path,
-		strerror(errno));
+	fprintf(stderr, "stages_bench: %s\n", error->text);
+	return status;
 }
 
-/* `json` is the file of --json, or NULL; it is closed. */
-static bool report(const struct stages_bench_options *o,
+/* `json` is the file of --json, or NULL. */
+static void report(const struct stages_bench_options *o,
 		   const struct runs *runs, FILE *json)
 {
 	print_disturbed(stdout, o, runs);
@@ -487,10 +482,8 @@ static bool report(const struct stages_bench_options *o,
 		print_pools(stdout, o, runs);
 	}
 	print_disturbances(stdout, o, runs);
-	if (json == NULL || report_save(json, o, runs))
-		return true;
-	complain_of_json(o);
-	return false;
+	if (json != NULL)
+		report_save(json, o, runs);
 }
 
 static void show_progress(const struct stages_bench_options *o, uint32_t at,
@@ -594,12 +587,29 @@ static int measure(struct stages_bench_options *o, FILE *json)
 	    !(is_fibres ? run_all_fibres(o, &runs) : run_all(o, &runs))) {
 		fputs("stages_bench: no memory or threads\n", stderr);
 		status = 1;
-	} else if (!report(o, &runs, json)) {
-		status = 1;
+	} else {
+		report(o, &runs, json);
 	}
 	free(runs.results);
 	free(runs.fibres);
 	free(runs.conditions);
+	return status;
+}
+
+static int measure_and_save(struct stages_bench_options *o)
+{
+	struct error error;
+	FILE *json = NULL;
+	int status;
+
+	if (o->json_path != NULL) {
+		json = file_open_figures(o->json_path, &error);
+		if (json == NULL)
+			return complain(&error, EXIT_USAGE);
+	}
+	status = measure(o, json);
+	if (json != NULL && !file_close_figures(json, o->json_path, &error))
+		status = complain(&error, 1);
 	return status;
 }
 
@@ -611,25 +621,11 @@ int main(int argc, char **argv)
 
 	file_fill_standard();
 	if (!stages_bench_options_parse(&o, argc, argv, &error)) {
-		fprintf(stderr, "stages_bench: %s\n", error.text);
-		status = EXIT_USAGE;
+		status = complain(&error, EXIT_USAGE);
 	} else if (!program_answer(&stages_bench_program, &o.asked,
 				   DARKROOM_COMMIT, stdout)) {
-		FILE *json = o.json_path != NULL ?
-				     file_open_figures(o.json_path) :
-				     NULL;
-
-		if (o.json_path != NULL && json == NULL) {
-			complain_of_json(&o);
-			status = EXIT_USAGE;
-		} else {
-			status = measure(&o, json);
-		}
-	}
-	if (!file_finish(stdout, &error)) {
-		fprintf(stderr, "stages_bench: %s\n", error.text);
-		status = status != 0 ? status : 1;
+		status = measure_and_save(&o);
 	}
 	stages_bench_options_release(&o);
-	return status;
+	return program_finish(&stages_bench_program, status);
 }

@@ -6,16 +6,11 @@
 #include "base/file.h"
 #include "version.h"
 
-#include <errno.h>
-#include <string.h>
-
 enum { EXIT_USAGE = 2 };
 
-/* The file of --json could not be opened or written. */
-static int complain(const struct sim_options *o, int status)
+static int complain(const struct error *error, int status)
 {
-	fprintf(stderr, "stages_sim: --json '%s': %s\n", o->json,
-		strerror(errno));
+	fprintf(stderr, "stages_sim: %s\n", error->text);
 	return status;
 }
 
@@ -27,19 +22,24 @@ static int run(const struct sim_options *o)
 		.result = &result,
 		.classes = o->classes,
 	};
-	FILE *json = o->json != NULL ? file_open_figures(o->json) : NULL;
-	bool is_written = true;
+	struct error error;
+	FILE *json = NULL;
+	int status = 0;
 
-	if (o->json != NULL && json == NULL)
-		return complain(o, EXIT_USAGE);
+	if (o->json != NULL) {
+		json = file_open_figures(o->json, &error);
+		if (json == NULL)
+			return complain(&error, EXIT_USAGE);
+	}
 	sim_run(&o->config, &result);
 	report_print(stdout, &report);
 	if (json != NULL) {
-		is_written = report_print_json(json, &report);
-		is_written = fclose(json) == 0 && is_written;
+		report_print_json(json, &report);
+		if (!file_close_figures(json, o->json, &error))
+			status = complain(&error, 1);
 	}
 	sim_result_release(&result);
-	return is_written ? 0 : complain(o, 1);
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -50,16 +50,11 @@ int main(int argc, char **argv)
 
 	file_fill_standard();
 	if (!sim_options_parse(&o, argc, argv, &error)) {
-		fprintf(stderr, "stages_sim: %s\n", error.text);
-		status = EXIT_USAGE;
+		status = complain(&error, EXIT_USAGE);
 	} else if (!program_answer(&sim_program, &o.asked, DARKROOM_COMMIT,
 				   stdout)) {
 		status = run(&o);
 	}
-	if (!file_finish(stdout, &error)) {
-		fprintf(stderr, "stages_sim: %s\n", error.text);
-		status = status != 0 ? status : 1;
-	}
 	sim_options_release(&o);
-	return status;
+	return program_finish(&sim_program, status);
 }

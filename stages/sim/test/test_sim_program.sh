@@ -41,7 +41,7 @@ status=0
 "$STAGES_SIM" "${graph[@]}" --load 0.5 --json /nowhere/x >"$work/said" \
 	2>"$work/errors" || status=$?
 [ $status = 2 ] || fail "/nowhere/x: status $status"
-grep -q "json '/nowhere/x': No such file" "$work/errors" ||
+grep -q "json /nowhere/x: No such file" "$work/errors" ||
 	fail "does not name the file"
 
 jq -e '.offered_load - 0.5 | fabs < 0.001' "$work/json" >"$work/said" ||

@@ -298,7 +298,7 @@ int main(int argc, char **argv)
 		code = run(&options);
 	}
 	/* Otherwise there is another error already. */
-	if (code == EXIT_GOOD && !file_finish(stdout, &error))
-		code = print_error(EXIT_BAD, &error);
+	if (code == EXIT_GOOD)
+		return program_finish(&program, code);
 	return code;
 }
