@@ -378,7 +378,7 @@ test_the_store_is_away() {
 	until_true is_state 503
 	[ "$(jq -r .code body)" = store_unavailable ] || fail "$(shown body)"
 	get 200 /readyz
-	grep -q away body || fail "does not say so: $(shown body)"
+	grep -q "does not answer" body || fail "does not say so: $(shown body)"
 	curl -fsS "$url/metrics" >body
 	grep -qx 'darkroom_store_available 0' body ||
 		fail "the metric says it is available"
