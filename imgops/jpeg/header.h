@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside imgops: what follows from a JPEG's header and is not a member of struct
- * img_header: its ICC profile and its DCT blocks.
+ * Inside imgops: what follows from a JPEG's header and is not a member of
+ * struct img_header: its ICC profile and its DCT blocks.
  */
 #ifndef IMGOPS_JPEG_HEADER_H
 #define IMGOPS_JPEG_HEADER_H

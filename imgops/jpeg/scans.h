@@ -3,9 +3,9 @@
  * Scans: the parts of a progressive file that a reduced decode needs.
  *
  * At 1/8 a sample depends only on its block's DC coefficient, except in blocks
- * that the frame cuts (edge.h).  The scans of AC coefficients, which are most of
- * the file, are left out; the samples of all other blocks are the same, bit for
- * bit.
+ * that the frame cuts (edge.h).  The scans of AC coefficients, which are most
+ * of the file, are left out; the samples of all other blocks are the same, bit
+ * for bit.
  *
  * At 2/8 (idct.h) a sample also depends on AC coefficients 1, 2 and 4.  A scan
  * of other coefficients is left out.  A scan that only adds low bits to these
