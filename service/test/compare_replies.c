@@ -236,7 +236,7 @@ static void end_requests(const int fds[2])
 	for (int i = 0; i < 2; i++) {
 		struct pollfd closed = { .fd = fds[i], .events = POLLRDHUP };
 
-		if (poll(&closed, 1, SILENT_MS) == 0)
+		if (poll(&closed, 1, i == 0 ? SILENT_MS : 0) == 0)
 			(void)shutdown(fds[i], SHUT_WR);
 	}
 }

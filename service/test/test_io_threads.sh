@@ -5,7 +5,7 @@
 # are exact.  The counts add up.  After a stop, each thread answers the uploads
 # that it has accepted.
 #
-# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_io_threads.sh SAMPLES_DIR
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM [SANITIZED=WORDS] test_io_threads.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"
 dir=$1
 photo=$dir/clownfish.jpg
@@ -163,7 +163,10 @@ test_a_stop_drains_all_threads() {
 	[ "$(got 200)" = 24 ] || fail "$1: $(got 200) of 24 were answered"
 }
 
-for count in 1 2 4; do
+counts=(1 2 4)
+# What one thread does, ThreadSanitizer sees in other tests.
+[[ ${SANITIZED:-} != *thread* ]] || counts=(1 4)
+for count in "${counts[@]}"; do
 	patient --io-threads $count
 	test_the_number_is_shown $count
 	test_results_are_the_same $count

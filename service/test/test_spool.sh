@@ -17,7 +17,7 @@ cd "$work"
 side=2200
 case ${SANITIZED:-} in
 '') ;;
-*thread*) side=900 ;;
+*thread*) side=700 ;;
 *) side=1200 ;;
 esac
 slow="progressive=1&chroma=444&q=97&enlarge=1&w=$side"
