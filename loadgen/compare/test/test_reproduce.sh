@@ -164,6 +164,33 @@ verdicts "Mean response time" 9 | grep -qx 'SEDA|agrees, smaller' ||
 verdicts "Mean response time" 9 | grep -qx 'DBR|not seen' ||
 	fail "time: $(cat "$work/claims.md")"
 
+# The same tables from files as they are shipped, and nothing else beside them.
+mkdir "$work/shipped"
+for name in thesis search-threads; do
+	file=$work/$name.json
+	[ -e "$file" ] || file=$work/$name/results.json
+	gzip -c "$file" >"$work/shipped/$name.json.gz"
+done
+"$root/script/reproduce" thesis --report --output "$work/shipped" \
+	>"$work/out" 2>"$work/log" || fail "shipped: $(cat "$work/log")"
+cmp "$work/claims.md" "$work/shipped/claims.md" >&2 || fail "other tables"
+[ "$(ls "$work/shipped" | tr '\n' ' ')" = \
+	"claims.md search-threads.json.gz thesis.json.gz " ] ||
+	fail "beside the files: $(ls "$work/shipped")"
+
+# Without data, there is no report, and a folder is not made.
+mkdir "$work/empty"
+for folder in empty missing; do
+	! "$root/script/reproduce" thesis --report --output "$work/$folder" \
+		>"$work/out" 2>"$work/log" || fail "a report of nothing"
+	grep -qx "reproduce: $work/$folder has no data: neither\
+ NAME/results.json nor NAME.json or NAME.json.gz" "$work/log" ||
+		fail "$folder: $(cat "$work/log")"
+	[ ! -s "$work/out" ] || fail "prints $(cat "$work/out")"
+done
+[ -z "$(ls "$work/empty")" ] || fail "writes $(ls "$work/empty")"
+[ ! -e "$work/missing" ] || fail "makes a folder"
+
 # What compare_rounds cannot use is named.
 tool=$(dirname "$LOADGEN")/compare_rounds
 for line in 'A\t1' 'A\tx\t1' 'A\t1\tx' "$(printf 'A%.0s' {1..200})\t1\t1"; do
