@@ -13,6 +13,8 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 enum {
 	PAUSED_PER_CORE = 8,
@@ -301,6 +303,16 @@ static bool regime_is_gated(const struct regime *r)
 	       r->kind == REGIME_CUTOFF;
 }
 
+/* The policy has a mistake, so what the worker would do next is not known. */
+RARE static _Noreturn void refuse_pick(const struct policy *p, const char *what)
+{
+	(void)fprintf(stderr,
+		      "policy '%s' breaks the contract of stages/policy.h: "
+		      "pick() returns %s\n",
+		      p->name, what);
+	abort();
+}
+
 /*
  * Ask the policy.  No worker that sees the queues may sleep while there are
  * events to take.
@@ -325,7 +337,10 @@ static uint32_t ask_policy(struct visitor *v)
 	}
 	uint32_t at = c->policy->pick(v->policy_state, &view);
 
-	assert(at == POLICY_IDLE ? !any : at < v->station_count);
+	if (at == POLICY_IDLE && any)
+		refuse_pick(c->policy, "POLICY_IDLE, but a stage has events");
+	if (at != POLICY_IDLE && at >= v->station_count)
+		refuse_pick(c->policy, "a stage that there is not");
 	return at;
 }
 

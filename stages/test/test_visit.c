@@ -3,7 +3,8 @@
  * Promises: with one worker at a stage, waiting events are handled in the order
  * of the discipline, also where a cutoff pauses them; a stage over its
  * threshold interrupts a visit, but not an interruption; a blind worker that is
- * woken makes a whole round before it rests again.
+ * woken makes a whole round before it rests again; a policy that breaks its
+ * contract is named.
  *
  * All events wait until the first one, which is held at the gate (line.h), goes
  * on.
@@ -14,9 +15,12 @@
 #include "stages/visit.h"
 
 #include <assert.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { ITEMS = 12, SECOND_NS = 1000000000 };
 
@@ -246,6 +250,34 @@ static void ignore_turn(struct visitor *v, uint32_t from, uint32_t to,
 	(void)gap_ns;
 }
 
+/* A visitor of the line's stages, without threads. */
+struct sole {
+	uint64_t state[64];
+	struct visit_station stations[LINE_STAGES];
+	struct schedule schedule;
+	struct visit_part part;
+	struct visit_group group;
+	struct visitor visitor;
+};
+
+static void sole_init(struct sole *s, const struct visit_access *access)
+{
+	*s = (struct sole){ .part = { .open_count = 0 } };
+	schedule_init(&s->schedule);
+	s->group = (struct visit_group){ .schedule = &s->schedule,
+					 .part_count = 1,
+					 .parts = &s->part };
+	s->visitor = (struct visitor){ .access = access,
+				       .group = &s->group,
+				       .station_count = LINE_STAGES,
+				       .policy_state = s->state };
+	for (uint32_t i = 0; i < LINE_STAGES; i++) {
+		s->stations[i].stage = i;
+		s->visitor.stations[i] = &s->stations[i];
+	}
+	visitor_init(&s->visitor);
+}
+
 /* Other workers are always faster: each visit finds nothing. */
 static void test_a_woken_blind_worker_makes_a_round(void)
 {
@@ -255,38 +287,93 @@ static void test_a_woken_blind_worker_makes_a_round(void)
 		.pop = pop_nothing,
 		.turn = ignore_turn,
 	};
-	uint64_t state[64] = { 0 };
-	struct visit_station stations[LINE_STAGES] = { 0 };
-	struct schedule s;
-	struct visit_part part = { .open_count = 0 };
-	struct visit_group group = { .schedule = &s,
-				     .part_count = 1,
-				     .parts = &part };
-	struct visitor v = { .access = &access,
-			     .group = &group,
-			     .station_count = LINE_STAGES,
-			     .policy_state = state };
+	struct sole s;
 
-	schedule_init(&s);
-	assert(s.policy->state_bytes <= sizeof(state));
-	assert(set_flag(&s, "look", "blind"));
-	for (uint32_t i = 0; i < LINE_STAGES; i++) {
-		stations[i].stage = i;
-		v.stations[i] = &stations[i];
-	}
-	visitor_init(&v);
+	sole_init(&s, &access);
+	assert(s.schedule.policy->state_bytes <= sizeof(s.state));
+	assert(set_flag(&s.schedule, "look", "blind"));
 	for (uint32_t rest = 0; rest < 5; rest++) {
 		uint32_t visits = 0;
 		enum visit_step step;
 
-		while ((step = visitor_step(&v, 1000)) != VISIT_REST)
+		while ((step = visitor_step(&s.visitor, 1000)) != VISIT_REST)
 			visits += step == VISIT_OVER;
 		assert(visits == 2 * LINE_STAGES);
 	}
 }
 
+static uint32_t count_one(const struct visit_station *s)
+{
+	(void)s;
+	return 1;
+}
+
+static uint32_t pick_none(void *state, const struct group_view *view)
+{
+	(void)state;
+	(void)view;
+	return POLICY_IDLE;
+}
+
+static uint32_t pick_too_far(void *state, const struct group_view *view)
+{
+	(void)state;
+	return view->stage_count;
+}
+
+/* What a process writes that asks such a policy, which ends it. */
+static void expect_mistake(policy_pick_fn *pick, const char *text)
+{
+	static const struct visit_access access = {
+		.queued_count = count_one,
+		.passed_count = count_nothing,
+		.pop = pop_nothing,
+		.turn = ignore_turn,
+	};
+	const struct policy mine = { .name = "mine", .pick = pick };
+	char found[256] = "";
+	int ends[2], status;
+	struct sole s;
+	pid_t child;
+	FILE *in;
+
+	assert(pipe(ends) == 0);
+	child = fork();
+	assert(child >= 0);
+	if (child == 0) {
+		(void)dup2(ends[1], STDERR_FILENO);
+		sole_init(&s, &access);
+		s.schedule.policy = &mine;
+		(void)visitor_step(&s.visitor, 1000);
+		_exit(0);
+	}
+	(void)close(ends[1]);
+	in = fdopen(ends[0], "r");
+	assert(in != NULL);
+	while (strstr(found, text) == NULL &&
+	       fgets(found, sizeof(found), in) != NULL)
+		(void)fprintf(stderr, "expected: %s", found);
+	assert(strstr(found, text) != NULL);
+	(void)fclose(in);
+	assert(waitpid(child, &status, 0) == child);
+	assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
+/* In servers and the simulator, too, which have no each_policy(). */
+static void test_a_policy_with_a_mistake_is_named(void)
+{
+	expect_mistake(pick_none,
+		       "policy 'mine' breaks the contract of stages/policy.h: "
+		       "pick() returns POLICY_IDLE, but a stage has events\n");
+	expect_mistake(pick_too_far,
+		       "policy 'mine' breaks the contract of stages/policy.h: "
+		       "pick() returns a stage that there is not\n");
+}
+
 int main(void)
 {
+	/* First, while this process has one thread: it forks. */
+	test_a_policy_with_a_mistake_is_named();
 	watchdog_start();
 	test_a_woken_blind_worker_makes_a_round();
 	test_order_is_that_of_the_discipline();
