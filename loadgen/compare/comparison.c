@@ -10,6 +10,7 @@
 #include "loadgen/compare/process.h"
 #include "loadgen/compare/report.h"
 #include "loadgen/compare/results.h"
+#include "loadgen/dataset/dataset.h"
 
 #include "version.h"
 
@@ -563,19 +564,60 @@ static int report_again(const char *folder, const cJSON *before)
 	return code;
 }
 
-/* The results of another comparison are never overwritten. */
+/*
+ * Results of another comparison are never overwritten.  One that failed before
+ * its first run has none, and a mistake in its plan may be mended.
+ */
+static bool check_results(const char *folder, const char *path,
+			  struct error *error)
+{
+	struct error ignored;
+	cJSON *results;
+	size_t runs;
+
+	if (access(path, F_OK) != 0)
+		return true;
+	results = json_read_file(path, RESULTS_BYTES_MAX, &ignored);
+	runs = results_count_runs(results);
+	if (results == NULL)
+		error_set(error,
+			  "%s is there already: give another --output, or "
+			  "remove it",
+			  path);
+	else if (runs > 0)
+		error_set(error,
+			  "%s is there already, with %zu runs: give another "
+			  "--output, or remove it; --report %s makes its "
+			  "reports again",
+			  path, runs, folder);
+	cJSON_Delete(results);
+	return results != NULL && runs == 0;
+}
+
 static bool make_folder(const char *folder, struct error *error)
 {
 	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%s/results.json", folder);
-	if (access(path, F_OK) == 0)
-		return error_fail(error, "%s is there already", path);
+	if (!check_results(folder, path, error))
+		return false;
 	snprintf(path, sizeof(path), "%s/logs", folder);
 	if ((mkdir(folder, 0777) == 0 || errno == EEXIST) &&
 	    (mkdir(path, 0777) == 0 || errno == EEXIST))
 		return true;
 	return error_fail(error, "--output %s: %s", folder, strerror(errno));
+}
+
+/* Each run of loadgen reads it; a mistake is found before servers start. */
+static bool check_dataset(const char *path, struct error *error)
+{
+	struct dataset dataset = { 0 };
+	struct error why;
+
+	if (!dataset_load(&dataset, path, false, DATASET_BYTES_MAX, &why))
+		return error_fail(error, "--dataset: %s", why.text);
+	dataset_release(&dataset);
+	return true;
 }
 
 /* Read the plan, let the options override it, and make the folder. */
@@ -601,6 +643,7 @@ static bool prepare(struct comparison *c, const struct compare_options *o,
 					 "plan has none");
 	c->folder = o->output;
 	return (o->arms == NULL || plan_choose_arms(plan, o->arms, error)) &&
+	       check_dataset(plan->dataset, error) &&
 	       make_folder(o->output, error);
 }
 

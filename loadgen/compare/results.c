@@ -122,6 +122,17 @@ bool results_read_run(const cJSON *entry, struct results_run *run)
 	       run->repetition > 0;
 }
 
+size_t results_count_runs(const cJSON *results)
+{
+	struct results_run run;
+	const cJSON *entry;
+	size_t count = 0;
+
+	cJSON_ArrayForEach(entry, cJSON_GetObjectItem(results, "runs")) count +=
+		results_read_run(entry, &run) && run.load != LOAD_WARM_UP;
+	return count;
+}
+
 double results_disturbed_percent(const cJSON *result)
 {
 	return json_number(result, "machine.disturbed_percent", NAN);

@@ -57,6 +57,9 @@ void results_add(cJSON *results, const struct results_run *run, cJSON *result);
  */
 bool results_read_run(const cJSON *entry, struct results_run *run);
 
+/* How many runs were measured; without those that warm a server up. */
+size_t results_count_runs(const cJSON *results);
+
 /*
  * What others took of the machine's cores, in %.  NAN: not known.
  */

@@ -223,7 +223,10 @@ static void test_two_servers(void)
 	scratch_expect(&scratch, "out/report.html", "Quick &amp; small");
 	assert(RUN(scratch_path(&scratch, "plan.json", plan), "--dataset",
 		   photos, "--output", out) == 2);
-	scratch_expect(&scratch, "stderr", "results.json is there already");
+	scratch_expect(&scratch, "stderr",
+		       "out/results.json is there already, with 8 runs: give "
+		       "another --output, or remove it; --report ");
+	scratch_expect(&scratch, "stderr", "out makes its reports again\n");
 	/* A new comparison, and what has changed since the last one. */
 	assert(RUN(plan, "--dataset", photos, "--repetitions", "2", "--output",
 		   scratch_path(&scratch, "later", later), "--with", old) == 0);
@@ -406,6 +409,35 @@ static void test_server_counter(void)
 	cJSON_Delete(results);
 }
 
+/*
+ * Nothing was measured before a mistake was found: when it is mended, the same
+ * folder will do.  One with a file that is no results.json is left alone.
+ */
+static void test_results_without_runs_are_overwritten(void)
+{
+	static const char *const good[] = { "0", "200" };
+	char plan[SCRATCH_PATH_BYTES];
+	char out[SCRATCH_PATH_BYTES];
+
+	write_plan("first.json", "\"passes\": 1", good,
+		   (const char *const[]){ "0", "500" });
+	scratch_path(&scratch, "first.json", plan);
+	scratch_path(&scratch, "first", out);
+	assert(RUN(plan, "--dataset", "/no/such/photos", "--output", out) == 2);
+	scratch_expect(&scratch, "stderr",
+		       "--dataset: /no/such/photos: No such file");
+	assert(!scratch_has(&scratch, "first"));
+	assert(RUN(plan, "--dataset", photos, "--output", out) == 1);
+	assert(scratch_has(&scratch, "first/results.json"));
+	write_plan("first.json", "\"passes\": 1", good, good);
+	assert(RUN(plan, "--dataset", photos, "--output", out) == 0);
+	scratch_write(&scratch, "first/results.json", "{", 1);
+	assert(RUN(plan, "--dataset", photos, "--output", out) == 2);
+	scratch_expect(&scratch, "stderr",
+		       "first/results.json is there already: give another "
+		       "--output, or remove it\n");
+}
+
 static void test_wrong_answers(void)
 {
 	char plan[SCRATCH_PATH_BYTES];
@@ -547,7 +579,8 @@ static void test_usage(void)
 	scratch_expect(&scratch, "stderr", "the plan has no arm 'Busy'");
 	assert(RUN(plan, "--output", "/no/such/folder") == 2);
 	scratch_expect(&scratch, "stderr", "--dataset DIR is missing");
-	assert(RUN(plan, "--output", "/no/such/folder", "--dataset", "x") == 2);
+	assert(RUN(plan, "--output", "/no/such/folder", "--dataset", photos) ==
+	       2);
 	scratch_expect(&scratch, "stderr",
 		       "--output /no/such/folder: No such file");
 	assert(RUN("--report", "/no/such/folder") == 2);
@@ -569,6 +602,7 @@ int main(void)
 	test_disturbed();
 	test_rates_of_disturbed_runs();
 	test_server_counter();
+	test_results_without_runs_are_overwritten();
 	test_wrong_answers();
 	test_refusals();
 	test_answers_that_are_no_pictures();
