@@ -498,19 +498,24 @@ static bool take_repetition(struct comparison *c, uint64_t repetition)
 
 /*
  * True: done, or interrupted.  False: c->error says which arm failed, and why.
- * Either way c->results has what was measured.
+ * Either way c->results has what was measured, and whether this is all.
  */
 static bool measure_all(struct comparison *c)
 {
 	for (uint64_t r = 1; r <= c->plan.repetitions && !interrupted; r++) {
 		uint64_t began_ns = clock_now_ns();
 
-		if (!take_repetition(c, r))
+		results_set_stop(c->results, r, RESULTS_INTERRUPTED);
+		if (!take_repetition(c, r)) {
+			results_set_stop(c->results, r, c->error.text);
 			return false;
+		}
 		c->repetitions_done++;
 		c->spent_s +=
 			(double)(clock_now_ns() - began_ns) / (double)NS_PER_S;
 	}
+	if (!interrupted)
+		results_set_stop(c->results, 0, NULL);
 	return true;
 }
 

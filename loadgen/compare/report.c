@@ -57,6 +57,10 @@ static const struct element banner = {
 	"\n**Disturbed measurement.** ", "\n",
 	"<p class=\"banner\"><strong>Disturbed measurement.</strong> ", "</p>\n"
 };
+static const struct element stop = { "\n**Not complete.** ", "\n",
+				     "<p class=\"banner\"><strong>Not "
+				     "complete.</strong> ",
+				     "</p>\n" };
 static const struct element item = { "- ", "\n", "<li>", "</li>\n" };
 static const struct element cell = { " ", " |", "<td>", "</td>" };
 static const struct element title_cell = { " ", " |", "<th>", "</th>" };
@@ -1130,9 +1134,25 @@ static void write_banner(const struct report *r)
 	free(text);
 }
 
+/* Was the comparison interrupted, or has an arm failed? */
+static void write_stop(const struct report *r)
+{
+	const cJSON *stopped = json_at(r->results, "stopped");
+
+	if (stopped != NULL)
+		write_element(
+			r, &stop,
+			"It ended in repetition %.0f of %.0f: %s. What follows "
+			"is what had been measured.",
+			json_number(stopped, "repetition", 0),
+			json_number(r->results, "repetitions", 0),
+			json_text(stopped, "why"));
+}
+
 static void write_document(const struct report *r)
 {
 	begin_document(r);
+	write_stop(r);
 	write_banner(r);
 	write_setup(r);
 	if (r->figures.arm_count == 0 && r->figures.disturbances.runs > 0) {

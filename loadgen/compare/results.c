@@ -100,6 +100,18 @@ void results_add(cJSON *results, const struct results_run *run, cJSON *result)
 	cJSON_AddItemToArray(cJSON_GetObjectItem(results, "runs"), entry);
 }
 
+void results_set_stop(cJSON *results, uint64_t repetition, const char *why)
+{
+	cJSON *stopped;
+
+	cJSON_DeleteItemFromObject(results, "stopped");
+	if (why == NULL)
+		return;
+	stopped = cJSON_AddObjectToObject(results, "stopped");
+	cJSON_AddNumberToObject(stopped, "repetition", (double)repetition);
+	cJSON_AddStringToObject(stopped, "why", why);
+}
+
 bool results_read_run(const cJSON *entry, struct results_run *run)
 {
 	const cJSON *arm = cJSON_GetObjectItem(entry, "arm");

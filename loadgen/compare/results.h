@@ -7,6 +7,7 @@
  *	  "plan": as it was read, "dataset": "DIR", "repetitions": 5,
  *	  "machine": {cpu, cores, kernel, memory_bytes},
  *	  "commit": the state of the source, or null outside a Git tree,
+ *	  "stopped": {repetition, why},       it is not complete
  *	  "runs": [
  *	    { "arm": "Cohort", "load": "warm-up", "closed" or "open",
  *	      "repetition": from 1,
@@ -50,6 +51,15 @@ cJSON *results_new(const struct plan *plan);
  * run->result is not read.
  */
 void results_add(cJSON *results, const struct results_run *run, cJSON *result);
+
+/* Why a comparison stopped, if no arm failed. */
+#define RESULTS_INTERRUPTED "interrupted"
+
+/*
+ * Where and why the comparison stopped; it is said from the begin of each
+ * repetition on, in case the program is killed.  NULL: it is complete.
+ */
+void results_set_stop(cJSON *results, uint64_t repetition, const char *why);
 
 /*
  * Read an entry of "runs".  False: it is not an entry as results_add() makes

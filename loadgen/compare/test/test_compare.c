@@ -457,6 +457,10 @@ static void test_wrong_answers(void)
 	assert(expect_ended("wrong/logs/arm-2.log") == 1);
 	scratch_expect(&scratch, "wrong/results.json",
 		       "Quick & small"); /* the results name the arms */
+	assert(RUN("--report", out) == 0);
+	scratch_expect(&scratch, "wrong/report.md",
+		       "\n**Not complete.** It ended in repetition 1 of 2: arm "
+		       "'Lazy', repetition 1: 3 of 3 requests were not ");
 }
 
 /* Replies 503 are counted, if the plan says so; another one is not. */
@@ -548,6 +552,10 @@ static void test_interrupted(int signal_number, const char *name)
 	}
 	assert(kill(pid, signal_number) == 0);
 	assert(program_wait(pid) == 130);
+	snprintf(log_name, sizeof(log_name), "%s/report.md", name);
+	scratch_expect(&scratch, log_name,
+		       "\n**Not complete.** It ended in repetition 1 of 2: "
+		       "interrupted. ");
 	for (int i = 1; i <= 2; i++) {
 		snprintf(log_name, sizeof(log_name), "%s/logs/arm-%d.log", name,
 			 i);

@@ -363,6 +363,32 @@ static void test_changes(void)
 	cJSON_Delete(before);
 }
 
+/* What is not complete says so before all figures. */
+static void test_a_part_of_a_comparison(void)
+{
+	cJSON *results = make_results();
+	char *markdown;
+
+	results_set_stop(results, 2, RESULTS_INTERRUPTED);
+	results_set_stop(results, 3, RESULTS_INTERRUPTED);
+	markdown = report(results, "report.md");
+	expect(markdown,
+	       "# T\n\n**Not complete.** It ended in repetition 3 of 10: "
+	       "interrupted. What follows is what had been measured.\n");
+	free(markdown);
+	results = make_results();
+	results_set_stop(results, 1, "arm 'free' <died>");
+	markdown = report(results, "report.md");
+	expect(markdown, "in repetition 1 of 10: arm 'free' \\<died\\>. What");
+	free(markdown);
+	results = make_results();
+	results_set_stop(results, 10, RESULTS_INTERRUPTED);
+	results_set_stop(results, 0, NULL);
+	markdown = report(results, "report.md");
+	assert(strstr(markdown, "Not complete") == NULL);
+	free(markdown);
+}
+
 /* A run that the server has spoiled counts, but it is named. */
 static void test_outliers(void)
 {
@@ -981,6 +1007,7 @@ int main(void)
 	test_server_counter();
 	test_small_uploads();
 	test_changes();
+	test_a_part_of_a_comparison();
 	test_outliers();
 	test_planted_effects();
 	test_many_arms();
