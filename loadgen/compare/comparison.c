@@ -532,8 +532,10 @@ static int write_report(const char *folder, const cJSON *results)
 
 	if (!report_write(folder, results, &notes, &error))
 		return complain(COMPARE_FAILED, &error);
-	if (*notes.disturbed.text != '\0')
-		printf("DISTURBED: %s\n", notes.disturbed.text);
+	if (*notes.not_judged.text != '\0')
+		printf("NOT JUDGED: %s\n", notes.not_judged.text);
+	if (*notes.disturbed != '\0')
+		printf("DISTURBED: %s\n", notes.disturbed);
 	if (*notes.no_plots.text != '\0')
 		printf("no plots, only tables: %s\n", notes.no_plots.text);
 	printf("%s/report.html, report.md, results.json\n", folder);

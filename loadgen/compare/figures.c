@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/compare/figures.h"
 
+#include "base/machine_usage.h"
 #include "base/quantiles.h"
 #include "loadgen/compare/results.h"
 #include "loadgen/report/record.h"
@@ -282,6 +283,9 @@ static bool note_disturbance(struct figures *f, struct arm_figures *arm,
 	double percent = results_disturbed_percent(run->result);
 
 	d->runs++;
+	d->not_judged += isnan(percent);
+	d->too_short += isnan(percent) &&
+			number_at(run->result, "makespan_s") < MACHINE_JUDGED_S;
 	for (size_t i = 0; i < f->plan->open.rate_count; i++)
 		arm->open_tries[i] +=
 			run->load == LOAD_OPEN &&
@@ -319,6 +323,8 @@ static bool add_run(struct figures *f, const struct results_run *run)
 		f->disturbances.repeated++;
 		return true;
 	}
+	if (!add_value(&f->taken, results_disturbed_percent(run->result)))
+		return false;
 	if (!note_disturbance(f, arm, run))
 		return true;
 	add_warnings(f, arm->name, run->result);
@@ -408,10 +414,12 @@ static void rank_arms(struct figures *f)
 		count++;
 	}
 	f->arm_count = count;
+	if (count > 0 && f->arms[0].name == f->baseline_name)
+		f->baseline = &f->arms[0];
 }
 
-/* What was left out of the runs of the first arm that was measured. */
-static void note_first_arm(struct figures *f, const cJSON *results)
+/* The first arm that was measured, and what was left out of its runs. */
+static void note_baseline(struct figures *f, const cJSON *results)
 {
 	struct disturbances *d = &f->disturbances;
 	double repetitions = fmin(json_number(results, "repetitions", 0),
@@ -424,7 +432,7 @@ static void note_first_arm(struct figures *f, const cJSON *results)
 		arm++;
 	if (arm == f->arms + f->arm_count)
 		return;
-	d->has_lost_first = arm->closed_runs == 0;
+	f->baseline_name = arm->name;
 	if (f->plan->open.rate_count == 0)
 		return;
 	for (uint64_t r = 1; (double)r <= repetitions; r++) {
@@ -456,10 +464,11 @@ bool figures_init(struct figures *f, const struct plan *plan,
 		if (results_read_run(entry, &run) && !add_run(f, &run))
 			return false;
 	}
-	note_first_arm(f, results);
+	note_baseline(f, results);
 	rank_arms(f);
 	quantiles_sort(f->loads.values, f->loads.count);
 	quantiles_sort(f->core_mhz.values, f->core_mhz.count);
+	quantiles_sort(f->taken.values, f->taken.count);
 	return true;
 }
 
@@ -469,6 +478,7 @@ void figures_release(struct figures *f)
 		release_arm(&f->arms[i]);
 	samples_release(&f->loads);
 	samples_release(&f->core_mhz);
+	samples_release(&f->taken);
 	free(f->arms);
 	*f = (struct figures){ 0 };
 }

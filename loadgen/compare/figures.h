@@ -118,6 +118,12 @@ struct figures {
 	struct arm_figures *arms; /* only measured ones; in the plan's order */
 	const struct arm_figures *ranked[PLAN_ARMS_MAX]; /* fastest first */
 	size_t arm_count;
+	/*
+	 * The first arm of the plan that was measured; NULL: all its closed
+	 * loops were left out, so nothing can be compared.
+	 */
+	const struct arm_figures *baseline;
+	const char *baseline_name; /* NULL: no arm was measured */
 	struct figures_warning warnings[FIGURES_WARNINGS_MAX];
 	size_t warning_count;
 	bool has_losses; /* of requests, in an open loop */
@@ -126,16 +132,19 @@ struct figures {
 		size_t runs;                /* the others */
 		size_t disturbed, left_out; /* of these; separate */
 		double worst_percent;       /* of both */
+		/* Of which it is not known; of these, for the short time. */
+		size_t not_judged, too_short;
 		/* Arms whose closed loops were all left out. */
 		const char *lost[PLAN_ARMS_MAX];
 		size_t lost_count;
-		bool has_lost_first; /* the first arm that was measured */
-		/* Repetitions of which it has only closed loops left out. */
+		/* Repetitions in which the baseline has only such runs. */
 		size_t disturbed_rates;
 	} disturbances;
 	/* At the end of each run that counts, in ascending order. */
 	struct samples loads;    /* the load average of a minute */
 	struct samples core_mhz; /* where it is known */
+	/* Of each run, what others took of the cores, in %, ascending. */
+	struct samples taken;
 };
 
 /* Is it the name of a counter of bytes, by Prometheus's convention? */

@@ -51,7 +51,7 @@ static const struct flag top_keys[] = {
 	{ KEY(plan, left_out_percent, "PERCENT"), .least = 0.1, .most = 100,
 	  .initial = TEXT_OF(MACHINE_NO_VERDICT_PERCENT),
 	  .help = "a run that is still disturbed by more than this counts in "
-		  "no figure and no verdict; at least disturbed_percent" },
+		  "no figure and no verdict; not less than disturbed_percent" },
 	{ .name = "closed",
 	  .values = "{...}",
 	  .help = "the closed loops; required" },
@@ -298,6 +298,13 @@ bool plan_read(struct plan *plan, cJSON *json, struct error *error)
 		return refuse(&s, "query must be a text");
 	if (query != NULL)
 		plan->query = query->valuestring;
+	if (item_at(&s, "left_out_percent") != NULL &&
+	    plan->left_out_percent < plan->disturbed_percent)
+		return error_fail(error,
+				  "plan: left_out_percent: %g is less than "
+				  "disturbed_percent, %g",
+				  plan->left_out_percent,
+				  plan->disturbed_percent);
 	return read_closed(&plan->closed, &closed) &&
 	       read_open(&plan->open, &open) && read_arms(plan, &s);
 }
@@ -365,6 +372,11 @@ double plan_left_out_percent(const struct plan *plan)
 	return plan->left_out_percent > plan->disturbed_percent ?
 		       plan->left_out_percent :
 		       plan->disturbed_percent;
+}
+
+bool plan_judges(const struct plan *plan)
+{
+	return plan->disturbed_percent < 100;
 }
 
 void plan_release(struct plan *plan)

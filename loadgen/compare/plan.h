@@ -118,8 +118,14 @@ void plan_set_connections(struct plan *plan, uint64_t count);
 /* The arm's own number of connections or, if it has none, the plan's. */
 uint64_t plan_connections(const struct arm *arm, uint64_t of_plan);
 
-/* A run that others disturbed by more than this counts in no figure. */
+/*
+ * A run that others disturbed by more than this counts in no figure: at least
+ * disturbed_percent, also by default.
+ */
 double plan_left_out_percent(const struct plan *plan);
+
+/* Can a run be disturbed?  Not by more than 100 %. */
+bool plan_judges(const struct plan *plan);
 
 /* Free what it owns.  An empty plan is fine. */
 void plan_release(struct plan *plan);

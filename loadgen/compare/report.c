@@ -9,12 +9,15 @@
  * not known, or that has no meaning there.
  *
  * Every comparison is with one arm, the baseline: the first that was measured,
- * in the order of the plan.  Repetitions are blocks, so it is paired.
+ * in the order of the plan.  If no run of it counts, nothing is compared: the
+ * plan's author did not ask for another one.  Repetitions are blocks, so it is
+ * paired.
  */
 #include "loadgen/compare/report.h"
 
 #include "base/embed.h"
 #include "base/file.h"
+#include "base/machine_usage.h"
 #include "base/quantiles.h"
 #include "base/text.h"
 #include "loadgen/compare/effects.h"
@@ -56,6 +59,11 @@ static const struct element paragraph = { "\n", "\n", "<p>", "</p>\n" };
 static const struct element banner = {
 	"\n**Disturbed measurement.** ", "\n",
 	"<p class=\"banner\"><strong>Disturbed measurement.</strong> ", "</p>\n"
+};
+static const struct element not_judged = {
+	"\n**Disturbances not judged.** ", "\n",
+	"<p class=\"banner\"><strong>Disturbances not judged.</strong> ",
+	"</p>\n"
 };
 static const struct element stop = { "\n**Not complete.** ", "\n",
 				     "<p class=\"banner\"><strong>Not "
@@ -371,7 +379,7 @@ static size_t find_effects(const struct figures *f,
 			   const struct compared *what,
 			   struct effect effects[PLAN_ARMS_MAX])
 {
-	const struct arm_figures *baseline = &f->arms[0];
+	const struct arm_figures *baseline = f->baseline;
 	size_t count = 0;
 
 	for (size_t i = 0; i < f->arm_count; i++) {
@@ -382,7 +390,7 @@ static size_t find_effects(const struct figures *f,
 		if (before != NULL)
 			other = sample_of(before, find_arm(before, arm->name),
 					  what);
-		else if (arm != baseline)
+		else if (arm != baseline && baseline != NULL)
 			other = sample_of(f, baseline, what);
 		if (sample->count > 0 && (before == NULL || other->count > 0))
 			effects[count++] = (struct effect){
@@ -423,14 +431,15 @@ static void write_effect(const struct report *r, const struct effect *e,
 		[VERDICT_OPEN] = "not decided",
 	};
 	const struct sample_ratio *ratio = &e->ratio;
-	bool is_baseline = e->other == NULL;
+	bool is_alone = e->other == NULL;
+	bool is_baseline = is_alone && r->figures.baseline != NULL;
 
 	begin_row(r, find_arm(&r->figures, e->name));
 	write_element(r, &cell, "%.*f", what->decimals,
 		      sample_median(e->sample));
 	if (is_baseline)
 		write_element(r, &cell, "1");
-	else if (isnan(ratio->ratio))
+	else if (is_alone || isnan(ratio->ratio))
 		write_element(r, &cell, "-");
 	else
 		write_element(r, &cell, "%.3f", ratio->ratio);
@@ -445,7 +454,7 @@ static void write_effect(const struct report *r, const struct effect *e,
 	}
 	write_element(r, &cell, "%s",
 		      is_baseline ? "the baseline" : words[e->verdict]);
-	if (isnan(ratio->deviation) || is_baseline)
+	if (is_alone || isnan(ratio->deviation))
 		write_element(r, &cell, "-");
 	else
 		write_element(r, &cell, "%.2f %%", 100 * ratio->deviation);
@@ -533,10 +542,17 @@ static void write_findings(const struct report *r)
 	struct compared list[COMPARED_MAX];
 	size_t count = list_figures(&r->plan, list);
 
-	if (f->arm_count < 2)
+	if (f->arm_count < 2 && f->baseline != NULL)
 		return;
 	write_element(r, &heading, "Findings");
-	if (f->arms[0].metrics[METRIC_MEGABYTES_PER_S].count < 2) {
+	if (f->baseline == NULL) {
+		write_element(r, &paragraph,
+			      "The baseline, %s, has no run that counts, so "
+			      "nothing is compared.",
+			      f->baseline_name);
+		return;
+	}
+	if (f->baseline->metrics[METRIC_MEGABYTES_PER_S].count < 2) {
 		write_element(r, &paragraph,
 			      "From one repetition no difference can be told "
 			      "from chance: take the figures as samples.");
@@ -549,8 +565,8 @@ static void write_findings(const struct report *r)
 		"logarithms, p <= %g. Equivalent: two one-sided tests, within "
 		"%d %%, p <= %g. Both corrected by Holm's method for the "
 		"arms of a line.",
-		f->arms[0].name, EFFECT_SIGNIFICANT / 100.0, EFFECT_EQUIVALENT,
-		EFFECT_SIGNIFICANT / 100.0);
+		f->baseline->name, EFFECT_SIGNIFICANT / 100.0,
+		EFFECT_EQUIVALENT, EFFECT_SIGNIFICANT / 100.0);
 	write_markup(r, "\n", "<ul>\n");
 	for (size_t i = 0; i < count; i++)
 		write_finding(r, &list[i]);
@@ -563,12 +579,12 @@ static void write_ratio(const struct report *r, const struct arm_figures *arm,
 {
 	const struct figures *f = &r->figures;
 	struct sample_ratio ratio = sample_compare(
-		sample_of(f, arm, what), sample_of(f, &f->arms[0], what),
+		sample_of(f, arm, what), sample_of(f, f->baseline, what),
 		EFFECT_LEVEL / 100.0);
 
 	if (isnan(ratio.ratio))
 		write_element(r, &cell, "-");
-	else if (arm == &r->figures.arms[0])
+	else if (arm == f->baseline)
 		write_element(r, &cell, "1");
 	else if (isnan(ratio.low))
 		write_element(r, &cell, "%.3f", ratio.ratio);
@@ -622,10 +638,13 @@ static void write_summary(const struct report *r)
 		end_row(r);
 	}
 	end_table(r);
-	write_element(r, &paragraph,
-		      "Throughput: ratio to %s, with its 95 %% interval; "
-		      "otherwise medians of the repetitions.",
-		      r->figures.arms[0].name);
+	if (r->figures.baseline != NULL)
+		write_element(r, &paragraph,
+			      "Throughput: ratio to %s, with its 95 %% "
+			      "interval; otherwise medians of the repetitions.",
+			      r->figures.baseline->name);
+	else
+		write_element(r, &paragraph, "Medians of the repetitions.");
 }
 
 static void write_open_table(const struct report *r)
@@ -844,27 +863,47 @@ static void write_spread(const struct report *r, const char *what,
 			      s->values[s->count - 1]);
 }
 
+/* How many runs were disturbed, and of how many that is not known. */
+static void write_judged(const struct report *r)
+{
+	const struct disturbances *d = &r->figures.disturbances;
+	char rest[96] = "";
+
+	if (!plan_judges(&r->plan))
+		return;
+	if (d->not_judged > 0)
+		snprintf(rest, sizeof(rest), "; not judged%s: %zu of %zu",
+			 d->too_short == d->not_judged ?
+				 ", because they are shorter than " TEXT_OF(
+					 MACHINE_JUDGED_S) " s" :
+				 "",
+			 d->not_judged, d->runs);
+	write_element(r, &item,
+		      "Runs made again: %zu; disturbed each time: %zu%s.",
+		      d->repeated, d->disturbed + d->left_out, rest);
+}
+
 /* Which runs others have disturbed, and what else makes figures doubtful. */
 static void write_quality(const struct report *r)
 {
 	const struct figures *f = &r->figures;
-	const struct disturbances *d = &f->disturbances;
 
 	write_element(r, &heading, "Quality of the measurement");
-	write_element(
-		r, &paragraph,
-		"A run is disturbed if other programs and the hypervisor take "
-		"more than %g %% of the machine's cores; it is then made "
-		"again, up to %d times in all. If it is disturbed by more than "
-		"%g %% each time, it counts in no figure and no verdict. A p99 "
-		"is given only if each run "
-		"of the arm has 1,000 replies, and a p90 for 100.",
-		r->plan.disturbed_percent, MACHINE_ATTEMPTS,
-		plan_left_out_percent(&r->plan));
+	if (plan_judges(&r->plan))
+		write_element(
+			r, &paragraph,
+			"A run is disturbed if other programs and the "
+			"hypervisor take more than %g %% of the machine's "
+			"cores; it is then made again, up to %d times in all. "
+			"If it is disturbed by more than %g %% each time, it "
+			"counts in no figure and no verdict.",
+			r->plan.disturbed_percent, MACHINE_ATTEMPTS,
+			plan_left_out_percent(&r->plan));
+	write_element(r, &paragraph,
+		      "A p99 is given only if each run of the arm has 1,000 "
+		      "replies, and a p90 for 100.");
 	write_markup(r, "\n", "<ul>\n");
-	write_element(r, &item,
-		      "Runs made again: %zu; disturbed each time: %zu.",
-		      d->repeated, d->disturbed + d->left_out);
+	write_judged(r);
 	write_spread(r, "Load average of a minute, server and client included,",
 		     &f->loads, 2);
 	write_spread(r, "Mean frequency of the cores, MHz,", &f->core_mhz, 0);
@@ -1030,15 +1069,25 @@ static void write_open_loops(const struct report *r)
 	size_t count = list_figures(&r->plan, list);
 	bool has_bound_arm = false;
 	bool is_measured = false;
+	bool has_runs = false;
 
 	for (size_t i = 0; i < f->arm_count; i++) {
 		has_bound_arm |=
 			r->plan.arms[f->arms[i].number].connections > 0;
 		is_measured |= f->arms[i].open_tries[0] > 0;
+		for (size_t k = 0; k < open->rate_count; k++)
+			has_runs |= f->arms[i].open_runs[k] > 0;
 	}
 	if (!is_measured)
 		return;
 	write_element(r, &heading, "Open loop");
+	if (!has_runs) {
+		write_element(r, &paragraph,
+			      "No run of the open loops counts: others took "
+			      "more than %g %% of the cores in each.",
+			      plan_left_out_percent(&r->plan));
+		return;
+	}
 	write_element(
 		r, &paragraph,
 		"Requests at random times (Poisson), %g s for each load, at "
@@ -1046,7 +1095,7 @@ static void write_open_loops(const struct report *r)
 		"the closed loops of the same repetition; %" PRIu64
 		" connections where an arm has no number of its own. Response "
 		"times count from when a request was to be sent.",
-		open->duration_s, f->arms[0].name, open->connections);
+		open->duration_s, f->baseline_name, open->connections);
 	write_element(
 		r, &paragraph,
 		"Medians of the runs. If a server took three times as long for "
@@ -1082,8 +1131,27 @@ static void print_lost(FILE *out, const struct figures *f)
 	for (size_t i = 0; i < d->lost_count; i++)
 		fprintf(out, "%s %s", i > 0 ? "," : "", d->lost[i]);
 	fprintf(out, ".");
-	if (d->has_lost_first && f->arm_count > 0)
-		fprintf(out, " The baseline is now %s.", f->arms[0].name);
+	if (f->baseline == NULL && f->arm_count > 0)
+		fprintf(out,
+			" The baseline, %s, has no run that counts, so nothing "
+			"is compared. Figures of the other arms follow.",
+			f->baseline_name);
+}
+
+/* The disturbed runs that count. */
+static void print_counted(FILE *out, const struct disturbances *d)
+{
+	bool is_one = d->disturbed == 1;
+
+	if (d->disturbed == 0)
+		return;
+	if (d->left_out == 0)
+		fprintf(out, is_one ? " It counts" : " They count");
+	else if (is_one)
+		fprintf(out, " The other one counts");
+	else
+		fprintf(out, " The other %zu count", d->disturbed);
+	fprintf(out, ": on a quiet machine, figures may be better.");
 }
 
 /*
@@ -1107,28 +1175,54 @@ static char *make_banner(const struct figures *f)
 			f->plan->disturbed_percent, d->worst_percent);
 	if (d->left_out > 0)
 		fprintf(out,
-			" %zu of these, with more than %g %%, count in no "
+			" %zu of these, with more than %g %%, %s in no "
 			"figure and no verdict.",
-			d->left_out, plan_left_out_percent(f->plan));
+			d->left_out, plan_left_out_percent(f->plan),
+			d->left_out == 1 ? "counts" : "count");
 	if (d->disturbed_rates > 0)
 		fprintf(out,
 			" In %zu of the repetitions, the rates of the open "
 			"loops follow from these all the same.",
 			d->disturbed_rates);
 	print_lost(out, f);
-	if (d->disturbed > 0 && d->left_out > 0)
-		fprintf(out, " The other %zu count", d->disturbed);
-	else if (d->disturbed > 0)
-		fprintf(out, " They count");
-	if (d->disturbed > 0)
-		fprintf(out, ": on a quiet machine, figures may be better.");
+	print_counted(out, d);
+	if (d->left_out > 0)
+		fprintf(out, " Measure again when the machine is quiet, or "
+			     "raise left_out_percent in the plan (figures are "
+			     "then rough).");
 	return text_close(&text, out);
+}
+
+/* Why it is not known which runs were disturbed; else it is empty. */
+static void explain_not_judged(const struct figures *f, struct error *why)
+{
+	const struct disturbances *d = &f->disturbances;
+	const struct samples *s = &f->taken;
+
+	*why->text = '\0';
+	if (d->runs > 0 && d->too_short == d->runs)
+		error_set(why,
+			  "How much others took is not known, because all "
+			  "runs are shorter than %g s: let them last 1 s "
+			  "or more (duration_s).",
+			  MACHINE_JUDGED_S);
+	else if (!plan_judges(f->plan) && s->count > 0)
+		error_set(why,
+			  "The plan's disturbed_percent is 100. Other programs "
+			  "and the hypervisor took %.0f %% of the cores in the "
+			  "median of the runs, up to %.0f %%.",
+			  quantile_between(s->values, s->count, 0.5),
+			  s->values[s->count - 1]);
 }
 
 static void write_banner(const struct report *r)
 {
 	char *text = make_banner(&r->figures);
+	struct error why;
 
+	explain_not_judged(&r->figures, &why);
+	if (*why.text != '\0')
+		write_element(r, &not_judged, "%s", why.text);
 	if (text != NULL && *text != '\0')
 		write_element(r, &banner, "%s", text);
 	free(text);
@@ -1223,7 +1317,10 @@ bool report_write(const char *folder, const cJSON *results,
 
 	*notes = (struct report_notes){ .no_plots = r.plots.missing };
 	if (text != NULL)
-		error_set(&notes->disturbed, "%s", text);
+		snprintf(notes->disturbed, sizeof(notes->disturbed), "%s",
+			 text);
+	if (written)
+		explain_not_judged(&r.figures, &notes->not_judged);
 	free(text);
 	report_release(&r);
 	return written;

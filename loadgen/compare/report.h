@@ -11,15 +11,16 @@
 
 /* What the user should know at once; each may be empty. */
 struct report_notes {
-	struct error no_plots;  /* why there are none */
-	struct error disturbed; /* which runs others have disturbed */
+	struct error no_plots;   /* why there are none */
+	struct error not_judged; /* why it is not known what others took */
+	char disturbed[1024];    /* which runs others have disturbed */
 };
 
 /*
  * Write both documents, replacing existing ones.  Results that others have
- * disturbed are reported with a banner above all figures, which is also in
- * notes->disturbed.  False: `error` says what is wrong with the results or
- * which file could not be written; that file is unchanged.
+ * disturbed, or of which this is not known, are reported with a banner above
+ * all figures, which is also in the notes.  False: `error` says what is wrong
+ * with the results or which file could not be written; that file is unchanged.
  */
 MUST_CHECK bool report_write(const char *folder, const cJSON *results,
 			     struct report_notes *notes, struct error *error);

@@ -134,6 +134,10 @@ static void test_refusals_of_the_plan(void)
 	expect_refusal("{ \"title\": \"T\", \"repetitions\": 0 }",
 		       "plan: repetitions: '0' is not a whole number from 1 "
 		       "to 100");
+	expect_refusal("{ \"title\": \"T\", \"disturbed_percent\": 30,"
+		       "\"left_out_percent\": 10 }",
+		       "plan: left_out_percent: 10 is less than "
+		       "disturbed_percent, 30");
 	expect_refusal("{ \"title\": \"T\", \"repetitions\": 2.5 }",
 		       "plan: repetitions: '2.5' is not a whole number from 1 "
 		       "to 100");

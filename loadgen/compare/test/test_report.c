@@ -494,8 +494,8 @@ static void test_disturbed_runs(void)
 		"# T\n\n**Disturbed measurement.** In 1 of 1 runs, other "
 		"programs and the hypervisor took more than 5 % of the "
 		"machine's cores, up to 17.0 %, each time that the run was "
-		"made. They count: on a quiet machine, figures may be "
-		"better.\n";
+		"made. It counts: on a quiet machine, figures may be better."
+		"\n";
 
 	for (int i = 0; i < 3; i++) {
 		run.is_repeated = i < 2;
@@ -506,7 +506,7 @@ static void test_disturbed_runs(void)
 	}
 	markdown = report(results, "report.md");
 	assert(strncmp(markdown, banner, strlen(banner)) == 0);
-	assert(strncmp(notes.disturbed.text, "In 1 of 1 runs", 14) == 0);
+	assert(strncmp(notes.disturbed, "In 1 of 1 runs", 14) == 0);
 	expect(markdown, "- Runs made again: 2; disturbed each time: 1.");
 	expect(markdown,
 	       "- free: runs disturbed in all 3 attempts: 1. The last "
@@ -558,8 +558,11 @@ static void test_spoiled_runs_are_left_out(void)
 	expect(markdown,
 	       "In 3 of 8 runs, other programs and the hypervisor took more "
 	       "than 5 % of the machine's cores, up to 20.1 %,");
-	expect(markdown, "1 of these, with more than 20 %, count in no figure "
-			 "and no verdict. The other 2 count:");
+	expect(markdown, "1 of these, with more than 20 %, counts in no figure "
+			 "and no verdict. The other 2 count: on a quiet "
+			 "machine, figures may be better. Measure again when "
+			 "the machine is quiet, or raise left\\_out\\_percent "
+			 "in the plan (figures are then rough).\n");
 	expect(markdown, "- bound: runs left out of all figures: 1. In each of "
 			 "3 attempts,");
 	expect(markdown, "- Runs made again: 0; disturbed each time: 3.");
@@ -579,14 +582,22 @@ static void test_a_spoiled_arm_is_lost(void)
 	markdown = report(results, "report.md");
 	expect(markdown,
 	       "No closed loop of this arm is left, so it is in no table: "
-	       "free. The baseline is now bound.");
+	       "free. The baseline, free, has no run that counts, so nothing "
+	       "is compared. Figures of the other arms follow. Measure again");
 	assert(strstr(markdown, "| free |") == NULL);
+	/* No other arm is in its place. */
+	expect(markdown, "\n## Findings\n\nThe baseline, free, has no run that "
+			 "counts, so nothing is compared.\n\n## ");
+	expect(markdown, "| bound | 10.000 | - | - | - | - | - | - | 3 |\n");
+	expect(markdown, "| bound | - | - | - | - | - |\n\nMedians of the "
+			 "repetitions.\n");
+	assert(strstr(markdown, "| the baseline |") == NULL);
 	free(markdown);
 	results = results_new(&plan);
 	add_disturbed(results, "free", 1, 10, 60);
 	markdown = report(results, "report.md");
 	expect(markdown, " so it is in no table: free.");
-	assert(strstr(markdown, "The baseline is now") == NULL);
+	assert(strstr(markdown, "The baseline, ") == NULL);
 	expect(markdown, "No run is left of which there could be figures.");
 	expect(markdown, "disturbed each time: 1.");
 	free(markdown);
@@ -605,8 +616,119 @@ static void test_spoiled_arms_are_lost(void)
 	expect(markdown,
 	       "No closed loop of these arms is left, so they are in no "
 	       "table: free, bound.");
-	assert(strstr(markdown, "The baseline is now") == NULL);
+	assert(strstr(markdown, "The baseline, ") == NULL);
 	free(markdown);
+}
+
+/* The closed loops count; the table of the open loops would be empty. */
+static void test_all_open_loops_are_left_out(void)
+{
+	struct results_run run = { .arm = "free",
+				   .load = LOAD_OPEN,
+				   .repetition = 1,
+				   .percent_of_capacity = 50 };
+	cJSON *results = results_new(&plan);
+	char *markdown;
+
+	add_disturbed(results, "free", 1, 10, 0);
+	results_add(results, &run,
+		    cJSON_Parse("{ \"machine\": "
+				"{ \"disturbed_percent\": 30 } }"));
+	markdown = report(results, "report.md");
+	expect(markdown,
+	       "\n## Open loop\n\nNo run of the open loops counts: others took "
+	       "more than 20 % of the cores in each.\n\n## Configurations\n");
+	free(markdown);
+}
+
+/* One run that counts is not "they". */
+static void test_one_disturbed_run_beside_a_spoiled_one(void)
+{
+	cJSON *results = results_new(&plan);
+	char *markdown;
+
+	add_disturbed(results, "free", 1, 10, 10);
+	add_disturbed(results, "free", 2, 10, 30);
+	add_disturbed(results, "free", 3, 10, 40);
+	markdown = report(results, "report.md");
+	expect(markdown, "2 of these, with more than 20 %, count in no figure "
+			 "and no verdict. ");
+	expect(markdown, " The other one counts: on a quiet machine, ");
+	free(markdown);
+}
+
+static void add_short(cJSON *results, uint64_t repetition)
+{
+	struct results_run run = { .arm = "free",
+				   .load = LOAD_CLOSED,
+				   .repetition = repetition };
+
+	results_add(results, &run,
+		    cJSON_Parse("{ \"bytes_per_s\": 1e6, \"makespan_s\": 0.4,"
+				"\"machine\": "
+				"{ \"disturbed_percent\": null } }"));
+}
+
+/* What is not known of runs is not said to be nothing. */
+static void test_short_runs_are_not_judged(void)
+{
+	cJSON *results = results_new(&plan);
+	char *markdown;
+
+	add_short(results, 1);
+	add_short(results, 2);
+	markdown = report(results, "report.md");
+	expect(markdown,
+	       "# T\n\n**Disturbances not judged.** How much others took is "
+	       "not "
+	       "known, because all runs are shorter than 0.5 s: let them last "
+	       "1 s or more (duration\\_s).\n");
+	expect(markdown,
+	       "- Runs made again: 0; disturbed each time: 0; not judged, "
+	       "because they are shorter than 0.5 s: 2 of 2.\n");
+	assert(strstr(notes.not_judged.text, "1 s or more") != NULL);
+	free(markdown);
+	results = results_new(&plan);
+	add_short(results, 1);
+	add_disturbed(results, "free", 2, 10, 1);
+	markdown = report(results, "report.md");
+	assert(strstr(markdown, "**Disturbances not judged.**") == NULL);
+	expect(markdown, "because they are shorter than 0.5 s: 1 of 2.\n");
+	free(markdown);
+	/* Of a server elsewhere, nothing is known, however long runs are. */
+	results = results_new(&plan);
+	add_closed(results, "free", 1, 10);
+	markdown = report(results, "report.md");
+	expect(markdown, "disturbed each time: 0; not judged: 1 of 1.\n");
+	assert(*notes.not_judged.text == '\0');
+	free(markdown);
+}
+
+/* The plan wants no judgement, but what others took is told. */
+static void test_the_plan_judges_nothing(void)
+{
+	struct plan patient;
+	struct error error;
+	cJSON *json = cJSON_Parse(plan_text), *results;
+	char *markdown;
+
+	cJSON_AddNumberToObject(json, "disturbed_percent", 100);
+	assert(plan_read(&patient, json, &error));
+	results = results_new(&patient);
+	add_disturbed(results, "free", 1, 10, 68);
+	add_disturbed(results, "free", 2, 10, 52);
+	add_disturbed(results, "free", 3, 10, 3);
+	markdown = report(results, "report.md");
+	expect(markdown,
+	       "# T\n\n**Disturbances not judged.** The plan's "
+	       "disturbed\\_percent is 100. Other programs and the hypervisor "
+	       "took 52 % of the cores in the median of the runs, up to 68 %."
+	       "\n");
+	assert(strstr(markdown, "more than 100 %") == NULL);
+	assert(strstr(markdown, "disturbed each time") == NULL);
+	expect(markdown, "| free | 10.000 | 1 |");
+	free(markdown);
+	plan_release(&patient);
 }
 
 /*
@@ -1015,6 +1137,10 @@ int main(void)
 	test_spoiled_runs_are_left_out();
 	test_a_spoiled_arm_is_lost();
 	test_spoiled_arms_are_lost();
+	test_all_open_loops_are_left_out();
+	test_one_disturbed_run_beside_a_spoiled_one();
+	test_short_runs_are_not_judged();
+	test_the_plan_judges_nothing();
 	test_spoiled_runs_set_no_rates();
 	test_the_plan_says_what_is_left_out();
 	test_machine();
