@@ -366,8 +366,8 @@ static void test_rates_of_disturbed_runs(void)
 		       "repetition 1, Lazy: all closed loops were left out; "
 		       "the rates of the open loops follow from these");
 	scratch_expect(&scratch, "stdout",
-		       "The rates of the open loops follow from such runs in "
-		       "repetitions: 1.");
+		       "In 1 of the repetitions, the rates of the open loops "
+		       "follow from these all the same.");
 }
 
 /* Of all runs against each server, as many as it was sent. */
