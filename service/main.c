@@ -42,12 +42,6 @@ enum {
 	IO_THREAD_FILES = 2, /* of each I/O thread: to wait, and to be woken */
 };
 
-static void list_policies(void)
-{
-	for (const struct policy *const *p = policy_list; *p != NULL; p++)
-		(void)printf("%-22s %s\n", (*p)->name, (*p)->summary);
-}
-
 static _Noreturn void refuse_flag(const struct options *o, const char *flag,
 				  const char *value, const char *why)
 {
@@ -424,7 +418,7 @@ int main(int argc, char **argv)
 				  stdout)) {
 		status = EXIT_SUCCESS;
 	} else if (o.wants_policies) {
-		list_policies();
+		policies_print(stdout);
 	} else if (!inherit_sockets(&o, &error)) {
 		(void)fprintf(stderr, "darkroom: %s\n", error.text);
 		status = EXIT_USAGE;

@@ -339,6 +339,12 @@ const struct policy *const policy_list[] = {
 	NULL
 };
 
+void policies_print(FILE *out)
+{
+	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+		(void)fprintf(out, "%-22s %s\n", (*p)->name, (*p)->summary);
+}
+
 const struct policy *policy_find(const char *name)
 {
 	for (const struct policy *const *p = policy_list; *p != NULL; p++)

@@ -18,6 +18,8 @@
 #include "base/options.h"
 #include "stages/policy.h"
 
+#include <stdio.h>
+
 enum { STAGES_MAX = 32, SCHEDULE_ERROR_BYTES = 160 };
 
 /*
@@ -295,6 +297,9 @@ extern const struct policy *const policy_list[];
 
 /* NULL: no policy has that name. */
 const struct policy *policy_find(const char *name);
+
+/* What --list-policies prints: a line for each. */
+void policies_print(FILE *out);
 
 /* A schedule of all defaults; every pool has one thread. */
 void schedule_init(struct schedule *s);

@@ -38,6 +38,9 @@ for program in "$@"; do
 		lost "$program" --list-policies
 		lost "$program" --print-config
 		;;
+	stages_sim | stages_bench)
+		lost "$program" --list-policies
+		;;
 	loadgen)
 		lost "$program" compare --help
 		;;

@@ -622,8 +622,12 @@ int main(int argc, char **argv)
 	file_fill_standard();
 	if (!stages_bench_options_parse(&o, argc, argv, &error)) {
 		status = complain(&error, EXIT_USAGE);
-	} else if (!program_answer(&stages_bench_program, &o.asked,
-				   DARKROOM_COMMIT, stdout)) {
+	} else if (program_answer(&stages_bench_program, &o.asked,
+				  DARKROOM_COMMIT, stdout)) {
+		status = 0;
+	} else if (o.wants_policies) {
+		policies_print(stdout);
+	} else {
 		status = measure_and_save(&o);
 	}
 	stages_bench_options_release(&o);

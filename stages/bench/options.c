@@ -28,6 +28,7 @@ struct given {
 	bool is_empty, is_wake;
 	uint32_t fibre_counts[FIBRES_COUNTS_MAX];
 	uint32_t fibre_count_count;
+	bool wants_policies;
 	struct flags_asked asked;
 };
 
@@ -93,6 +94,8 @@ static const struct flag own_flags[] = {
 	  "measure what it costs to switch among N user-level threads, "
 	  "without --graph; policy: capriccio, if none is given",
 	  .type = FLAG_OTHER },
+	{ "list-policies", NULL, NULL, "list the policies and exit",
+	  FLAG_FIELD(struct given, wants_policies) },
 	FLAGS_ASKED(struct given, asked),
 	{ 0 },
 };
@@ -354,7 +357,8 @@ bool stages_bench_options_parse(struct stages_bench_options *o, int argc,
 	if (!read_given(&g, o->mode, argc, argv, error))
 		return false;
 	o->asked = g.asked;
-	if (flags_is_asked(&o->asked))
+	o->wants_policies = g.wants_policies;
+	if (flags_is_asked(&o->asked) || o->wants_policies)
 		return true;
 	if (g.is_empty + g.is_wake + (g.fibre_count_count > 0) > 1)
 		return error_fail(error, "--empty, --wake and --fibres cannot "

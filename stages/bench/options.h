@@ -31,6 +31,7 @@ struct stages_bench_options {
 	const char *json_path; /* NULL: none */
 	/* If any is set, other members may be unset. */
 	struct flags_asked asked;
+	bool wants_policies;
 };
 
 /*

@@ -51,8 +51,12 @@ int main(int argc, char **argv)
 	file_fill_standard();
 	if (!sim_options_parse(&o, argc, argv, &error)) {
 		status = complain(&error, EXIT_USAGE);
-	} else if (!program_answer(&sim_program, &o.asked, DARKROOM_COMMIT,
-				   stdout)) {
+	} else if (program_answer(&sim_program, &o.asked, DARKROOM_COMMIT,
+				  stdout)) {
+		status = 0;
+	} else if (o.wants_policies) {
+		policies_print(stdout);
+	} else {
 		status = run(&o);
 	}
 	sim_options_release(&o);

@@ -20,6 +20,7 @@ struct given {
 	uint32_t limit; /* requests for each core of a node */
 	double agent_ms, agent_half_ms;
 	int held_order; /* index into HELD_ORDERS */
+	bool wants_policies;
 	struct flags_asked asked;
 };
 
@@ -100,6 +101,8 @@ static const struct flag own_flags[] = {
 	  "write the report to FILE too, as JSON; -, or no FILE: to standard "
 	  "output, instead of the text",
 	  FLAG_FIELD(struct given, json), .alone = "-" },
+	{ "list-policies", NULL, NULL, "list the policies and exit",
+	  FLAG_FIELD(struct given, wants_policies) },
 	FLAGS_ASKED(struct given, asked),
 	{ 0 },
 };
@@ -333,7 +336,8 @@ bool sim_options_parse(struct sim_options *o, int argc, char **argv,
 		return false;
 	o->json = g.json;
 	o->asked = g.asked;
-	if (flags_is_asked(&o->asked))
+	o->wants_policies = g.wants_policies;
+	if (flags_is_asked(&o->asked) || o->wants_policies)
 		return true;
 	o->config = g.config;
 	o->config.model = &o->model;

@@ -14,7 +14,9 @@ struct sim_options {
 	double *gaps_s;              /* owned */
 	struct size_classes classes; /* none: by the percentiles of sizes */
 	const char *json; /* file to write; "-": standard output; or NULL */
-	struct flags_asked asked; /* if any, other members may be unset */
+	/* If one is set, other members may be unset. */
+	struct flags_asked asked;
+	bool wants_policies;
 };
 
 /*

@@ -21,6 +21,11 @@ sim() {
 
 graph=(--graph "$1/one.json" --requests 300 --warmup 0)
 
+# What --help of --policy names.
+sim --list-policies
+[ "$(cut -d ' ' -f 1 "$work/said" | head -n 2 | tr '\n' ' ')" = "cohort mg1 " ] ||
+	fail "--list-policies: $(cat "$work/said")"
+
 # As with every program: to a file, too, or to standard output instead.
 sim --load 0.5
 cp "$work/said" "$work/text"
