@@ -6,6 +6,7 @@
 #include "base/options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <math.h>
 #include <stdio.h>
@@ -533,6 +534,81 @@ static bool read_stage(const struct model *m, struct model_stage *s,
 	return true;
 }
 
+/* The stages that requests come to, from the entries on. */
+static void find_reached(const struct model *m, bool reached[STAGES_MAX])
+{
+	bool is_changed = true;
+
+	for (uint32_t i = 0; i < m->stage_count; i++)
+		reached[i] = m->entries[i] > 0;
+	while (is_changed) {
+		is_changed = false;
+		for (uint32_t i = 0; i < m->stage_count; i++)
+			for (uint32_t to = 0; to < m->stage_count; to++)
+				if (reached[i] && !reached[to] &&
+				    m->stages[i].routes[to] > 0)
+					is_changed = reached[to] = true;
+	}
+}
+
+static bool has_end(const struct model *m, uint32_t stage)
+{
+	double sum = 0;
+
+	for (uint32_t to = 0; to < m->stage_count; to++)
+		sum += m->stages[stage].routes[to];
+	return sum < 1 - 1e-9;
+}
+
+/* The stages from which a request may come to its end. */
+static void find_ending(const struct model *m, bool ends[STAGES_MAX])
+{
+	bool is_changed = true;
+
+	for (uint32_t i = 0; i < m->stage_count; i++)
+		ends[i] = has_end(m, i);
+	while (is_changed) {
+		is_changed = false;
+		for (uint32_t i = 0; i < m->stage_count; i++)
+			for (uint32_t to = 0; to < m->stage_count; to++)
+				if (!ends[i] && ends[to] &&
+				    m->stages[i].routes[to] > 0)
+					is_changed = ends[i] = true;
+	}
+}
+
+/* Does each stage have requests that come, end, and fit into the memory? */
+static bool check_flow(const struct model *m, struct error *error)
+{
+	bool reached[STAGES_MAX], ends[STAGES_MAX];
+
+	find_reached(m, reached);
+	find_ending(m, ends);
+	for (uint32_t i = 0; i < m->stage_count; i++) {
+		const struct model_stage *s = &m->stages[i];
+		double taken = s->takes + m->size.mean * s->takes_per_size;
+
+		if (!reached[i])
+			return error_fail(error,
+					  "stage '%.64s': no request comes to "
+					  "it: it is no entry, and no route "
+					  "from one leads to it",
+					  s->name);
+		if (!ends[i])
+			return error_fail(error,
+					  "stage '%.64s': routes: a request "
+					  "never ends",
+					  s->name);
+		if (m->memory > 0 && taken > (double)m->memory)
+			return error_fail(error,
+					  "stage '%.64s': takes: %.15g bytes "
+					  "in the mean are more than memory, "
+					  "%" PRIu64,
+					  s->name, taken, m->memory);
+	}
+	return true;
+}
+
 struct graph_keys {
 	double memory;
 };
@@ -576,7 +652,7 @@ static bool read_graph(struct model *m, const cJSON *json, const char *folder,
 			return error_fail(error, "stage '%.64s': %s", s->name,
 					  why.text);
 	}
-	return true;
+	return check_flow(m, error);
 }
 
 bool model_read(struct model *m, const char *json, const char *folder,

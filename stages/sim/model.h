@@ -6,7 +6,8 @@
  *	  "about": "what it is",
  *	  "size": DISTRIBUTION,            of a request; optional
  *	  "deadline_us": DISTRIBUTION,     after its begin; optional
- *	  "memory": 160e6,                 bytes there are; optional
+ *	  "memory": 160e6,                 bytes there are; optional; only for
+ *	                                   --policy capriccio
  *	  "entries": {"decode": 1},        probability of each first stage;
  *	                                   without it: the first of `stages`
  *	  "stages": [                      in pipeline order
@@ -20,9 +21,10 @@
  *	}
  *
  * Other keys are refused, so that a misspelt one is not taken for a missing
- * one.  A stage may send to any stage, also to itself and to earlier ones.  The
- * whole path of a request is drawn when the request begins, so that its work is
- * known.
+ * one; so is a stage that no request comes to, or from which none ends, or that
+ * takes more than the memory in the mean.  A stage may send to any stage, also
+ * to itself and to earlier ones.  The whole path of a request is drawn when the
+ * request begins, so that its work is known.
  *
  * Threads    Any number may use a loaded model, because it is never changed.
  * Limits     STAGES_MAX stages; a path ends after MODEL_STEPS_MAX steps.

@@ -288,6 +288,47 @@ static void test_stages_with_a_mistake(void)
 	expect_refused(all, ARRAY_SIZE(all));
 }
 
+/* A graph of three stages with these routes. */
+#define ROUTES(a, b, c)                                                        \
+	"\"stages\": [{\"name\": \"a\", \"service_us\": 1, \"routes\": {" a    \
+	"}}, {\"name\": \"b\", \"service_us\": 1, \"routes\": {" b             \
+	"}}, {\"name\": \"c\", \"service_us\": 1, \"routes\": {" c "}}]}"
+
+static void test_flows_with_a_mistake(void)
+{
+	static const struct mistake all[] = {
+		{ "{" ROUTES("\"b\": 1", "", ""),
+		  "stage 'c': no request comes to it: it is no entry, and no "
+		  "route from one leads to it" },
+		/* Of two stages that only lead to each other, the first. */
+		{ "{" ROUTES("", "\"c\": 0.5", "\"b\": 0.5"),
+		  "stage 'b': no request comes to it" },
+		{ "{" ROUTES("\"b\": 1", "\"c\": 0", ""),
+		  "stage 'c': no request comes to it" },
+		{ "{\"entries\": {\"b\": 1}, " ROUTES("", "\"c\": 1", ""),
+		  "stage 'a': no request comes to it" },
+		{ OF_STAGE_1(", \"routes\": {\"a\": 1}"),
+		  "stage 'a': routes: a request never ends" },
+		{ "{" ROUTES("\"b\": 0.5", "\"c\": 1", "\"b\": 1"),
+		  "stage 'b': routes: a request never ends" },
+		{ "{\"memory\": 99, \"stages\": [{\"name\": \"a\", "
+		  "\"service_us\": 1, \"takes\": 100}]}",
+		  "stage 'a': takes: 100 bytes in the mean are more than "
+		  "memory, 99" },
+		{ "{\"memory\": 99, \"size\": 5, \"stages\": [{\"name\": "
+		  "\"a\", \"service_us\": 1, \"takes_per_size\": 20}]}",
+		  "stage 'a': takes: 100 bytes in the mean are more than "
+		  "memory, 99" },
+	};
+	struct model m;
+
+	read_whole(&m, "{" ROUTES("\"b\": 1", "\"c\": 0.5, \"b\": 0.5",
+				  "\"a\": 0.9"));
+	model_release(&m);
+
+	expect_refused(all, ARRAY_SIZE(all));
+}
+
 /* Of a stage called "a". */
 #define SERVICE(text) OF_STAGE(", \"service_us\": " text)
 #define OF_KIND(kind, more) SERVICE("{\"kind\": \"" kind "\"" more "}")
@@ -373,6 +414,7 @@ int main(void)
 	test_paths_follow_the_routes();
 	test_graphs_with_a_mistake();
 	test_stages_with_a_mistake();
+	test_flows_with_a_mistake();
 	test_distributions_with_a_mistake();
 	test_files_of_numbers_with_a_mistake();
 	return 0;
