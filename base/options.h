@@ -225,9 +225,15 @@ MUST_CHECK bool flags_read_object(const struct flag *table,
 				  struct error *error);
 
 /*
+ * Write that `key` is no `what`, such as "stage", and which of `names` was
+ * probably meant or, if none is near, which there are.  Returns false.
+ */
+bool flags_refuse_name(const char *key, const char *const *names, size_t count,
+		       const char *what, struct error *error);
+
+/*
  * Is each key of a JSON object one of `names`, and there once?  NULL is an
- * empty object.  False: `error` names the key, says that it is no `what`, such
- * as "stage", and which name was probably meant.
+ * empty object.  False: `error` names the key, as above.
  */
 MUST_CHECK bool flags_check_names(const struct cJSON *object,
 				  const char *const *names, size_t count,

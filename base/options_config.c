@@ -281,18 +281,25 @@ bool flags_read_object(const struct flag *table, const struct cJSON *object,
 	return true;
 }
 
-/* Refuse a key that is none of `names`.  Returns false. */
-static bool refuse_name(const char *key, const char *const *names, size_t count,
-			const char *what, struct error *error)
+bool flags_refuse_name(const char *key, const char *const *names, size_t count,
+		       const char *what, struct error *error)
 {
+	size_t at;
+
 	struct similar s = similar_begin(key);
 
 	for (size_t i = 0; i < count; i++)
 		similar_try(&s, names[i], names[i]);
-	if (s.meant == NULL)
-		return error_fail(error, "'%.64s' is no %s", key, what);
-	return error_fail(error, "'%.64s' is no %s; did you mean '%s'?", key,
-			  what, s.meant);
+	if (s.meant != NULL)
+		return error_fail(error, "'%.64s' is no %s; did you mean '%s'?",
+				  key, what, s.meant);
+	error_set(error, "'%.64s' is no %s; there are", key, what);
+	at = strlen(error->text);
+	for (size_t i = 0; i < count && at < sizeof(error->text); i++)
+		at += (size_t)snprintf(error->text + at,
+				       sizeof(error->text) - at, "%s %s",
+				       i > 0 ? "," : "", names[i]);
+	return false;
 }
 
 bool flags_check_names(const struct cJSON *object, const char *const *names,
@@ -310,7 +317,8 @@ bool flags_check_names(const struct cJSON *object, const char *const *names,
 		while (i < count && strcmp(names[i], key) != 0)
 			i++;
 		if (i == count)
-			return refuse_name(key, names, count, what, error);
+			return flags_refuse_name(key, names, count, what,
+						 error);
 		if (cJSON_GetObjectItemCaseSensitive(object, key) != item)
 			return error_fail(error, "'%.64s' is there twice", key);
 	}

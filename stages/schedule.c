@@ -407,6 +407,8 @@ static bool read_choice(const struct choice *choices, uint32_t count,
 	return false;
 }
 
+enum { NAME_BYTES = 65 }; /* of a stage, in messages */
+
 /* The names that --pool and --threshold may use. */
 struct stage_names {
 	const char *const *names;
@@ -621,11 +623,45 @@ bool schedule_set(struct schedule *s, const char *name, const char *text,
 	return true;
 }
 
-bool schedule_refuse(const char *name, const char *text, struct error *why)
+/*
+ * The first name before a "=" of "STAGE=...,STAGE=..." that is no stage.
+ * False: there is none.
+ */
+static bool find_no_stage(const char *text, const char *const *stages,
+			  uint32_t stage_count, char name[NAME_BYTES])
+{
+	for (; text != NULL; text = strchr(text, ',')) {
+		uint32_t i = 0;
+		size_t bytes;
+
+		text += *text == ',';
+		bytes = strcspn(text, "=,");
+		if (bytes == 0 || text[bytes] != '=')
+			return false;
+		while (i < stage_count && (strlen(stages[i]) != bytes ||
+					   memcmp(stages[i], text, bytes) != 0))
+			i++;
+		if (i == stage_count) {
+			(void)snprintf(name, NAME_BYTES, "%.*s", (int)bytes,
+				       text);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool schedule_refuse(const char *name, const char *text,
+		     const char *const *stages, uint32_t stage_count,
+		     struct error *why)
 {
 	uint32_t flag = find_flag(name);
+	char stage[NAME_BYTES];
 	size_t at;
 
+	if ((flag == POOL_FLAG || flag == THRESHOLD_FLAG) &&
+	    find_no_stage(text, stages, stage_count, stage))
+		return flags_refuse_name(stage, stages, stage_count, "stage",
+					 why);
 	if (flag != POLICY_FLAG)
 		return flag_refuse(&schedule_flags[flag], text, why);
 	at = (size_t)snprintf(why->text, sizeof(why->text),

@@ -317,9 +317,12 @@ MUST_CHECK bool schedule_set(struct schedule *s, const char *name,
 
 /*
  * Write to `why` that `text` is not a value of this flag, and which values
- * there are (for --policy: all names).  Returns false.
+ * there are (for --policy: all names), or which of its stages there is not.
+ * Returns false.
  */
-bool schedule_refuse(const char *name, const char *text, struct error *why);
+bool schedule_refuse(const char *name, const char *text,
+		     const char *const *stages, uint32_t stage_count,
+		     struct error *why);
 
 /*
  * False: the choices contradict each other, or do not fit this number of stages

@@ -319,8 +319,9 @@ static void test_keys_are_names(void)
 		{ "3", "it must be an object" },
 		{ "{\"south\": 1, \"nroth\": 2}",
 		  "'nroth' is no pole; did you mean 'north'?" },
-		{ "{\"east\": 1}", "'east' is no pole" },
-		{ "{\"\": 1}", "'' is no pole" },
+		{ "{\"east\": 1}",
+		  "'east' is no pole; there are north, south" },
+		{ "{\"\": 1}", "'' is no pole; there are north, south" },
 		{ "{\"south\": 1, \"south\": 1}", "'south' is there twice" },
 	};
 	static const char *const right[] = { "{}", "{\"south\": [null]}" };

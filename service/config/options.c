@@ -396,7 +396,8 @@ static bool take_flag(void *reading, const struct flag *f, const char *value,
 		return flag_set(f, value, o, why);
 	return schedule_set(&o->schedule, f->name, value, pipeline_step_names,
 			    PIPELINE_STEPS) ||
-	       schedule_refuse(f->name, value, why);
+	       schedule_refuse(f->name, value, pipeline_step_names,
+			       PIPELINE_STEPS, why);
 }
 
 /*

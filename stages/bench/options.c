@@ -239,7 +239,7 @@ static bool take_for_arm(void *reading, const struct flag *f, const char *value,
 	model_names(m, names);
 	return schedule_set(&a->schedule, f->name, value, names,
 			    m->stage_count) ||
-	       schedule_refuse(f->name, value, why);
+	       schedule_refuse(f->name, value, names, m->stage_count, why);
 }
 
 /* Split `text`, an arm, into `words`.  Returns their number. */

@@ -147,7 +147,8 @@ static bool take_for_schedule(void *options, const struct flag *f,
 	model_names(&o->model, names);
 	return schedule_set(&o->schedule, f->name, value, names,
 			    o->model.stage_count) ||
-	       schedule_refuse(f->name, value, why);
+	       schedule_refuse(f->name, value, names, o->model.stage_count,
+			       why);
 }
 
 static bool read_graph(struct sim_options *o, const struct given *g,
