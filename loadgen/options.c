@@ -64,8 +64,8 @@ static const struct flag rate_flags[] = {
 	{ "arrivals", "poisson|constant|trace=FILE", NULL,
 	  "when requests are due: poisson: at random, as with independent "
 	  "users (default); constant: with equal gaps; trace=FILE: at the "
-	  "times in FILE, one per line, in seconds; --rate stretches them to "
-	  "that rate",
+	  "times in FILE, one per line, in seconds, none before the last one, "
+	  "and once, or until --duration; --rate stretches them to that rate",
 	  .type = FLAG_OTHER },
 	{ "passes", "N", NULL, "send every file N times (default: 1)",
 	  FIELD(passes), .least = 1, .most = 1000000 },
@@ -326,6 +326,11 @@ static bool check_together(const struct load_options *o, struct error *error)
 	if (o->warm_up_s > 0 && o->arrivals == ARRIVALS_TRACE) {
 		error_set(error, "--warm-up: not with --arrivals trace=FILE, "
 				 "whose requests are sent once");
+		return false;
+	}
+	if (o->passes != 0 && o->arrivals == ARRIVALS_TRACE) {
+		error_set(error, "--passes: not with --arrivals trace=FILE, "
+				 "which says when to end");
 		return false;
 	}
 	if (o->passes != 0 && o->duration_s > 0) {

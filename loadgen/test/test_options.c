@@ -151,6 +151,9 @@ static void test_errors_name_option_and_value(void)
 	expect_error("--dataset d --timeout 1.2.3 http://h/", "'1.2.3'");
 	expect_error("--dataset d --passes 2 --duration 3 http://h/",
 		     "--passes 2 --duration 3");
+	expect_error("--dataset d --passes 2 --arrivals trace=t http://h/",
+		     "--passes: not with --arrivals trace=FILE, which says "
+		     "when to end");
 	expect_error("--dataset d --rate 0 http://h/", "--rate: '0'");
 	expect_error("--dataset d --rate fast http://h/", "'fast'");
 	expect_error("--dataset d --rate 9 --arrivals even http://h/",
