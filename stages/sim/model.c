@@ -164,13 +164,45 @@ static bool read_kind(const cJSON *json, enum distribution_kind *kind,
 	       error_fail(error, "kind: %s", why.text);
 }
 
-/* A distribution needs all keys of its kind. */
-static bool has_all(const cJSON *json, const struct flag *keys,
-		    struct error *error)
+/* Refuse a distribution, and say which keys its kind has.  Returns false. */
+static bool refuse_keys(const cJSON *json, const struct flag *keys,
+			const char *key, const char *what, struct error *error)
 {
-	for (; keys->name != NULL; keys++)
-		if (find_item(json, keys->name) == NULL)
-			return error_fail(error, "%s is missing", keys->name);
+	const char *kind = find_item(json, "kind")->valuestring;
+	size_t at;
+
+	error_set(error, "%.64s%s; %s has", key, what, kind);
+	at = strlen(error->text);
+	for (keys++; keys->name != NULL && at < sizeof(error->text); keys++)
+		at += (size_t)snprintf(error->text + at,
+				       sizeof(error->text) - at, " %s%s",
+				       keys->name,
+				       keys[1].name == NULL ? "" :
+				       keys[2].name == NULL ? " and" :
+							      ",");
+	return false;
+}
+
+/* A distribution has all keys of its kind, and no other.  The first is KIND. */
+static bool check_keys(const cJSON *json, const struct flag *keys,
+		       struct error *error)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, json)
+	{
+		const struct flag *f = keys;
+
+		while (f->name != NULL && strcmp(f->name, item->string) != 0)
+			f++;
+		if (f->name == NULL)
+			return refuse_keys(json, keys, item->string,
+					   ": there is no such key", error);
+	}
+	for (const struct flag *f = keys; f->name != NULL; f++)
+		if (find_item(json, f->name) == NULL)
+			return refuse_keys(json, keys, f->name, " is missing",
+					   error);
 	return true;
 }
 
@@ -303,8 +335,8 @@ static bool read_distribution(struct distribution *d, const cJSON *json,
 				  d->mean, VALUE_MOST);
 	}
 	if (!read_kind(json, &d->kind, error) ||
+	    !check_keys(json, keys_of_kind[d->kind], error) ||
 	    !read_keys(json, keys_of_kind[d->kind], &keys, error) ||
-	    !has_all(json, keys_of_kind[d->kind], error) ||
 	    !set_distribution(d, &keys, json, folder, error))
 		return false;
 	return isfinite(d->mean) ||
