@@ -164,8 +164,11 @@ static void check_each_byte(size_t offset, const void *mask, size_t bytes,
 		id_of_params(id, &plain);
 		id_of_params(other_id, &other);
 		if (strcmp(id, other_id) == 0)
-			(void)printf("byte %zu of %s belongs to no parameter\n",
-				     i, name);
+			(void)printf(
+				"byte %zu of %s is in no id: has its member an "
+				"entry in params_table "
+				"(service/http/params.c)?\n",
+				i, name);
 		assert(strcmp(id, other_id) != 0);
 	}
 }
