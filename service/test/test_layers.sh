@@ -74,7 +74,8 @@ find base imgops stages service loadgen datasets \
 				substr("        ", (at - 1) % 8 + 1) \
 				substr(line, at + 1)
 		if (length(line) > 80) {
-			print FILENAME ":" FNR ": " length(line) " columns"
+			print FILENAME ":" FNR ": " length(line) \
+				" columns, at most 80; script/format breaks code, not comments"
 			bad = 1
 		}
 	}
