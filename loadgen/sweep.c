@@ -38,8 +38,9 @@ static void sweep_print_head(const struct sweep *s)
 	FILE *out = s->config->table;
 
 	fprintf(out, "response time: %s\n", report_response_time(&s->options));
-	fprintf(out, "%10s %12s %10s %10s %10s %8s\n", "rate/s", "responses/s",
-		"p50 ms", "p90 ms", "p99 ms", "errors");
+	fprintf(out, "%10s %12s %10s %10s %10s %8s %8s\n", "rate/s",
+		"responses/s", "p50 ms", "p90 ms", "p99 ms", "errors",
+		"others %");
 }
 
 static void sweep_print_times(FILE *out, const struct row *row)
@@ -68,6 +69,16 @@ static void sweep_print_errors(FILE *out, const struct record *r)
 			r->errors[i].text);
 }
 
+/* What others took has a column. */
+static void sweep_print_warning(FILE *out, const struct report *report)
+{
+	size_t i = report->disturbance != DISTURBANCE_NONE &&
+		   report->disturbance_at == 0;
+
+	if (i < report->warning_count)
+		fprintf(out, "%10s %s\n", "warning:", report->warnings[i].text);
+}
+
 static void sweep_print_row(const struct sweep *s, const struct row *row)
 {
 	const struct record *r = &row->report.outcome->record;
@@ -78,6 +89,10 @@ static void sweep_print_row(const struct sweep *s, const struct row *row)
 		makespan_s > 0 ? (double)r->ok_count / makespan_s : 0);
 	sweep_print_times(out, row);
 	fprintf(out, " %8" PRIu64, r->request_count - r->ok_count);
+	if (isnan(row->report.disturbed_percent))
+		fprintf(out, " %8s", "-");
+	else
+		fprintf(out, " %8.1f", row->report.disturbed_percent);
 	if (s->options.find_max != NULL)
 		fprintf(out, "  %s",
 			row->report.disturbance == DISTURBANCE_HIGH ?
@@ -85,9 +100,7 @@ static void sweep_print_row(const struct sweep *s, const struct row *row)
 				shortfall_name(row->shortfall));
 	fprintf(out, "\n");
 	sweep_print_errors(out, r);
-	if (row->report.warning_count > 0)
-		fprintf(out, "%10s %s\n",
-			"warning:", row->report.warnings[0].text);
+	sweep_print_warning(out, &row->report);
 	fflush(out);
 }
 
@@ -214,7 +227,9 @@ static void report_disturbances(const struct sweep *s)
 			"; above %g %% (--disturbed) a run\n"
 			"gives no verdict: %" PRIu64 " of them",
 			s->options.disturbed_percent, s->no_verdict_count);
-	fprintf(out, ". Without others, rates may be\nhigher.\n");
+	fprintf(out, ". Without others, %s.\n",
+		s->options.find_max != NULL ? "rates may be\nhigher" :
+					      "times may be\nshorter");
 }
 
 static void report_max_rate(const struct sweep *s)
