@@ -2,6 +2,7 @@
 #include "loadgen/rates.h"
 
 #include "base/take.h"
+#include "base/util.h"
 
 #include <math.h>
 #include <string.h>
@@ -51,8 +52,12 @@ bool steps_parse(struct steps *s, const char *text, struct error *error)
 	}
 	parsed = (struct steps){ numbers[0], numbers[1], numbers[2],
 				 numbers[3] };
-	if (parsed.to_per_s < parsed.from_per_s ||
-	    steps_between(&parsed) >= STEPS_MAX) {
+	if (parsed.to_per_s < parsed.from_per_s) {
+		error_set(error, "'%s': TO, %g, is less than FROM, %g", text,
+			  parsed.to_per_s, parsed.from_per_s);
+		return false;
+	}
+	if (steps_between(&parsed) >= STEPS_MAX) {
 		error_set(error, "'%s': not 1 to %d steps", text, STEPS_MAX);
 		return false;
 	}
@@ -134,10 +139,51 @@ static bool objective_take_errors(const char **text, struct objective *o)
 	return take_spaced_word(text, "%");
 }
 
+static bool is_figure(const char *name, size_t bytes)
+{
+	int i = 0;
+
+	while (i < FIGURE_COUNT && (strlen(figure_names[i]) != bytes ||
+				    memcmp(figure_names[i], name, bytes) != 0))
+		i++;
+	return i < FIGURE_COUNT;
+}
+
+/* Why is it no objective?  Its first mistake; else it is empty. */
+static void objective_explain(const char *text, struct error *why)
+{
+	const char *at = skip_spaces(text);
+	size_t bytes = strcspn(at, " <>=");
+	double number;
+
+	*why->text = '\0';
+	if (bytes > 0 && !is_figure(at, bytes)) {
+		error_set(why,
+			  "there is no %.*s at the begin; there are mean, p50, "
+			  "p90, p99, p99.9 and max; ",
+			  (int)min_u64(bytes, 32), at);
+		return;
+	}
+	at = skip_spaces(at + bytes);
+	if (*at == '>' || *at == '=' || (*at == '<' && at[1] == '=')) {
+		error_set(why, "only <; ");
+		return;
+	}
+	if (*at != '<')
+		return;
+	at = skip_spaces(at + 1);
+	if (!take_real(&at, &number))
+		return;
+	at = skip_spaces(at);
+	if (*at == '\0' || *at == ',')
+		error_set(why, "the unit is missing: ms or s; ");
+}
+
 bool objective_parse(struct objective *o, const char *text, struct error *error)
 {
 	struct objective parsed = { 0 };
 	const char *rest = text;
+	struct error why;
 
 	if (objective_take_time(&rest, &parsed) &&
 	    (*rest == '\0' ||
@@ -146,10 +192,11 @@ bool objective_parse(struct objective *o, const char *text, struct error *error)
 		*o = parsed;
 		return true;
 	}
+	objective_explain(text, &why);
 	error_set(error,
-		  "'%s': not as p90 < 200 ms or p99 < 1 s, errors < 1 %% "
+		  "'%s': %snot as p90 < 200 ms or p99 < 1 s, errors < 1 %% "
 		  "(mean, p50, p90, p99, p99.9 or max)",
-		  text);
+		  text, why.text);
 	return false;
 }
 

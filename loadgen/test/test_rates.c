@@ -57,7 +57,7 @@ static void test_bad(void)
 	expect_error("10:20:1:1x", "FROM:TO:BY:SECONDS");
 	expect_error("10:2000001:1:1", "FROM:TO:BY:SECONDS");
 	expect_error("10: 20:1:1", "FROM:TO:BY:SECONDS");
-	expect_error("20:10:1:1", "not 1 to 1000 steps");
+	expect_error("60:20:20:1", "TO, 20, is less than FROM, 60");
 	expect_error("1:1001:1:1", "not 1 to 1000 steps");
 	expect_error("1:1000000:0.001:1", "not 1 to 1000 steps");
 }
@@ -122,6 +122,29 @@ static void test_anything_else_is_refused(void)
 		strcat(strcat(quoted, texts[i]), "'");
 		assert(strstr(error.text, quoted) != NULL);
 		assert(o.below_ms == 7);
+	}
+}
+
+static void test_the_mistake_is_named(void)
+{
+	static const char *const cases[][2] = {
+		{ "p90<200", "': the unit is missing: ms or s; not as p90" },
+		{ " p90 < 200 , errors < 1 %", "the unit is missing" },
+		{ "p95<200ms", "there is no p95 at the begin; there are mean, "
+			       "p50, p90, p99, p99.9 and max; not as" },
+		{ "errors<1%", "there is no errors at the begin; there are" },
+		{ "p90>200ms", "': only <; not as" },
+		{ "p90 <= 200 ms", "': only <; not as" },
+		{ "p90", "'p90': not as p90 < 200 ms" },
+		{ "p90<200ms,", "': not as" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct objective o;
+		struct error error;
+
+		assert(!objective_parse(&o, cases[i][0], &error));
+		assert(strstr(error.text, cases[i][1]) != NULL);
 	}
 }
 
@@ -325,6 +348,7 @@ int main(void)
 	test_bad();
 	test_grammar();
 	test_anything_else_is_refused();
+	test_the_mistake_is_named();
 	test_printed_as_parsed();
 	test_time();
 	test_too_few_replies();
