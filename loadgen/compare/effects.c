@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+enum { BLOCKS_TOLD = 1000 }; /* more do not matter */
+
 static enum verdict judge(const struct effect *e)
 {
 	if (isnan(e->p))
@@ -55,6 +57,9 @@ bool effects_write_power(const struct effect *effects, size_t count, FILE *out)
 	if (widest == NULL || !(widest->ratio.deviation > 0))
 		return false;
 
+	double needed = sample_blocks_needed(
+		widest->ratio.deviation, 1 + EFFECT_EQUIVALENT / 100.0,
+		EFFECT_SIGNIFICANT / 100.0 / tests, EFFECT_POWER / 100.0);
 	double deviation = widest->ratio.deviation;
 	size_t blocks = widest->ratio.blocks;
 	double alpha = EFFECT_SIGNIFICANT / 100.0 / tests;
@@ -66,10 +71,12 @@ bool effects_write_power(const struct effect *effects, size_t count, FILE *out)
 	fprintf(out,
 		"Power: of %s, whose ratios scatter most, %zu repetitions find "
 		"a difference of %s%.1f %% in %d of 100 cases; for one of %d "
-		"%% it takes %.0f.",
+		"%% it takes ",
 		widest->name, blocks, least > 100 ? "more than " : "",
-		fmin(least, 100), EFFECT_POWER, EFFECT_EQUIVALENT,
-		sample_blocks_needed(deviation, 1 + EFFECT_EQUIVALENT / 100.0,
-				     alpha, EFFECT_POWER / 100.0));
+		fmin(least, 100), EFFECT_POWER, EFFECT_EQUIVALENT);
+	if (needed > BLOCKS_TOLD)
+		fprintf(out, "more than 1,000 repetitions.");
+	else
+		fprintf(out, "%.0f repetitions.", needed);
 	return true;
 }

@@ -36,7 +36,7 @@ static const double OUTLIER = 3; /* times from the median, or more */
 /* A greater change within a run, up or down, is no steady state. */
 static const double STEADY = 1.1;
 
-enum { TEXT_BYTES = 4096 };
+enum { TEXT_BYTES = 4096, PERCENT_MOST = 1000 };
 
 /* Both documents, and what they report. */
 struct report {
@@ -497,6 +497,23 @@ static const char *const verdict_titles[] = {
 	[VERDICT_OPEN] = "not decided",
 };
 
+/*
+ * "-12.0 % [-14.1, -9.9]".  If nothing is decided, the upper end may be
+ * millions, which have no use.
+ */
+static void print_ratio(FILE *out, const struct effect *e)
+{
+	const struct sample_ratio *r = &e->ratio;
+	double high = 100 * (r->high - 1);
+
+	fprintf(out, "%+.1f %% [%+.1f, ", 100 * (r->ratio - 1),
+		100 * (r->low - 1));
+	if (e->verdict == VERDICT_OPEN && high > PERCENT_MOST)
+		fprintf(out, "above +%d]", PERCENT_MOST);
+	else
+		fprintf(out, "%+.1f]", high);
+}
+
 /* "less: A -12.0 % [-14.1, -9.9], B ...; not decided: C ..." */
 static void write_finding(const struct report *r, const struct compared *what)
 {
@@ -512,18 +529,14 @@ static void write_finding(const struct report *r, const struct compared *what)
 		bool is_begun = false;
 
 		for (size_t i = 0; i < count; i++) {
-			const struct sample_ratio *ratio = &effects[i].ratio;
-
 			if (effects[i].verdict != (enum verdict)v)
 				continue;
 			if (!is_begun)
 				fprintf(out, "%s%s: ", any ? "; " : "",
 					verdict_titles[v]);
-			fprintf(out, "%s%s %+.1f %% [%+.1f, %+.1f]",
-				is_begun ? ", " : "", effects[i].name,
-				100 * (ratio->ratio - 1),
-				100 * (ratio->low - 1),
-				100 * (ratio->high - 1));
+			fprintf(out, "%s%s ", is_begun ? ", " : "",
+				effects[i].name);
+			print_ratio(out, &effects[i]);
 			is_begun = any = true;
 		}
 	}
@@ -1037,6 +1050,17 @@ static bool has_plot_in(const struct report *r, enum plot_place place)
 	return false;
 }
 
+/* Arms without a p90 have no box beside the others. */
+static void explain_no_box(const struct report *r)
+{
+	for (size_t i = 0; i < r->figures.arm_count; i++)
+		if (r->figures.arms[i].every[METRIC_P90_MS].count == 0)
+			write_element(r, &paragraph,
+				      "%s has no box of p90: not each of its "
+				      "runs has 100 replies.",
+				      r->figures.arms[i].name);
+}
+
 static void write_closed_plots(const struct report *r)
 {
 	write_element(r, &heading, "Plots");
@@ -1053,6 +1077,8 @@ static void write_closed_plots(const struct report *r)
 		write_element(r, &paragraph,
 			      "A point is a run; boxes have the quartiles and "
 			      "the median of all runs.");
+	if (has_plot_in(r, PLOT_BOXES))
+		explain_no_box(r);
 	write_plots(r, PLOT_BOXES);
 	if (has_plot_in(r, PLOT_TIMES))
 		write_element(r, &paragraph,
@@ -1333,7 +1359,6 @@ static void print_change(FILE *out, const struct figures *now,
 {
 	const struct arm_figures *arm = find_arm(now, e->name);
 	const struct arm_figures *other = find_arm(before, e->name);
-	const struct sample_ratio *r = &e->ratio;
 	struct compared rate = *what;
 
 	rate.metric = OPEN_RATE_PER_S;
@@ -1342,17 +1367,17 @@ static void print_change(FILE *out, const struct figures *now,
 		fprintf(out, " (%.1f requests/s, was %.1f)",
 			sample_median(sample_of(now, arm, &rate)),
 			sample_median(sample_of(before, other, &rate)));
-	fprintf(out, ": %.*f, was %.*f: ", what->decimals,
+	fprintf(out, ": medians %.*f, was %.*f; ", what->decimals,
 		sample_median(e->sample), what->decimals,
 		sample_median(e->other));
-	if (e->verdict == VERDICT_NONE)
+	if (e->verdict == VERDICT_NONE) {
 		fprintf(out, "one run cannot be compared\n");
-	else
-		fprintf(out, "%+.1f %% [%+.1f, %+.1f], %s, p = %.3g\n",
-			100 * (r->ratio - 1), 100 * (r->low - 1),
-			100 * (r->high - 1), verdict_titles[e->verdict],
-			e->verdict == VERDICT_EQUIVALENT ? e->equivalence_p :
-							   e->p);
+		return;
+	}
+	fprintf(out, "ratio of the geometric means ");
+	print_ratio(out, e);
+	fprintf(out, ", %s, p = %.3g\n", verdict_titles[e->verdict],
+		e->verdict == VERDICT_EQUIVALENT ? e->equivalence_p : e->p);
 }
 
 /* Returns how many were printed. */

@@ -188,7 +188,7 @@ static void test_differences(void)
 			 "+0.0 % \\[+0.0, +0.0\\].");
 	expect(markdown, "Power: of bound, whose ratios scatter most, 3 "
 			 "repetitions find a difference of 12.5 % in 80 of 100 "
-			 "cases; for one of 2 % it takes 31.");
+			 "cases; for one of 2 % it takes 31 repetitions.");
 	expect(markdown, "Uploads, Mbit/s (greatest 5 s)");
 	expect(markdown, "| bound | 1.836 \\[1.671, 2.018\\] | 1000.00 | 1 | "
 			 "45 | - |\n");
@@ -351,10 +351,13 @@ static void test_changes(void)
 	assert(out != NULL);
 	assert(report_print_changes(out, now, before, &error));
 	fclose(out);
-	expect(text, "free: p90 of uploads < 50 KB at 80 % of the capacity, ms "
-		     "(80.0 requests/s, was 80.0): 30.2, was 20.2: +49.5 % ");
+	expect(text,
+	       "free: p90 of uploads < 50 KB at 80 % of the capacity, ms "
+	       "(80.0 requests/s, was 80.0): medians 30.2, was 20.2; ratio of "
+	       "the geometric means +49.5 % ");
 	expect(text, "], more, p = 4.25e-07\n");
-	expect(text, "bound: throughput, MB/s: 10.200, was 10.200: +0.0 % ");
+	expect(text, "bound: throughput, MB/s: medians 10.200, was 10.200; "
+		     "ratio of the geometric means +0.0 % ");
 	/* "bound" has no run at 50 %, and both are needed. */
 	expect(text, "free: p90 at 50 %");
 	assert(strstr(text, "bound: p90 at 50 %") == NULL);
@@ -386,6 +389,23 @@ static void test_a_part_of_a_comparison(void)
 	results_set_stop(results, 0, NULL);
 	markdown = report(results, "report.md");
 	assert(strstr(markdown, "Not complete") == NULL);
+	free(markdown);
+}
+
+/* Two repetitions that differ much say nothing; their numbers are cut. */
+static void test_numbers_without_use_are_cut(void)
+{
+	cJSON *results = results_new(&plan);
+	char *markdown;
+
+	for (uint64_t i = 1; i <= 2; i++) {
+		add_closed(results, "free", i, 10);
+		add_closed(results, "bound", i, i == 1 ? 10 : 40);
+	}
+	markdown = report(results, "report.md");
+	expect(markdown, "not decided: bound +100.0 % \\[-100.0, above "
+			 "+1000\\].\n");
+	expect(markdown, "it takes more than 1,000 repetitions.\n");
 	free(markdown);
 }
 
@@ -961,6 +981,27 @@ static void test_no_server_figures(void)
 	free(markdown);
 }
 
+/* Why one of the arms has none. */
+static void test_no_box_of_few_replies(void)
+{
+	struct results_run run = { .arm = "bound", .load = LOAD_CLOSED };
+	cJSON *results = results_new(&plan);
+	char *markdown;
+
+	for (run.repetition = 1; run.repetition <= 2; run.repetition++) {
+		add_closed(results, "free", run.repetition, 10);
+		results_add(results, &run,
+			    cJSON_Parse("{ \"bytes_per_s\": 1e6,"
+					"\"responses\": { \"200\": 99 },"
+					"\"response_ms\": { \"p90\": 5 } }"));
+	}
+	markdown = report(results, "report.md");
+	expect(markdown, "\nbound has no box of p90: not each of its runs has "
+			 "100 replies.\n");
+	assert(strstr(markdown, "free has no box") == NULL);
+	free(markdown);
+}
+
 static void test_a_box_for_each_metric(void)
 {
 	static const char *const names[] = {
@@ -1130,6 +1171,7 @@ int main(void)
 	test_small_uploads();
 	test_changes();
 	test_a_part_of_a_comparison();
+	test_numbers_without_use_are_cut();
 	test_outliers();
 	test_planted_effects();
 	test_many_arms();
@@ -1149,6 +1191,7 @@ int main(void)
 	test_one_run();
 	test_plots_of_one_point_are_left_out();
 	test_no_server_figures();
+	test_no_box_of_few_replies();
 	test_a_box_for_each_metric();
 	test_nasty_names();
 	test_html_is_complete();
