@@ -157,11 +157,30 @@ static bool is_left_out(const struct comparison *c,
 	       plan_left_out_percent(&c->plan);
 }
 
+/* What others did to a run; nothing, if they did not disturb it. */
+static void explain_disturbance(const struct comparison *c,
+				const struct results_run *run, char text[128])
+{
+	double percent = results_disturbed_percent(run->result);
+	char rest[40] = "";
+
+	*text = '\0';
+	if (!(percent > c->plan.disturbed_percent))
+		return;
+	if (run->is_repeated)
+		snprintf(rest, sizeof(rest), "; attempt %" PRIu64 " of %d",
+			 run->attempt + 1, MACHINE_ATTEMPTS);
+	else if (is_left_out(c, run))
+		snprintf(rest, sizeof(rest), "; left out");
+	snprintf(text, 128, "; disturbed (others took %.0f %% of the cores)%s",
+		 percent, rest);
+}
+
 /* Print a line that stays, about a run that has ended. */
 static void show_result(const struct comparison *c,
 			const struct results_run *run)
 {
-	char load[40] = "closed loop", p90[40] = "-";
+	char load[40] = "closed loop", p90[40] = "-", others[128];
 	double p90_ms = json_number(run->result, "response_ms.p90", NAN);
 
 	if (!isnan(p90_ms))
@@ -169,14 +188,12 @@ static void show_result(const struct comparison *c,
 	if (run->load == LOAD_OPEN)
 		snprintf(load, sizeof(load), "open loop at %g %%",
 			 run->percent_of_capacity);
+	explain_disturbance(c, run, others);
 	fprintf(stderr,
 		"%srepetition %" PRIu64
 		", %s, %s: %.1f responses/s, p90 %s%s\n",
 		c->live ? "\r\033[K" : "", run->repetition, run->arm, load,
-		json_number(run->result, "responses_per_s", 0), p90,
-		run->is_repeated    ? "; disturbed, again" :
-		is_left_out(c, run) ? "; disturbed, left out" :
-				      "");
+		json_number(run->result, "responses_per_s", 0), p90, others);
 }
 
 static bool write_results(const struct comparison *c, struct error *error)

@@ -486,16 +486,29 @@ static void report(const struct stages_bench_options *o,
 		report_save(json, o, runs);
 }
 
-static void show_progress(const struct stages_bench_options *o, uint32_t at,
-			  const struct run_result *result)
+/* A last attempt that was disturbed counts, but is marked. */
+static void show_disturbed(const struct stages_bench_options *o,
+			   const struct conditions *c)
 {
+	double percent = disturbed_percent(c);
+
+	if (percent > o->disturbed_percent)
+		fprintf(stderr, "; disturbed, %.0f %%", percent);
+	fputc('\n', stderr);
+}
+
+static void show_progress(const struct stages_bench_options *o, uint32_t at,
+			  const struct runs *runs)
+{
+	const struct run_result *result = &runs->results[at];
 	int i = 0;
 
 	while (figures[i].mode != o->mode)
 		i++;
-	fprintf(stderr, "round %u, %s: %s %.1f\n", at / o->arm_count + 1,
+	fprintf(stderr, "round %u, %s: %s %.1f", at / o->arm_count + 1,
 		o->arms[at % o->arm_count].name, figures[i].title,
 		result->values[i]);
+	show_disturbed(o, &runs->conditions[at]);
 }
 
 /* The runs of a round in random order, by the method of Fisher and Yates. */
@@ -523,7 +536,7 @@ static bool run_arm(const struct stages_bench_options *o,
 			 &runs->results[at]);
 	} while (ok && end_attempt(o, &runs->conditions[at]));
 	if (ok)
-		show_progress(o, at, &runs->results[at]);
+		show_progress(o, at, runs);
 	return ok;
 }
 
@@ -561,9 +574,10 @@ static bool run_all_fibres(const struct stages_bench_options *o,
 				return false;
 		} while (end_attempt(o, &runs->conditions[i]));
 		fprintf(stderr,
-			"round %u, %s, %u threads, runnable: %s: %s %.1f\n",
+			"round %u, %s, %u threads, runnable: %s: %s %.1f",
 			row.round, row.arm->name, row.config.count, row.title,
 			fibres_views[0].title, runs->fibres[i].values[0]);
+		show_disturbed(o, &runs->conditions[i]);
 	}
 	return true;
 }

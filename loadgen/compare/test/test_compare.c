@@ -329,7 +329,11 @@ static void test_disturbed(void)
 	results = scratch_read_json(&scratch, "busy/results.json");
 	assert(count_runs(results, "Lazy", "closed") == 3);
 	cJSON_Delete(results);
-	scratch_expect(&scratch, "stderr", "; disturbed, again");
+	scratch_expect(&scratch, "stderr", "; disturbed (others took ");
+	scratch_expect(&scratch, "stderr",
+		       " % of the cores); attempt 2 of 3\n");
+	/* The last attempt is marked, too. */
+	scratch_expect(&scratch, "stderr", " % of the cores)\n");
 	scratch_expect(&scratch, "busy/report.md",
 		       "take more than 5 % of the machine's cores;");
 	scratch_expect(&scratch, "busy/report.md",
