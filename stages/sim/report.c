@@ -34,20 +34,30 @@ static double *numbers_new(uint64_t count)
 	return numbers;
 }
 
-/* The classes between the 50th, 90th and 99th percentile of the sizes. */
+/*
+ * The classes between the 50th, 90th and 99th percentile of the sizes, without
+ * those that are empty because many sizes are equal.
+ */
 static void summary_classify(const struct sim_result *result,
 			     struct size_classes *out)
 {
 	static const double shares[] = { 0.5, 0.9, 0.99 };
 	double *sizes = numbers_new(result->request_count);
+	double last = 0;
 
 	for (uint64_t i = 0; i < result->request_count; i++)
 		sizes[i] = result->requests[i].size;
 	quantiles_sort(sizes, result->request_count);
-	*out = (struct size_classes){ .bound_count = 3 };
-	for (int i = 0; i < 3; i++)
-		out->bounds[i] = quantile_nearest(sizes, result->request_count,
-						  shares[i]);
+	if (result->request_count > 0)
+		last = sizes[0];
+	*out = (struct size_classes){ .bound_count = 0 };
+	for (int i = 0; i < 3 && result->request_count > 0; i++) {
+		double bound = quantile_nearest(sizes, result->request_count,
+						shares[i]);
+
+		if (bound > last)
+			out->bounds[out->bound_count++] = last = bound;
+	}
 	free(sizes);
 }
 
@@ -251,9 +261,11 @@ static void print_responses(FILE *out, const struct report *r)
 	struct summary s;
 
 	fprintf(out, "\n%-24s %9s %10s %10s %10s %10s %10s\n",
-		"response by size", "requests", "mean ms", "p50 ms", "p90 ms",
-		"p99 ms", "max ms");
-	for (uint32_t i = 0; i <= r->classes.bound_count; i++) {
+		r->config->model->has_size ? "response by size" :
+					     "response by work, us",
+		"requests", "mean ms", "p50 ms", "p90 ms", "p99 ms", "max ms");
+	for (uint32_t i = 0;
+	     i <= r->classes.bound_count && r->classes.bound_count > 0; i++) {
 		char name[64] = "the rest";
 
 		if (i < r->classes.bound_count)

@@ -26,6 +26,15 @@ sim --list-policies
 [ "$(cut -d ' ' -f 1 "$work/said" | head -n 2 | tr '\n' ' ')" = "cohort mg1 " ] ||
 	fail "--list-policies: $(cat "$work/said")"
 
+# Requests of a graph without sizes are classed by their work; equal ones are
+# one class.
+printf '%s\n' '{"stages": [{"name": "a", "service_us": 5}]}' >"$work/equal.json"
+graph[1]=$work/equal.json
+sim --load 0.5
+graph[1]=$1/one.json
+[ "$(sed -n '/^response by work, us /,$p' "$work/said" | sed -n '2s/ .*//p')" = all ] ||
+	fail "classes: $(cat "$work/said")"
+
 # As with every program: to a file, too, or to standard output instead.
 sim --load 0.5
 cp "$work/said" "$work/text"

@@ -84,6 +84,16 @@ int main(void)
 	/* Deviation 10.26 over 20 batches: 2.093 * 10.26 / sqrt(20). */
 	assert(fabs(summary_confidence_ns(&result) - 4.80) < 0.01);
 
+	/* Classes in which no request can be are left out. */
+	for (uint64_t i = 0; i < REQUESTS; i++)
+		requests[i].size = i % 20 == 0 ? 5 : 1;
+	summary_classify(&result, &classes);
+	assert(classes.bound_count == 1 && classes.bounds[0] == 5);
+	for (uint64_t i = 0; i < REQUESTS; i++)
+		requests[i].size = 7;
+	summary_classify(&result, &classes);
+	assert(classes.bound_count == 0);
+
 	result.request_count = 0;
 	summary_all(&result, &s);
 	assert(s.count == 0 && isnan(s.mean_ns) && isnan(s.max_ns));
