@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/browsers.h"
 
+#include "service/http/auth.h"
 #include "service/http/hosts.h"
 #include "service/http/request.h"
 #include "service/http/urls.h"
@@ -165,18 +166,21 @@ static bool is_admin_page(const struct request *r)
 	       text_part_is(url_origin(admin), text_part_of(origin));
 }
 
+void browsers_find_reader(struct request *r)
+{
+	if (is_admin_page(r) && host_of(r) == HOST_OWN &&
+	    !auth_is_on(r->config->auth))
+		r->reader_origin = request_header(r, "Origin");
+}
+
 enum problem browsers_check_page(struct request *r, bool is_public)
 {
 	enum host_kind kind = host_of(r);
 
 	if (kind == HOST_FOREIGN)
 		return PROBLEM_WRONG_HOST;
-	if (is_public)
+	if (is_public || r->reader_origin != NULL)
 		return PROBLEM_NONE;
-	if (kind == HOST_OWN && is_admin_page(r)) {
-		r->reader_origin = request_header(r, "Origin");
-		return PROBLEM_NONE;
-	}
 	if (origin_is_foreign(request_header(r, "Sec-Fetch-Site"),
 			      request_header(r, "Origin"), r->host))
 		return PROBLEM_CROSS_SITE;

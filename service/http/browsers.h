@@ -39,8 +39,15 @@ struct request;
 bool browsers_check_names(const char *names, const char **why);
 
 /*
+ * Is it an upload by the page of our admin port?  Then that page may read the
+ * reply, also one that refuses the head: sets `reader_origin`.  The request has
+ * a route.
+ */
+void browsers_find_reader(struct request *r);
+
+/*
  * Could the request come from a page of another site?  A page of any site may
- * ask for what is public.  Sets `reader_origin`.
+ * ask for what is public.  browsers_find_reader() was called before.
  */
 enum problem browsers_check_page(struct request *r, bool is_public);
 

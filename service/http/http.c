@@ -314,8 +314,8 @@ static void close_refused(const struct port *port)
 static bool write_refusals(struct http *h)
 {
 	for (int i = CLIENT_WELCOME + 1; i < CLIENT_REFUSALS; i++) {
-		h->refusals[i] = reply_whole_problem(problem_of_client(i), NULL,
-						     NULL, NULL, "");
+		h->refusals[i] =
+			reply_whole_problem(problem_of_client(i), NULL);
 		if (h->refusals[i] == NULL)
 			return false;
 	}

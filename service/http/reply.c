@@ -21,6 +21,10 @@
 
 enum { TIMING_BYTES = 512, UNSENT_BYTES_MAX = 16 * 1024 };
 
+/* What the page of the admin port may read besides the body. */
+static const char reader_headers[] =
+	"Retry-After, Server-Timing, Warning, X-Blurhash, X-Dominant-Color";
+
 void reply_init(struct reply *p)
 {
 	p->header_count = 0;
@@ -159,9 +163,7 @@ static void add_reader_headers(const struct request *r, struct reply *p)
 	if (r->reader_origin == NULL)
 		return;
 	reply_add_header(p, "Access-Control-Allow-Origin", r->reader_origin);
-	reply_add_header(p, "Access-Control-Expose-Headers",
-			 "Retry-After, Server-Timing, Warning, X-Blurhash, "
-			 "X-Dominant-Color");
+	reply_add_header(p, "Access-Control-Expose-Headers", reader_headers);
 	reply_add_header(p, "Vary", "Origin");
 }
 
@@ -305,12 +307,34 @@ const char *http_reason(unsigned int status)
 	abort();
 }
 
-char *reply_whole_problem(enum problem problem, const char *detail,
-			  const struct excess *excess, const char *id,
-			  const char *retry_after_s)
+static char *problem_text(enum problem problem, const struct request *r)
+{
+	if (r == NULL)
+		return problem_json(problem, NULL, NULL, NULL);
+	return problem_json(problem, r->detail[0] != '\0' ? r->detail : NULL,
+			    &r->excess, r->id);
+}
+
+/* The headers of reply_whole_problem() that belong to the request. */
+static void print_own_headers(FILE *to, const struct request *r)
+{
+	char seconds[16];
+
+	(void)fprintf(to, "X-Request-Id: %s\r\n", r->id);
+	if (retry_after(r, seconds)[0] != '\0')
+		(void)fprintf(to, "Retry-After: %s\r\n", seconds);
+	if (r->reader_origin != NULL)
+		(void)fprintf(to,
+			      "Access-Control-Allow-Origin: %s\r\n"
+			      "Access-Control-Expose-Headers: %s\r\n"
+			      "Vary: Origin\r\n",
+			      r->reader_origin, reader_headers);
+}
+
+char *reply_whole_problem(enum problem problem, const struct request *r)
 {
 	unsigned int status = problem_status(problem);
-	char *body = problem_json(problem, detail, excess, id);
+	char *body = problem_text(problem, r);
 	struct text text;
 	FILE *to = body != NULL ? text_open(&text) : NULL;
 
@@ -323,10 +347,8 @@ char *reply_whole_problem(enum problem problem, const char *detail,
 			      "Content-Length: %zu\r\n"
 			      "Connection: close\r\n",
 			      status, http_reason(status), strlen(body));
-		if (id != NULL)
-			(void)fprintf(to, "X-Request-Id: %s\r\n", id);
-		if (retry_after_s[0] != '\0')
-			(void)fprintf(to, "Retry-After: %s\r\n", retry_after_s);
+		if (r != NULL)
+			print_own_headers(to, r);
 		(void)fprintf(to, "\r\n%s", body);
 	}
 	free(body);
@@ -346,10 +368,7 @@ static void write_raw(const struct request *r, const char *text)
 
 bool reply_cut_off(struct request *r)
 {
-	char seconds[16];
-	const char *detail = r->detail[0] != '\0' ? r->detail : NULL;
-	char *text = reply_whole_problem(r->problem, detail, &r->excess, r->id,
-					 retry_after(r, seconds));
+	char *text = reply_whole_problem(r->problem, r);
 
 	if (text == NULL)
 		return false;
@@ -385,12 +404,10 @@ static void add_challenge_header(const struct request *r, struct reply *p)
 bool reply_problem(struct request *r)
 {
 	unsigned int status = problem_status(r->problem);
-	const char *detail = r->detail[0] != '\0' ? r->detail : NULL;
 	char seconds[16];
 	struct reply p;
 
-	if (!reply_begin_text(
-		    r, &p, problem_json(r->problem, detail, &r->excess, r->id)))
+	if (!reply_begin_text(r, &p, problem_text(r->problem, r)))
 		return false;
 	if (retry_after(r, seconds)[0] != '\0')
 		reply_add_header(&p, "Retry-After", seconds);

@@ -35,6 +35,7 @@
  * threads.
  */
 #include "service/http/request.h"
+#include "service/http/browsers.h"
 
 #include "base/util.h"
 #include "service/log/log.h"
@@ -118,6 +119,8 @@ static enum request_state find_route(struct request *r)
 
 	if (r->problem == PROBLEM_NONE)
 		r->problem = problem;
+	if (r->route != NULL)
+		browsers_find_reader(r);
 	return r->problem == PROBLEM_NONE ? REQUEST_AUTHORISE : REQUEST_REFUSED;
 }
 

@@ -511,10 +511,7 @@ enum problem route_find(struct request *r);
 
 /* auth.c */
 
-/*
- * May the client send this request?  Sets the owner of what is stored, and
- * `reader_origin`.
- */
+/* May the client send this request?  Sets the owner of what is stored. */
 enum problem auth_check_request(struct request *r);
 
 /* upload_request.c */
@@ -618,11 +615,9 @@ static inline enum problem problem_of_client(enum client_refusal refusal)
 
 /*
  * A complete reply, with the header "Connection: close"; the caller frees it.
- * `detail` and `excess` are as for problem_json().  If `id` is NULL or
- * `retry_after_s` is "", the reply does not have that header.  NULL: no memory.
+ * `r` NULL: a reply for any request, with nothing that belongs to one.  NULL:
+ * no memory.
  */
-char *reply_whole_problem(enum problem problem, const char *detail,
-			  const struct excess *excess, const char *id,
-			  const char *retry_after_s);
+char *reply_whole_problem(enum problem problem, const struct request *r);
 
 #endif

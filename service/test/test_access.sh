@@ -226,6 +226,45 @@ test_the_page_of_the_admin_port() {
 	stop
 }
 
+# told_why STATUS CODE CURL-ARGUMENTS...: the page of the admin port gets this
+# refusal of an upload, and may read it
+told_why() {
+	expect_problem "$@" -m 60 "${from[@]}"
+	[ "$(tr -d '\r' <"$work/head" | grep -icxF \
+		-e "Access-Control-Allow-Origin: $admin" -e 'Vary: Origin')" = 2 ] &&
+		grep -qi '^access-control-expose-headers: .*retry-after' \
+			"$work/head" || fail "$2 cannot be read: $(cat "$work/head")"
+}
+
+# Also if the head alone is refused, before anything else is looked at.
+test_the_page_of_the_admin_port_is_told_why() {
+	local from long
+	long=$(printf 'a%.0s' {1..20000})
+	start --admin-listen 127.0.0.1:0 --max-body 100K
+	page same-site "$admin"
+	told_why 413 body_too_large --data-binary "@$photo" "$url/?w=64"
+	told_why 411 length_required -d x -H 'Transfer-Encoding: chunked' \
+		"$url/?w=64"
+	told_why 414 target_too_long -d x "$url/?w=$long"
+	told_why 431 headers_too_large -d x -H "A: $long" -H "B: $long" \
+		-H "C: $long" -H "D: $long" "$url/?w=64"
+	told_why 417 expectation_failed -d x -H 'Expect: more' "$url/?w=64"
+	told_why 400 bad_parameter -d x "$url/?w=0"
+	page same-site http://evil.example
+	expect_problem 413 body_too_large "${from[@]}" --data-binary "@$photo" \
+		"$url/?w=64"
+	! grep -qi '^access-control' "$work/head" || fail "everybody may read"
+	stop
+	# With keys, the page sends no uploads.
+	start --admin-listen 127.0.0.1:0 --max-body 100K \
+		--api-key-file "$work/keys"
+	page same-site "$admin"
+	expect_problem 413 body_too_large "${from[@]}" --data-binary "@$photo" \
+		"$url/?w=64"
+	! grep -qi '^access-control' "$work/head" || fail "with keys, too"
+	stop
+}
+
 # other_port PORT-URL HEADER CURL-ARGUMENTS...: what the page's reply at this
 # port says of the other one
 other_port() {
@@ -450,6 +489,7 @@ test_schemes
 test_a_timeout_protects
 test_reports_are_not_for_strangers
 test_the_page_of_the_admin_port
+test_the_page_of_the_admin_port_is_told_why
 test_the_other_port
 test_keys_need_none_of_it
 test_the_container

@@ -20,13 +20,15 @@ ask() {
 	read -r -t 60 -u "$1" -n 3 # the body, "ok"
 }
 
-# answer_of FD: print the status of the reply, and read its head
+# answer_of FD: print the status of the reply, and read its head into $work/head
 answer_of() {
 	local line status=
+	: >"$work/head"
 	while read -r -t 60 -u "$1" line; do
 		line=${line%$'\r'}
 		[ -n "$line" ] || break
 		[ -n "$status" ] || status=${line#HTTP/1.1 }
+		echo "$line" >>"$work/head"
 	done
 	echo "${status%% *}"
 }
@@ -71,14 +73,16 @@ logged_408() {
 	fail "408 is not logged, or not counted"
 }
 
-# A client that sends a byte now and then is not silent, but too slow.
+# A client that sends a byte now and then is not silent, but too slow.  The page
+# of the admin port may read that.
 test_drops_do_not_help() {
 	local line body bytes _
 	exec {bytes}<"$photo"
 	connect line
 	printf '%b' "$head" >&"$line"
 	connect body
-	printf 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\n' \
+	printf 'POST / HTTP/1.1\r\n%s\r\n%s\r\n%s\r\n\r\n' \
+		"Host: ${url#http://}" "Origin: $admin" 'Content-Length: 9999' \
 		>&"$body"
 	for _ in $(patience); do
 		! read -r -t 0 -u "$line" || ! read -r -t 0 -u "$body" || break
@@ -88,6 +92,8 @@ test_drops_do_not_help() {
 	done 2>/dev/null
 	[ "$(answer_of "$line")" = 408 ] || fail "the header goes on"
 	[ "$(answer_of "$body")" = 408 ] || fail "the body goes on"
+	grep -qx "Access-Control-Allow-Origin: $admin" "$work/head" ||
+		fail "the page may not read it: $(cat "$work/head")"
 	exec {bytes}<&-
 	logged_408 'POST / request_timeout shut, '
 	exec {line}>&- {body}>&-
@@ -183,7 +189,8 @@ test_new_clients_find_room() {
 test_all() (
 	apart
 	trap '' PIPE # SIGPIPE comes when the server closes a connection
-	start --header-timeout 3s --idle-timeout 3s "$@"
+	start --admin-listen 127.0.0.1:0 --header-timeout 3s --idle-timeout 3s \
+		"$@"
 	test_silence_ends
 	test_drops_do_not_help
 	test_idle_connections_end
