@@ -118,8 +118,10 @@ static void explain_missing(struct request *r)
 			(void)snprintf(
 				r->detail, sizeof(r->detail), "%s",
 				r->config->admin_fd >= 0 ?
-					"Reports of this server are at its "
-					"admin port: see --admin-listen." :
+					"Reports and live views are on the "
+					"server's admin port, that of "
+					"--admin-listen; with --admin-url, its "
+					"page has a link there." :
 					"Others can reach this port without "
 					"a key, so there are no reports at "
 					"it: see --admin-listen and "

@@ -235,19 +235,23 @@ bool urls_other_port(char out[URL_BASE_BYTES], const struct request *r)
 {
 	const struct http_config *c = r->config;
 	bool is_main = r->port == &r->http->main;
-	const char *given = is_main ? c->admin_url : c->public_url;
+	/* A path alone says nothing about ports. */
+	const char *public = c->public_url != NULL && c->public_url[0] != '/' ?
+				     c->public_url :
+				     NULL;
+	const char *given = is_main ? c->admin_url : public;
 
 	if (c->admin_address == NULL)
 		return false;
 	/* The main port would not know the origin of uploads. */
-	if (!is_main && c->public_url != NULL && c->admin_url == NULL)
+	if (!is_main && public != NULL && c->admin_url == NULL)
 		return false;
-	if (given != NULL && given[0] != '/') {
+	if (given != NULL) {
 		print_url(out, given);
 		return true;
 	}
 	/* Clients of a proxy reach us in another way. */
-	if (c->public_url != NULL || request_header(r, "X-Forwarded-For") ||
+	if (public != NULL || request_header(r, "X-Forwarded-For") ||
 	    request_header(r, "X-Forwarded-Host"))
 		return false;
 	return is_main ?

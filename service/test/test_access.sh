@@ -317,6 +317,22 @@ test_the_other_port() {
 	start --admin-listen 127.0.0.1:0 --public-url http://localhost:18080
 	[ -z "$(other_port "$admin" x-uploads)" ] || fail "not possible"
 	stop
+	# A path says nothing about ports.
+	start --admin-listen 127.0.0.1:0 --public-url /photos
+	[ "$(other_port "$url" x-live-views)" = "$admin" ] &&
+		[ "$(other_port "$admin" x-uploads)" = "$url" ] ||
+		fail "not known with a path: $(curl -sI "$admin/")"
+	page same-site "$admin"
+	gets 200 "${from[@]}" --data-binary "@$photo" "$url/?w=64"
+	[ -z "$(other_port "$url" x-live-views -H 'X-Forwarded-For: x')" ] ||
+		fail "through the proxy"
+	stop
+	start --admin-listen 127.0.0.1:0 --admin-url http://localhost:19090 \
+		--public-url /photos
+	[ "$(other_port "$url" x-live-views)" = http://localhost:19090 ] &&
+		[ "$(other_port "$admin" x-uploads)" = "$url" ] ||
+		fail "not as given: $(curl -sI "$admin/")"
+	stop
 	start --admin-listen 127.0.0.1:0 --admin-url http://localhost:19090/ \
 		--public-url http://localhost:18080/app
 	[ "$(other_port "$url" x-live-views)" = http://localhost:19090 ] &&

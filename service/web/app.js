@@ -5,7 +5,7 @@
 //	                                     try.js sends its own uploads
 
 import * as cores from "./cores.js";
-import { element } from "./dom.js";
+import { element, setText } from "./dom.js";
 import * as graph from "./graph.js";
 import { key } from "./key.js";
 import { live } from "./live.js";
@@ -17,7 +17,6 @@ const states = {
 	lost: "No connection to the server. Trying again",
 	full: "Too many viewers. Trying again",
 	locked: "The server requires an API key",
-	elsewhere: "No live views on this port; see --admin-listen",
 };
 
 const views = {
@@ -28,23 +27,26 @@ const views = {
 const names = Object.keys(views);
 
 function setState(state) {
-	const words = document.getElementById("state");
-
 	document.body.dataset.state = state === "full" ? "lost" : state;
-	if (words.textContent !== states[state])
-		words.textContent = states[state];
-	if (state === "elsewhere" && location.hash === "")
-		show("try");
-	if (state === "elsewhere")
-		tellLiveViews(words);
+	setText(document.getElementById("state"), states[state]);
 }
 
-async function tellLiveViews(words) {
-	const url = await liveViews;
+// The live views are on another port, at this URL; null: the server says why
+// there is no link.
+function tellElsewhere(url, why) {
+	const words = (what, hash) => url === null ? [why] : [
+		`${what} on the server's admin port: `,
+		element("a", { href: `${url}/${hash}` }, url),
+	];
 
-	if (url !== null)
-		words.replaceChildren("The live views are on the server's admin"
-			+ " port: ", element("a", { href: url + "/" }, url));
+	document.body.dataset.state = "elsewhere";
+	document.getElementById("state")
+		.replaceChildren(...words("The live views are", ""));
+	for (const name of ["graph", "cores"])
+		document.getElementById(name).replaceChildren(
+			element("p", {}, ...words("This view is", `#${name}`)));
+	if (location.hash === "")
+		show("try");
 }
 
 // One view.  Hidden views do not draw.
@@ -95,8 +97,13 @@ showByAddress();
 
 let last = null;
 
-live({
+const elsewhere = await liveViews;
+
+if (elsewhere !== null)
+	tellElsewhere(elsewhere);
+else live({
 	state: setState,
+	elsewhere: (why) => tellElsewhere(null, why),
 	hello(message) {
 		last = null;
 		document.getElementById("version").textContent = message.version;

@@ -19,10 +19,11 @@ const refusals = {
 	unauthorized: "locked",
 };
 
+// { why, detail }
 async function refusalOf(reply) {
-	const problem = await reply.json().catch(() => ({}));
+	const { code, detail } = await reply.json().catch(() => ({}));
 
-	return refusals[problem.code] ?? "lost";
+	return { why: refusals[code] ?? "lost", detail };
 }
 
 // Calls take(event, data) for each event until the stream ends.
@@ -48,8 +49,8 @@ async function readEvents(stream, take) {
 	}
 }
 
-// Reads until the server ends the stream or is silent for too long.  Returns the
-// reason.
+// Reads until the server ends the stream or is silent for too long.  Returns
+// { why, detail }.
 async function follow(on, key) {
 	const aborter = new AbortController();
 	let silence;
@@ -77,20 +78,22 @@ async function follow(on, key) {
 		clearTimeout(silence);
 		aborter.abort();
 	}
-	return "lost";
+	return { why: "lost" };
 }
 
 // Reads for ever: after each end, reports the reason by on.state() and tries
-// again.
+// again.  It ends after on.elsewhere(): the stream is not on this port.
 export async function live(on, key) {
 	for (;;) {
-		const why = await follow(on, key);
+		const { why, detail } = await follow(on, key);
 
+		if (why === "elsewhere") {
+			on.elsewhere(detail);
+			return;
+		}
 		on.state(why);
 		if (why === "locked")
 			await key.next();
-		else if (why === "elsewhere")
-			return;
 		else
 			await new Promise((go) => setTimeout(
 				go, why === "full" ? RETRY_FULL_MS : RETRY_MS));

@@ -157,9 +157,28 @@ test("tells where the live views are", async (t) => {
 	assert.ok(await isSeen(page, "#try"));
 	await page.until(() => document.querySelector("#state a"));
 	assert.match(await page.text("#state"), /admin port/);
-	await page.click("#state a");
+	assert.ok(!page.requests.some((url) => url.endsWith("/v1/live")));
+	assert.deepEqual(page.errors, []);
+	for (const view of ["graph", "cores"]) {
+		await show(page, view);
+		assert.equal(await page.text(`#${view}`), "This view is on the "
+			+ `server's admin port: ${divided.adminUrl}`);
+	}
+	await page.click("#cores a");
 	await reaches(page, "live");
-	assert.equal(await page.evaluate("location.origin"), divided.adminUrl);
+	assert.equal(await page.evaluate("location.href"),
+		`${divided.adminUrl}/#cores`);
+});
+
+test("says why there is no link to the live views", async (t) => {
+	const divided = await serve(t, "--admin-listen", "127.0.0.1:0",
+		"--public-url", "https://photos.example");
+	const page = await open(t, divided.url);
+
+	await reaches(page, "elsewhere");
+	assert.match(await page.text("#state"), /admin port.*--admin-url/);
+	await show(page, "graph");
+	assert.match(await page.text("#graph"), /admin port.*--admin-url/);
 });
 
 test("goes from tab to tab by arrows", async (t) => {
