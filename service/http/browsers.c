@@ -10,6 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+enum { HOST_SHOWN_BYTES = 101 }; /* of a host or origin, in a problem */
+
 static struct text_part next_name(const char **list)
 {
 	struct text_part p = { *list, strcspn(*list, ",") };
@@ -166,6 +168,27 @@ static bool is_admin_page(const struct request *r)
 	       text_part_is(url_origin(admin), text_part_of(origin));
 }
 
+/*
+ * Without Sec-Fetch-Site, it may be our own page, and a proxy has changed Host.
+ */
+static enum problem refuse_foreign(struct request *r)
+{
+	char origin[HOST_SHOWN_BYTES], host[HOST_SHOWN_BYTES];
+
+	if (is_of_plain_page(r) && r->host != NULL)
+		(void)snprintf(
+			r->detail, sizeof(r->detail),
+			"The page's origin is %s, but the request's Host is "
+			"%s. If a proxy is between them, let it pass on the "
+			"client's Host with its port (nginx: proxy_set_header "
+			"Host $http_host); pages of other sites need keys: "
+			"--api-key-file, --sign-key-file.",
+			params_show(origin, sizeof(origin),
+				    request_header(r, "Origin")),
+			params_show(host, sizeof(host), r->host));
+	return PROBLEM_CROSS_SITE;
+}
+
 void browsers_find_reader(struct request *r)
 {
 	if (is_admin_page(r) && host_of(r) == HOST_OWN &&
@@ -173,17 +196,33 @@ void browsers_find_reader(struct request *r)
 		r->reader_origin = request_header(r, "Origin");
 }
 
+static enum problem refuse_host(struct request *r)
+{
+	char shown[HOST_SHOWN_BYTES];
+	struct text_part name = text_part_of(r->host);
+
+	if (host_cut_port(&name) && host_is_name(name))
+		(void)snprintf(
+			r->detail, sizeof(r->detail),
+			"The Host header has the name '%s', which this "
+			"server does not know; if it is its own, give it "
+			"by --host %.*s.",
+			params_show(shown, sizeof(shown), r->host),
+			(int)name.bytes, name.text);
+	return PROBLEM_WRONG_HOST;
+}
+
 enum problem browsers_check_page(struct request *r, bool is_public)
 {
 	enum host_kind kind = host_of(r);
 
 	if (kind == HOST_FOREIGN)
-		return PROBLEM_WRONG_HOST;
+		return refuse_host(r);
 	if (is_public || r->reader_origin != NULL)
 		return PROBLEM_NONE;
 	if (origin_is_foreign(request_header(r, "Sec-Fetch-Site"),
 			      request_header(r, "Origin"), r->host))
-		return PROBLEM_CROSS_SITE;
+		return refuse_foreign(r);
 	if (kind == HOST_OWN || !is_of_plain_page(r))
 		return PROBLEM_NONE;
 	(void)snprintf(r->detail, sizeof(r->detail),

@@ -334,14 +334,19 @@ void params_init_variant(struct params *p, const struct params *all,
 	p->seen = 0;
 }
 
-const char *params_shown(char out[PARAMS_SHOWN_BYTES], const char *in)
+const char *params_show(char *out, size_t room, const char *in)
 {
 	size_t n = 0;
 
-	for (; n + 1 < PARAMS_SHOWN_BYTES && in[n] != '\0'; n++)
+	for (; n + 1 < room && in[n] != '\0'; n++)
 		out[n] = in[n] < ' ' || in[n] > '~' ? '?' : in[n];
 	out[n] = '\0';
 	return out;
+}
+
+const char *params_shown(char out[PARAMS_SHOWN_BYTES], const char *in)
+{
+	return params_show(out, PARAMS_SHOWN_BYTES, in);
 }
 
 /* Write a sentence about `p` to `detail`.  Returns false. */

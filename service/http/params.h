@@ -111,5 +111,6 @@ const char *params_shown(char out[PARAMS_SHOWN_BYTES], const char *in);
 
 /* For --help: a line for each parameter. */
 void params_print_help(FILE *to);
+const char *params_show(char *out, size_t room, const char *in);
 
 #endif

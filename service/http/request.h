@@ -57,6 +57,7 @@
 
 enum {
 	REQUEST_ID_BYTES = 40,
+	REQUEST_DETAIL_BYTES = 512,
 	SEGMENTS_MAX = 2,
 	SEGMENT_BYTES = 65,
 	TRACE_ID_CHARS = 32,
@@ -338,6 +339,9 @@ struct http {
 	struct minute minute;
 };
 
+_Static_assert((int)REQUEST_DETAIL_BYTES >= (int)PARAMS_DETAIL_BYTES,
+	       "details of parameters fit");
+
 struct request {
 	enum request_state state;
 	struct port *port;
@@ -388,7 +392,7 @@ struct request {
 
 	bool has_turn;        /* it has waited for its turn, or waits */
 	enum problem problem; /* the first problem that was found */
-	char detail[PARAMS_DETAIL_BYTES];
+	char detail[REQUEST_DETAIL_BYTES]; /* "": the problem's own */
 	struct excess excess; /* the limit that `problem` is about, if any */
 
 	/* An upload. */

@@ -33,8 +33,8 @@ test_host() {
 		for path in / /stats /trace /web/app.js /v1/images/x; do
 			expect_problem 421 wrong_host -H "Host: $host" "$url$path"
 		done
-		jq -r .detail "$work/body" | grep -qF -- '--host' ||
-			fail "does not name --host: $(shown "$work/body")"
+		jq -r .detail "$work/body" | grep -qF -- "--host ${host%:*}." ||
+			fail "does not say what to do: $(shown "$work/body")"
 		expect_problem 421 wrong_host -H "Host: $host" \
 			--data-binary "@$photo" "$url/?w=64"
 		# Probes reveal nothing, so they are answered under any name.
@@ -150,6 +150,31 @@ from_elsewhere() {
 	gets 200 "${from[@]}" -H 'Sec-Fetch-Mode: navigate' "$url/"
 	gets 200 "${from[@]}" "$url$image/image"
 	gets 200 "${from[@]}" "$url$image"
+}
+
+# Our own page, whose proxy sends its own Host: the problem has both names, and
+# says what to change.
+test_a_proxy_changes_host() {
+	local from names
+	page '' http://10.9.9.9:3000
+	expect_problem 403 cross_site "${from[@]}" -H 'Host: 127.0.0.1:8080' \
+		--data-binary "@$photo" "$url/?w=64"
+	for names in 'origin is http://10.9.9.9:3000,' 'Host is 127.0.0.1:8080.' \
+		'proxy_set_header Host $http_host' --sign-key-file; do
+		jq -r .detail "$work/body" | grep -qF -- "$names" ||
+			fail "lacks $names: $(shown "$work/body")"
+	done
+	# What the client has sent is bounded, and printable.
+	page '' "http://$(printf 'a\tb%.0s' {1..300})"
+	expect_problem 403 cross_site "${from[@]}" --data-binary "@$photo" "$url/"
+	[ "$(jq -r .detail "$work/body" | tr -d '\n' | wc -c)" -lt 500 ] &&
+		! jq -r .detail "$work/body" | grep -q $'\t' ||
+		fail "$(shown "$work/body")"
+	# The browser knows that it is another page, so it is no proxy.
+	page cross-site http://evil.example
+	expect_problem 403 cross_site "${from[@]}" --data-binary "@$photo" "$url/"
+	! jq -r .detail "$work/body" | grep -q proxy ||
+		fail "$(shown "$work/body")"
 }
 
 # from_here SITE ORIGIN: requests of such a page are answered
@@ -498,6 +523,7 @@ start --store "$work/store"
 test_host
 test_private_names
 test_pages
+test_a_proxy_changes_host
 test_every_reply_protects
 stop
 test_names_can_be_given
