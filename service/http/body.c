@@ -52,17 +52,27 @@ refuse_part(struct body *b, enum problem problem, const char *format, ...)
 	return false;
 }
 
+/* What is no parameter may be a file that was sent without a name. */
+#define NAME_A_FILE                                                            \
+	"it has no file name, so it is taken as a parameter. If it is the "    \
+	"file, give its part a file name, or name it file, image or media."
+
 static bool append_to_fields(struct body *b, size_t at, const char *data,
 			     size_t bytes)
 {
+	char shown[PARAMS_SHOWN_BYTES];
+
 	/* The NUL needs one byte more. */
 	if (at >= BODY_FIELD_BYTES || bytes >= BODY_FIELD_BYTES - at) {
 		b->excess = (struct excess){ NAN, BODY_FIELD_BYTES, "bytes" };
 		return refuse_part(
 			b, PROBLEM_BAD_FORM,
 			"The fields of the form have more than %d KiB "
-			"together.",
-			BODY_FIELD_BYTES >> 10);
+			"together. The last one is '%s'; " NAME_A_FILE,
+			BODY_FIELD_BYTES >> 10,
+			params_shown(shown, at == b->fields_end ?
+						    data :
+						    b->fields + b->fields_end));
 	}
 	memcpy(b->fields + at, data, bytes);
 	b->fields[at + bytes] = '\0';
@@ -103,7 +113,8 @@ static bool end_field(struct body *b)
 
 	if (strlen(b->fields + at) != b->part_bytes)
 		return refuse_part(
-			b, PROBLEM_BAD_FORM, "The field '%s' has a NUL byte.",
+			b, PROBLEM_BAD_FORM,
+			"The field '%s' has a NUL byte; " NAME_A_FILE,
 			params_shown(shown, b->fields + b->fields_end));
 	b->fields_end = at + b->part_bytes + 1;
 	b->field_count++;

@@ -33,7 +33,7 @@ struct pipeline;
 enum {
 	BODY_FIELDS_MAX = 64,
 	BODY_FIELD_BYTES = 16 << 10,
-	BODY_DETAIL_BYTES = 160
+	BODY_DETAIL_BYTES = 320
 };
 
 struct body {

@@ -82,7 +82,7 @@ test_fields_are_bounded() {
 	detail 'more than 16 KiB'
 	printf '2\0000' >nul
 	expect_problem 400 bad_form -F "w=<nul" -F "file=@$photo" "$url/"
-	detail "The field 'w' has a NUL byte."
+	detail "The field 'w' has a NUL byte"
 	{
 		printf -- '--frontier\r\nContent-Disposition: form-data\r\n'
 		printf '\r\n5\r\n--frontier\r\n'
@@ -93,6 +93,19 @@ test_fields_are_bounded() {
 	expect_problem 400 bad_form --data-binary @nameless \
 		-H 'Content-Type: multipart/form-data; boundary=frontier' "$url/"
 	detail 'no name'
+}
+
+# A file that is sent without a file name, as by form.append("photo", bytes) of
+# some libraries, large or small.
+test_a_file_without_a_name_is_explained() {
+	head -c 9000 "$photo" >small
+	for file in "$photo" small; do
+		expect_problem 400 bad_form -F "photo=<$file" -F w=20 "$url/"
+		detail "'photo'"
+		detail 'has no file name'
+		detail 'name it file, image or media'
+	done
+	form w=20 -F "image=<$photo" -F w=20 "$url/"
 }
 
 # A form as .NET sends it: names without quotes, a boundary in quotes.
@@ -303,6 +316,7 @@ start --store store --presets 'c:w=40;d:w=41'
 test_fields_are_parameters
 test_fields_are_checked
 test_fields_are_bounded
+test_a_file_without_a_name_is_explained
 test_quotes
 test_forms_are_exact
 test_a_second_file_is_refused
