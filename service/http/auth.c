@@ -517,16 +517,85 @@ static enum problem match_signature(const struct keys *k,
 
 _Static_assert((int)AUTH_OWNER_BYTES == OWNER_BYTES, "owners have one size");
 
+enum { SIGNED_SHOWN_BYTES = 301 }; /* of a text that was signed, in a problem */
+
+/*
+ * Append a part of the signed text as far as there is room, with printable
+ * ASCII only.
+ */
+static void show_signed(char out[SIGNED_SHOWN_BYTES], const char *text,
+			const char *after)
+{
+	size_t at = strlen(out);
+
+	(void)params_show(out + at, SIGNED_SHOWN_BYTES - at, text);
+	at = strlen(out);
+	(void)snprintf(out + at, SIGNED_SHOWN_BYTES - at, "%s", after);
+}
+
+/* `q` as match_signature() has left it: sorted, without the signature. */
+static void explain_signed_text(struct request *r, const struct signed_query *q)
+{
+	char shown[SIGNED_SHOWN_BYTES] = "";
+
+	show_signed(shown, q->method, "\n");
+	show_signed(shown, q->path, "\n");
+	for (uint32_t i = 0; i < q->count; i++) {
+		show_signed(shown, q->parameters[i].key, "=");
+		show_signed(shown, parameter_value(&q->parameters[i]), "\n");
+	}
+	(void)snprintf(
+		r->detail, sizeof(r->detail),
+		"The signature is not the HMAC-SHA256 of \"%s\"%s with a "
+		"key of this server, taken without its line feed.",
+		shown, strlen(shown) + 1 < sizeof(shown) ? "" : " and so on");
+}
+
+/*
+ * The same checks as in match_signature(), in the same order.  NULL: another
+ * key or another text was signed.
+ */
+static const char *wrong_with_query(const struct signed_query *q)
+{
+	uint32_t signatures, expiries;
+	const char *given = find_parameter(q, signature_name, &signatures);
+	int64_t expires_s;
+
+	if (signatures > 0 && given == NULL)
+		return "The query must have one signature with a value.";
+	(void)find_parameter(q, expires_name, &expiries);
+	if (expiries == 0)
+		return "The signed query has no expires.";
+	if (!read_expires(&expires_s, q))
+		return "expires must be given once, as a whole number of "
+		       "seconds since 1970.";
+	for (uint32_t i = 0; i < q->count; i++)
+		if (!parameter_is_clear(&q->parameters[i]))
+			return "A parameter with = in its name, or with a line "
+			       "feed, cannot be signed.";
+	return NULL;
+}
+
 static enum problem check_signed_query(const struct keys *k, struct request *r)
 {
 	struct signed_query q = { .method = r->head->method, .path = r->path };
+	enum problem problem;
+	const char *wrong;
 
 	for (uint32_t i = 0; i < r->argument_count; i++)
 		q.parameters[q.count++] = (struct signature_parameter){
 			.key = r->arguments[i].name,
 			.value = r->arguments[i].value,
 		};
-	return match_signature(k, &q, time(NULL), r->storing.owner);
+	problem = match_signature(k, &q, time(NULL), r->storing.owner);
+	if (problem != PROBLEM_BAD_SIGNATURE)
+		return problem;
+	wrong = wrong_with_query(&q);
+	if (wrong != NULL)
+		(void)snprintf(r->detail, sizeof(r->detail), "%s", wrong);
+	else
+		explain_signed_text(r, &q);
+	return problem;
 }
 
 /*
@@ -561,6 +630,9 @@ static enum problem check_keys(const struct keys *k, struct request *r)
 			    r->storing.owner);
 	if (problem == PROBLEM_INVALID_KEY)
 		problem = match_metrics_key(k, r);
+	if (problem == PROBLEM_UNAUTHORIZED && r->route->role != ROLE_UPLOAD)
+		(void)snprintf(r->detail, sizeof(r->detail),
+			       "Send a key as \"Authorization: Bearer KEY\".");
 	if (problem == PROBLEM_NONE || r->route->role != ROLE_UPLOAD)
 		return problem;
 	signature = check_signed_query(k, r);

@@ -200,6 +200,52 @@ test_a_signed_query_needs_no_key() {
 		"$url/?w=99&expires=1700000000&signature=$s"
 }
 
+# detail TEXT: expect TEXT in the detail of the last problem
+detail() {
+	jq -r .detail "$work/body" | tr '\n' '|' | grep -qF -- "$1" ||
+		fail "not '$1': $(shown "$work/body")"
+}
+
+# The problem says which text the signature should be of, with what the client
+# has sent, and as much of it as fits.
+test_a_bad_signature_is_explained() {
+	local late=$(($(date +%s) + 3600)) s
+	s=$(sign POST / w=99)
+	set -- --data-binary "@$photo"
+	expect_problem 403 bad_signature "$@" "$url/?w=99&signature=$s"
+	detail 'The signed query has no expires.'
+	expect_problem 403 bad_signature "$@" \
+		"$url/?w=99&expires=soon&signature=$s"
+	detail 'seconds since 1970'
+	expect_problem 403 bad_signature "$@" \
+		"$url/?expires=1&signature=$s&signature=$s"
+	detail 'one signature'
+	expect_problem 403 bad_signature "$@" "$url/?expires=1&signature"
+	detail 'one signature'
+	expect_problem 403 bad_signature "$@" \
+		"$url/?w=%0a&expires=$late&signature=$s"
+	detail 'cannot be signed'
+	expect_problem 403 bad_signature "$@" \
+		"$url/v1/images?w=640&fit=%69nside&expires=$late&signature=$s"
+	detail "of \"POST|/v1/images|expires=$late|fit=inside|w=640|\" with"
+	! grep -qi "$s" "$work/body" || fail "the signature is shown"
+	expect_problem 403 bad_signature "$@" "$url/?w=%09%ff&expires=$late&a=$(
+		printf 'b%.0s' {1..900})&signature=$s"
+	detail 'of "POST|/|a=bbb'
+	detail 'bbb" and so on with'
+	expect_problem 403 bad_signature "$@" \
+		"$url/?w=%09%ff&expires=$late&signature=$s"
+	detail 'w=??|"'
+}
+
+# A signature allows uploads alone.
+test_a_signature_is_not_for_reports() {
+	expect_problem 401 unauthorized "$url/stats"
+	! grep -q sign "$work/body" || fail "$(shown "$work/body")"
+	expect_problem 401 unauthorized --data-binary "@$photo" "$url/"
+	detail "or sign the upload's query"
+}
+
 test_signed_queries_are_checked_like_others() {
 	local late=$(($(date +%s) + 3600)) s
 	s=$(sign POST / w=0 "expires=$late")
@@ -348,6 +394,8 @@ test_signed_queries() {
 	expect_problem 401 unauthorized "$url/stats"
 	test_a_signed_query_needs_no_key
 	test_signed_queries_are_checked_like_others
+	test_a_bad_signature_is_explained
+	test_a_signature_is_not_for_reports
 	stop
 }
 
