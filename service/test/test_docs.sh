@@ -148,6 +148,37 @@ test_examples_work() {
 		fail "too few examples in $api"
 }
 
+# The first example for programs, in Node; the files there are those of its
+# sentence.
+test_the_example_for_programs_works() {
+	local kind
+	have node || return 0
+	serve
+	sed -n '/^### From programs/,$p' "$api" |
+		sed -n '/^```js$/,/^```$/{/^```$/q; /^```/!p}' |
+		sed "s/127\.0\.0\.1:8080/$address:28080/" >"$work/example.js"
+	grep -q fetch "$work/example.js" || fail "no example: $api"
+	for kind in 'bytes' 'new Blob([bytes])' 'new File([bytes], "a.jpg")'; do
+		cat >"$work/program.mjs" <<-END
+			import { readFileSync } from "node:fs";
+			import { File } from "node:buffer";
+			const bytes = readFileSync(process.argv[2]);
+			const file = $kind;
+			$(<"$work/example.js")
+			if (picture.type !== "image/jpeg" || picture.size < 1000)
+				throw new Error(picture.type);
+		END
+		timeout 120 node "$work/program.mjs" "$photo" ||
+			fail "the example for programs, with $kind"
+	done
+	! node "$work/program.mjs" "$source/README.md" 2>"$work/said" ||
+		fail "a text is a photo"
+	grep -q 'only JPEG files are read' "$work/said" ||
+		fail "no detail: $(shown "$work/said")"
+	stop
+	server=
+}
+
 test_endpoints_are_described() {
 	local path
 	grep -ohE '"/[A-Za-z0-9/_.{}-]*"' "$source"/service/http/*.c \
@@ -313,4 +344,5 @@ test_policies_are_listed
 test_links_lead_somewhere
 test_figures_are_of_the_results
 test_formats_are_described
+test_the_example_for_programs_works
 test_examples_work
