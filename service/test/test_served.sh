@@ -88,7 +88,9 @@ start_site() {
 			-e "s|/var/lib/darkroom|$work/store|" \
 			-e "s|client_max_body_size .*;|client_max_body_size 2m;|" \
 			-e "/ssl_protocols/r $work/below" "$conf"
-		echo '}'
+		echo "server { listen unix:$work/site;"
+		cat "$work/below"
+		echo '} }'
 	} >"$work/conf"
 	nginx -p "$work" -c "$work/conf" -e "$work/proxylog" \
 		-g "daemon off; pid $work/pid;" &
@@ -182,6 +184,17 @@ test_below_a_path() {
 	get 204 "$image" -X DELETE
 }
 
+# The same location in a site that has nothing else, as of a LAN: nginx's own
+# limits do not come first, and the page's origin is Host.
+test_below_a_path_of_any_site() {
+	local front=http://10.9.9.9:3000 site=(--unix-socket "$work/site")
+	head -c 1100000 /dev/zero >"$work/large"
+	get 413 /photos/?w=9 "${site[@]}" --data-binary "@$work/large"
+	by_darkroom
+	get 200 /photos/?w=9 "${site[@]}" -H "Origin: $front" \
+		--data-binary "@$dir/clownfish.jpg"
+}
+
 # If nginx may not read the files, clients still get them.
 test_pictures_come_anyway() {
 	store_a_picture
@@ -210,6 +223,7 @@ test_http_leads_to_https
 inside_stays_inside
 clients_choose_no_urls
 test_below_a_path
+test_below_a_path_of_any_site
 stop_site
 if [ "$(id -u)" = 0 ]; then
 	start_site daemon daemon
