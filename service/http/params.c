@@ -418,14 +418,27 @@ static bool refuse_unknown(const struct params *p, const char *key,
 			    params_shown(text, key), meant);
 }
 
-bool params_set(struct params *p, const char *key, const char *value,
-		char detail[PARAMS_DETAIL_BYTES])
+/* params_count: there is none. */
+static uint32_t find_param(const char *key)
 {
-	char text[PARAMS_SHOWN_BYTES], range[RANGE_BYTES];
 	uint32_t i = 0;
 
 	while (i < params_count && strcmp(params_table[i].name, key) != 0)
 		i++;
+	return i;
+}
+
+bool params_has(const char *key)
+{
+	return find_param(key) < params_count;
+}
+
+bool params_set(struct params *p, const char *key, const char *value,
+		char detail[PARAMS_DETAIL_BYTES])
+{
+	char text[PARAMS_SHOWN_BYTES], range[RANGE_BYTES];
+	uint32_t i = find_param(key);
+
 	if (i == params_count)
 		return refuse_unknown(p, key, detail);
 	if (p->variant != NULL && params_table[i].is_of_upload)

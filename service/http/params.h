@@ -87,6 +87,9 @@ void params_init(struct params *p);
 void params_init_variant(struct params *p, const struct params *all,
 			 const char *name);
 
+/* Is there a parameter with this name? */
+bool params_has(const char *key);
+
 /*
  * Set the parameter `key`; `value` NULL: there was no "=".  False: `detail` is
  * a sentence that says what is wrong, and `p` is unchanged.
@@ -108,9 +111,9 @@ void params_print(char out[PARAMS_TEXT_BYTES], const struct params *p,
  * to show.
  */
 const char *params_shown(char out[PARAMS_SHOWN_BYTES], const char *in);
+const char *params_show(char *out, size_t room, const char *in);
 
 /* For --help: a line for each parameter. */
 void params_print_help(FILE *to);
-const char *params_show(char *out, size_t room, const char *in);
 
 #endif

@@ -73,7 +73,8 @@ static const struct {
 					"blocking graph, with --resources "
 					"learn." },
 	[PROBLEM_NO_STORE] = { 404, "no_store", "No store",
-			       "This server keeps no images." },
+			       "This server keeps no images; start it with "
+			       "--store." },
 	[PROBLEM_METHOD_NOT_ALLOWED] = { 405, "method_not_allowed",
 					 "Method not allowed",
 					 "See the Allow header." },

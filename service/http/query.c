@@ -205,6 +205,11 @@ void query_init(struct query *q)
 	params_init(&q->params);
 }
 
+bool query_has(const char *key)
+{
+	return strcmp(key, "variant") == 0 || params_has(key);
+}
+
 bool query_set(struct query *q, const char *key, const char *value,
 	       char detail[PARAMS_DETAIL_BYTES])
 {

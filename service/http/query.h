@@ -44,6 +44,9 @@ uint32_t query_split(char *text, struct http_field *parameters, uint32_t max);
 
 void query_init(struct query *q);
 
+/* Is there a parameter with this name, or is it "variant"? */
+bool query_has(const char *key);
+
 /* Set a parameter, as params_set() does. */
 MUST_CHECK bool query_set(struct query *q, const char *key, const char *value,
 			  char detail[PARAMS_DETAIL_BYTES]);

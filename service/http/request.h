@@ -508,8 +508,8 @@ void trace_context_print(char out[TRACEPARENT_BYTES],
 
 /*
  * Find the route of the path and method.  Sets `route` and `segments`.  If the
- * path does not have this method, sets `allow` too.  If the path is that of a
- * report which this port does not serve, sets `detail`.
+ * path does not have this method, sets `allow` too.  If there is none, sets
+ * `detail`, unless there is another problem already.
  */
 enum problem route_find(struct request *r);
 

@@ -107,25 +107,61 @@ static bool matches(const char *pattern, const char *path,
 	return *path == '\0';
 }
 
-/* There is nothing at this path.  If it is a report's, say how to get it. */
-static void explain_missing(struct request *r)
+/* Why this port does not serve the requests of a role. */
+static const char *reason_for_not(const struct request *r, enum role role)
+{
+	if (role != ROLE_REPORT)
+		return "This is the server's admin port; send uploads, and "
+		       "requests for stored images, to its main port.";
+	if (r->config->admin_fd >= 0)
+		return "Reports and live views are on the server's admin port, "
+		       "that of --admin-listen; with --admin-url, its page has "
+		       "a link there.";
+	return "Others can reach this port without a key, so there are no "
+	       "reports at it: see --admin-listen and --api-key-file.";
+}
+
+/* True: `detail` says where else this port's path has this method. */
+static bool explain_other_port(struct request *r, unsigned int wanted)
 {
 	char segments[SEGMENTS_MAX][SEGMENT_BYTES];
 
-	for (size_t i = 0; i < ARRAY_SIZE(routes); i++)
-		if (routes[i].role == ROLE_REPORT &&
-		    matches(routes[i].path, r->path, segments))
-			(void)snprintf(
-				r->detail, sizeof(r->detail), "%s",
-				r->config->admin_fd >= 0 ?
-					"Reports and live views are on the "
-					"server's admin port, that of "
-					"--admin-listen; with --admin-url, its "
-					"page has a link there." :
-					"Others can reach this port without "
-					"a key, so there are no reports at "
-					"it: see --admin-listen and "
-					"--api-key-file.");
+	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
+		if (serves(r->port, routes[i].role) ||
+		    routes[i].method != wanted ||
+		    !matches(routes[i].path, r->path, segments))
+			continue;
+		(void)snprintf(r->detail, sizeof(r->detail), "%s",
+			       reason_for_not(r, routes[i].role));
+		return true;
+	}
+	return false;
+}
+
+enum { PATH_SHOWN_BYTES = 101 };
+
+/* An upload to a path with the name of its file, as `curl -T` sends it. */
+static void explain_missing(struct request *r)
+{
+	const char *method = r->head->method;
+	char shown[PATH_SHOWN_BYTES];
+
+	if (r->port != &r->http->main ||
+	    (strcmp(method, "POST") != 0 && strcmp(method, "PUT") != 0))
+		return;
+	(void)snprintf(r->detail, sizeof(r->detail),
+		       "There is nothing at %s; uploads go to POST / or POST "
+		       "/v1/images.",
+		       params_show(shown, sizeof(shown), r->path));
+}
+
+static void explain_method(struct request *r)
+{
+	char shown[PARAMS_SHOWN_BYTES];
+
+	(void)snprintf(r->detail, sizeof(r->detail),
+		       "This path takes %s, not %s.", r->allow,
+		       params_shown(shown, r->head->method));
 }
 
 /* The value of the Allow header. */
@@ -157,11 +193,13 @@ enum problem route_find(struct request *r)
 		if (route->method == wanted)
 			return PROBLEM_NONE;
 	}
-	/* A problem of the head takes precedence. */
-	if (allowed == 0 && r->problem == PROBLEM_NONE)
-		explain_missing(r);
-	if (allowed == 0)
-		return PROBLEM_NOT_FOUND;
 	print_methods(r->allow, allowed);
-	return PROBLEM_METHOD_NOT_ALLOWED;
+	/* A problem of the head takes precedence. */
+	if (r->problem == PROBLEM_NONE && !explain_other_port(r, wanted)) {
+		if (allowed == 0)
+			explain_missing(r);
+		else
+			explain_method(r);
+	}
+	return allowed == 0 ? PROBLEM_NOT_FOUND : PROBLEM_METHOD_NOT_ALLOWED;
 }

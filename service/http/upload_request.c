@@ -269,9 +269,29 @@ static enum problem explained_problem(struct request *r)
 /* False: `detail` says what is wrong with it. */
 static bool set_parameter(struct request *r, const char *key, const char *value)
 {
-	return is_stored(r) && strcmp(key, "respond") == 0 ?
-		       storing_set_respond(r, value) :
-		       query_set(&r->query, key, value, r->detail);
+	if (strcmp(key, "respond") != 0)
+		return query_set(&r->query, key, value, r->detail);
+	if (is_stored(r))
+		return storing_set_respond(r, value);
+	(void)snprintf(r->detail, sizeof(r->detail),
+		       "respond is only for POST /v1/images.");
+	return false;
+}
+
+/*
+ * A field that is no parameter may come from a button, or from a library that
+ * adds fields.
+ */
+static void explain_field(struct request *r, const char *name)
+{
+	size_t at = strlen(r->detail);
+
+	if (strcmp(name, "respond") == 0 || query_has(name))
+		return;
+	(void)snprintf(r->detail + at, sizeof(r->detail) - at,
+		       " The form has a field of this name: a submit button "
+		       "must have no name, and an upload library must add no "
+		       "fields.");
 }
 
 /* Take the parameters of the query, up to the first bad one. */
@@ -339,8 +359,10 @@ static enum problem take_field(struct request *r, struct field *f)
 			       params_shown(here, f->value));
 		return PROBLEM_BAD_PARAMETER;
 	}
-	return set_parameter(r, f->name, f->value) ? PROBLEM_NONE :
-						     PROBLEM_BAD_PARAMETER;
+	if (set_parameter(r, f->name, f->value))
+		return PROBLEM_NONE;
+	explain_field(r, f->name);
+	return PROBLEM_BAD_PARAMETER;
 }
 
 /* Take the fields that are complete by now. */

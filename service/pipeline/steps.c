@@ -113,7 +113,8 @@ enum img_err steps_estimate(struct upload *u, const struct img_limits *limits)
 /* Leaves `text` and `e` as they are if the picture is within the limit. */
 static void explain_size(char *text, size_t bytes, struct excess *e,
 			 const char *what, struct img_size size,
-			 const char *flag, uint64_t pixels_max)
+			 const char *flag, uint64_t pixels_max,
+			 const char *after)
 {
 	char before[SENTENCE_BYTES], between[SENTENCE_BYTES];
 
@@ -125,7 +126,7 @@ static void explain_size(char *text, size_t bytes, struct excess *e,
 		       "%s has %" PRIu32 " x %" PRIu32 " pixels, ", what,
 		       size.width_px, size.height_px);
 	(void)snprintf(between, sizeof(between), "; %s allows ", flag);
-	excess_explain(text, bytes, e, before, between, ".");
+	excess_explain(text, bytes, e, before, between, after);
 }
 
 /* A side of the file. */
@@ -181,18 +182,19 @@ void steps_explain(const struct upload *u, const struct img_limits *limits,
 	explain_side(text, bytes, &e, size, limits->side_px_max);
 	if (e.unit == NULL)
 		explain_size(text, bytes, &e, "The picture", size,
-			     "--max-megapixels", limits->pixels_max);
+			     "--max-megapixels", limits->pixels_max, ".");
 	if (e.unit == NULL && is_too_large_in_full(u, limits))
 		explain_size(text, bytes, &e,
 			     "The file is damaged or unusual, and can only be "
 			     "decoded in full; it",
 			     size, "--max-result-megapixels",
-			     img_result_pixels_max(limits));
+			     img_result_pixels_max(limits), ".");
 	for (uint32_t i = 0; i < u->variant_count && e.unit == NULL; i++)
 		explain_size(text, bytes, &e, "A result asked for",
 			     u->variants[i].view.size,
 			     "--max-result-megapixels",
-			     img_result_pixels_max(limits));
+			     img_result_pixels_max(limits),
+			     ". Ask for a smaller one with w or h.");
 	if (e.unit == NULL)
 		explain_decoder(text, bytes, &e, size,
 				limits->decode_bytes_max);

@@ -191,7 +191,7 @@ test_stored_by_a_form() {
 		"$url/v1/images" || fail "respond=decoded is refused"
 	expect_problem 400 bad_parameter -F "file=@$photo" -F respond=later \
 		"$url/v1/images"
-	detail 'respond must be stored or decoded'
+	detail "respond must be stored or decoded, not 'later'."
 }
 
 test_a_signature_covers_all() {

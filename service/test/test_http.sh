@@ -119,6 +119,33 @@ explained() {
 		fail "not '$3': $(shown "$work/body")"
 }
 
+# A wrong path, method or field: the problem has what was sent, and what to send
+# instead.
+test_problems_say_what_to_do() {
+	set -- --data-binary "@$photo"
+	explained 404 not_found \
+		'There is nothing at /photo.jpg; uploads go to POST / or POST /v1/images.' \
+		-T "$photo" "$url/photo.jpg"
+	explained 404 not_found 'nothing at /a?b; uploads' "$@" "$url/a%09b"
+	explained 404 not_found 'There is nothing at this path.' "$url/photo.jpg"
+	explained 405 method_not_allowed 'This path takes POST, not GET.' \
+		"$url/v1/process"
+	explained 405 method_not_allowed \
+		'This path takes GET, HEAD, POST, not PUT.' -X PUT "$url/"
+	explained 400 bad_parameter \
+		"There is no parameter 'submit'. The form has a field of this name: a submit button must have no name, and an upload library must add no fields." \
+		-F "file=@$photo" -F submit=Send "$url/"
+	explained 400 bad_parameter "There is no parameter 'submit'." "$@" \
+		"$url/?submit=Send"
+	! grep -q button "$work/body" || fail "a button in a query"
+	explained 400 bad_parameter 'respond is only for POST /v1/images.' "$@" \
+		"$url/?respond=decoded"
+	explained 404 no_store 'start it with --store' "$@" "$url/v1/images"
+	explained 413 picture_too_large \
+		'allows 100 megapixels. Ask for a smaller one with w or h.' "$@" \
+		"$url/?w=16384&h=16384&fit=fill&enlarge=1"
+}
+
 # curl --data removes all NUL, CR and LF.
 test_curl_data_is_explained() {
 	local file hint="curl's --data removes these bytes; use --data-binary."
@@ -275,6 +302,7 @@ test_ways_in_agree
 test_parameters_are_checked
 test_problems_have_stable_codes
 test_connection_outlives_errors
+test_problems_say_what_to_do
 test_curl_data_is_explained "$1"
 test_traces_are_joined
 test_no_trace_is_no_error

@@ -479,8 +479,13 @@ static enum problem open_picture(struct request *r, bool is_fresh,
 		return problem;
 	is_found = image_meta_find(meta, r->segments[1], sha256);
 	free(meta);
-	if (!is_found)
+	if (!is_found) {
+		(void)snprintf(r->detail, sizeof(r->detail),
+			       "The image has no variant '%s'; its JSON lists "
+			       "those that it has.",
+			       r->segments[1]);
 		return PROBLEM_NOT_FOUND;
+	}
 	(void)snprintf(p->etag, sizeof(p->etag), "\"%s\"", sha256);
 	name_file(name, r);
 	problem = open_file(r, image, name, &p->file);

@@ -453,12 +453,14 @@ bool storing_reply_stored(struct request *r)
 bool storing_set_respond(struct request *r, const char *value)
 {
 	bool is_decoded = value != NULL && strcmp(value, "decoded") == 0;
+	char shown[PARAMS_SHOWN_BYTES];
 
 	r->storing.answers_early = is_decoded;
 	if (is_decoded || (value != NULL && strcmp(value, "stored") == 0))
 		return true;
 	(void)snprintf(r->detail, sizeof(r->detail),
-		       "respond must be stored or decoded.");
+		       "respond must be stored or decoded, not '%s'.",
+		       params_shown(shown, value != NULL ? value : ""));
 	return false;
 }
 
