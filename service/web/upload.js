@@ -46,8 +46,9 @@ async function lost(photo, base) {
 		return { title: "No reply",
 			detail: "The reply of the server's main port cannot be"
 				+ " read here. Perhaps the port requires a key,"
-				+ " the photo is too large, or the server is"
-				+ " full. Use the page of that port:",
+				+ " the upload was too slow, or the server has"
+				+ " too many connections. Use the page of that"
+				+ " port:",
 			link: `${base}/#try` };
 	return isReadable
 		? { title: "No reply",
