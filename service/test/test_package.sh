@@ -51,6 +51,11 @@ trap end EXIT
 	fail "script/package"
 mapfile -t packages < <(grep '\.deb$' "$work/log")
 [ ${#packages[@]} = 2 ] || fail "${#packages[@]} packages"
+version=$("$source/script/package" --version)
+for package in "${packages[@]}"; do
+	[ "$(dpkg-deb -f "$package" Version)" = "$version" ] ||
+		fail "$package is not $version"
+done
 mkdir "$work/elsewhere"
 (
 	umask 077

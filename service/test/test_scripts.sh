@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 # A build that fails says why.  Only the clang-format that made the sources checks
 # them.  What only some tests use may be impossible to install.  script/test
-# counts and names what was skipped.  The scripts run in a tree of their own, and
-# start programs that do what the test wants.
+# counts and names what was skipped.  Packages of later commits have higher
+# versions.  The scripts run in a tree of their own, and start programs that do what
+# the test wants.
 #
 # usage: test_scripts.sh SOURCE_DIR
 set -euo pipefail
@@ -179,9 +180,10 @@ package() {
 # has_package DIR: the folder has what was built, and nothing of it is left
 # elsewhere
 has_package() {
-	[ "$(cd "$1" && echo *)" = "darkroom_1.2.3_all.buildinfo \
-darkroom_1.2.3_all.changes darkroom_1.2.3_all.deb" ] || fail "$1: $(ls "$1")"
-	says "$(realpath "$1")/darkroom_1.2.3_all.deb"
+	local name=darkroom_1.2.3~git20010909014640.0123456789ab_all
+	[ "$(cd "$1" && echo *)" = "$name.buildinfo $name.changes $name.deb" ] ||
+		fail "$1: $(ls "$1")"
+	says "$(realpath "$1")/$name.deb"
 	[ -z "$(ls temporary)" ] || fail "left: $(ls temporary)"
 	rm -r "$1"
 }
@@ -203,12 +205,21 @@ test_packages_are_where_they_belong() {
 		describe) echo 0123456789ab ;;
 		log) echo 1000000000 ;;
 		ls-files) find * -type f -print0 ;;
+		merge-base) exit 1 ;;
 		esac'
 	stub dpkg-buildpackage '[ -s debian/control ] || exit 1
+		version=$(sed -n "1s/.*(\(.*\)).*/\1/p" debian/changelog)
 		for end in deb changes buildinfo; do
-			echo built >"../darkroom_1.2.3_all.$end"
+			echo built >"../darkroom_${version}_all.$end"
 		done'
 	package tree
+	has_package tree/build/package
+	# Those of an earlier commit are removed, and no other file.
+	mkdir -p tree/build/package
+	touch tree/build/package/darkroom_1.2.3~git1999.0_all.deb
+	touch tree/build/package/darkroom-other.deb
+	package tree
+	rm tree/build/package/darkroom-other.deb
 	has_package tree/build/package
 	package elsewhere
 	has_package tree/build/package
@@ -221,6 +232,56 @@ test_packages_are_where_they_belong() {
 	run 1 tree/script/package --output full
 	says "the packages stay in $TMPDIR"
 	[ "$(cat temporary/*/*.deb)" = built ] || fail "the packages are lost"
+}
+
+# commit: a commit at the next second
+commit() {
+	date=$((date + 1))
+	GIT_COMMITTER_DATE="@$date +0000" git -C tree -c user.name=nobody \
+		-c user.email=nobody@example.com commit -q --allow-empty -m x
+}
+
+# newer: the version of the package is higher than the last one
+newer() {
+	local before=${version:-0}
+	version=$(tree/script/package --version)
+	dpkg --compare-versions "$version" gt "$before" ||
+		fail "$version is not after $before"
+}
+
+# apt takes the package of a later commit for a newer one, before a release, the
+# release itself, and after it.
+test_package_versions() {
+	local date=1000000000 version=
+	command -v git >/dev/null && command -v dpkg >/dev/null || {
+		echo "skipped: no git, or no dpkg"
+		return
+	}
+	rm -rf bin tree
+	mkdir -p tree/script
+	cp script/package script/help.sh tree/script
+	echo 'project(darkroom VERSION 1.2.3)' >tree/CMakeLists.txt
+	git init -q tree
+	git -C tree add .
+	commit
+	newer
+	[[ $version = 1.2.3~git20010909014641.* ]] || fail "$version"
+	commit
+	newer
+	echo >>tree/CMakeLists.txt
+	newer
+	[[ $version = *.dirty ]] || fail "$version"
+	git -C tree checkout -q CMakeLists.txt
+	commit
+	newer
+	git -C tree tag v1.2.3
+	newer
+	[ "$version" = 1.2.3 ] || fail "the release is $version"
+	commit
+	newer
+	[[ $version = 1.2.3+git20010909014644.* ]] || fail "$version"
+	commit
+	newer
 }
 
 # --help prints what the script is for, does nothing else, and is no error.
@@ -253,3 +314,4 @@ test_format
 test_bootstrap
 test_skips_are_counted
 test_packages_are_where_they_belong
+test_package_versions
