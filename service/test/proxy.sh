@@ -42,6 +42,7 @@ as_here() {
 		-e "s/28081/${agents[0]}/; s/28082/${agents[1]}/" \
 		-e "s|/run/haproxy/admin.sock|$work/socket|" \
 		-e "s|bind 127\.0\.0\.1:8404|bind unix@$work/metrics|" \
+		-e '/listen \[::\]/d; /bind :::/d' \
 		-e "s/listen 80;/listen ${front#http:\/\/};/" \
 		-e "s/bind :80$/bind ${front#http:\/\/}/" "$1"
 }

@@ -135,6 +135,11 @@ test_haproxy_accepts_its_file() {
 	haproxy -c -f "$deploy/haproxy.cfg" >"$work/report" 2>&1 ||
 		fail "$(cat "$work/report")"
 	! grep -qi warning "$work/report" || fail "$(cat "$work/report")"
+	# With the line for sites without keys.
+	sed 's/#\(http-request deny\)/\1/' "$deploy/haproxy.cfg" >"$work/cfg"
+	[ "$(diff "$deploy/haproxy.cfg" "$work/cfg" | grep -c '^>')" = 1 ] &&
+		haproxy -c -f "$work/cfg" >"$work/report" 2>&1 ||
+		fail "$(cat "$work/report")"
 }
 
 # Prometheus accepts its file and the rules.

@@ -71,6 +71,7 @@ promises() {
 		"$work/head" | tr 'A-Z' 'a-z' | sort
 }
 
+edits=() # of the configuration, for sed
 # start_site USER GROUP: nginx with this configuration, its workers with these
 # rights
 start_site() {
@@ -82,12 +83,13 @@ start_site() {
 	{
 		echo "$user events {} http { access_log off; $temporary"
 		sed -e "s/127\.0\.0\.1:8080/${addresses[0]}/" \
+			-e '/listen \[::\]/d' \
 			-e "s/listen 80;/listen ${addresses[1]};/" \
 			-e "s/listen 443 ssl;/listen ${addresses[2]} ssl;/" \
 			-e "s|/etc/letsencrypt/live/photos.example|$work|" \
 			-e "s|/var/lib/darkroom|$work/store|" \
 			-e "s|client_max_body_size .*;|client_max_body_size 2m;|" \
-			-e "/ssl_protocols/r $work/below" "$conf"
+			-e "/ssl_protocols/r $work/below" "${edits[@]}" "$conf"
 		echo "server { listen unix:$work/site;"
 		cat "$work/below"
 		echo '} }'
@@ -195,6 +197,15 @@ test_below_a_path_of_any_site() {
 		--data-binary "@$dir/clownfish.jpg"
 }
 
+# With the line for sites without keys, images stay.
+test_nobody_deletes() {
+	store_a_picture
+	get 403 "$image" -X DELETE
+	get 403 "$image?w=9" -X DELETE
+	get 405 "$picture" -X DELETE
+	is_the_picture
+}
+
 # If nginx may not read the files, clients still get them.
 test_pictures_come_anyway() {
 	store_a_picture
@@ -225,6 +236,11 @@ clients_choose_no_urls
 test_below_a_path
 test_below_a_path_of_any_site
 stop_site
+edits=(-e 's/#\(if ($request_method = DELETE)\)/\1/')
+start_site daemon games
+test_nobody_deletes
+stop_site
+edits=()
 if [ "$(id -u)" = 0 ]; then
 	start_site daemon daemon
 	test_pictures_come_anyway
