@@ -55,7 +55,7 @@ static void print_cores(const struct cores *cores, FILE *to)
 			      cores_cpu(cores, i));
 }
 
-/* Log version, addresses, schedule and cores. */
+/* Log version, addresses, store, schedule and cores. */
 static void log_started(const struct server *s)
 {
 	const struct options *o = s->options;
@@ -73,6 +73,8 @@ static void log_started(const struct server *s)
 	if (o->agent_listen != NULL)
 		(void)fprintf(to, "agent on %s (port %u), ", o->agent_listen,
 			      s->resources.agent_port);
+	if (o->store != NULL)
+		(void)fprintf(to, "store '%s', ", o->store);
 	pipeline_print_schedule(s->config, to);
 	if (options_drop_best(o, dropped))
 		(void)fprintf(to, " (%s)", dropped);

@@ -22,10 +22,18 @@ waits_longer() {
 		"$work/config")" = true ] || fail "is ended too early: $*"
 }
 
-# flags_of UNIT: print the flags in its ExecStart, for the instance 8081
+# flags_of UNIT: print the flags in its variables and its ExecStart, for the
+# instance 8081
 flags_of() {
-	sed -n 's/^ExecStart=[^ ]* //p' "$1" |
-		sed "s|%S|$work|; s|%i|8081|g" | tr ' ' '\n'
+	local name value
+	{
+		sed -n 's/^Environment=//p' "$1" | tr ' ' '\n' |
+			while IFS== read -r name value; do
+				echo "--${name#DARKROOM_}" | tr 'A-Z_' 'a-z-'
+				echo "$value"
+			done
+		sed -n 's/^ExecStart=[^ ]* //p' "$1" | tr ' ' '\n'
+	} | sed "s|%S|$work|; s|%i|8081|g"
 }
 
 # test_unit FILE: systemd and the program accept this unit
@@ -154,11 +162,32 @@ test_units_agree() {
 	local unit
 	for unit in darkroom.service darkroom@.service; do
 		sed -n '/^\[Unit\]/,$p' "$deploy/$unit" |
-			grep -vE '^(Description|ExecStart|StateDirectory|UMask)' \
+			grep -vE '^(Description|ExecStart|StateDirectory|UMask|Environment=DARKROOM_(ADMIN_LISTEN|STORE))' \
 				>"$work/$unit.rest"
 	done
 	diff "$work"/darkroom.service.rest "$work"/darkroom@.service.rest ||
 		fail "the units differ"
+}
+
+# The command line of a unit has only what /etc/darkroom/environment must not
+# change, the ports of an instance.  Each line of that file is a flag.
+test_the_environment_overrides() {
+	local line unit
+	for unit in darkroom.service darkroom@.service; do
+		! sed -n 's/^ExecStart=[^ ]*//p' "$deploy/$unit" |
+			grep -oE -- ' --[a-z-]+' | grep -vE 'listen$' ||
+			fail "$unit cannot be changed"
+		grep -A1 '^Environment=' "$deploy/$unit" | tail -n 1 |
+			grep -qx 'EnvironmentFile=-/etc/darkroom/environment' ||
+			fail "$unit: other variables come later"
+	done
+	! grep -q '^ExecStart=[^ ]* ' "$deploy/darkroom.service" ||
+		fail "darkroom.service has flags"
+	while read -r line; do
+		env DARKROOM_STORE=s3://photos "$line" "$DARKROOM" \
+			--print-config >"$work/config" || fail "$line"
+	done < <(sed -n 's/^#\(DARKROOM_[^=]*=[^ ]*\)$/\1/p' \
+		"$deploy/environment" | grep -v _FILE=)
 }
 
 # If an address does not exist yet, the server's status makes systemd start it
@@ -182,6 +211,7 @@ test_the_store_is_the_units
 test_haproxy_accepts_its_file
 test_prometheus_accepts_its_file
 test_boot_is_retried
+test_the_environment_overrides
 test_manifest
 
 # Where npm can install the client: every member exists, with the right type.

@@ -106,7 +106,7 @@ done | sort -u >"$work/named"
 while read -r file; do
 	[ -e "$root$file" ] || fail "a man page names $file"
 done <"$work/named"
-grep -q '^ExecStart=/usr/bin/darkroom ' \
+grep -qx 'ExecStart=/usr/bin/darkroom' \
 	"$root/usr/lib/systemd/system/darkroom.service" || fail "ExecStart"
 commit=$(git -C "$source" rev-parse --short=12 HEAD)
 for program in darkroom loadgen; do

@@ -117,6 +117,7 @@ test_modes_at_the_start() {
 	refused 'No such file'
 	used_store
 	start --store "$store"
+	logged ", store '$store', "
 	becomes 200
 	stop
 }
