@@ -8,7 +8,9 @@ RUN apt-get update && apt-get install -y --no-install-recommends \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
-RUN cmake --preset release \
+# The commit that --version prints: the folder .git is not copied.
+ARG COMMIT=unknown
+RUN cmake --preset release -DDARKROOM_COMMIT="$COMMIT" \
     && cmake --build --preset release --target darkroom darkroom-store loadgen
 
 FROM debian:trixie-slim

@@ -423,6 +423,7 @@ int main(int argc, char **argv)
 		(void)fprintf(stderr, "darkroom: %s\n", error.text);
 		status = EXIT_USAGE;
 	} else {
+		o.commit = DARKROOM_COMMIT;
 		status = run(&o);
 	}
 	options_release(&o);

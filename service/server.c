@@ -64,9 +64,10 @@ static void log_started(const struct server *s)
 
 	if (to == NULL)
 		return;
-	(void)fprintf(
-		to, "version " DARKROOM_VERSION ", listening on %s (port %u), ",
-		o->listen, s->resources.port);
+	(void)fprintf(to,
+		      "version " DARKROOM_VERSION
+		      " (commit %s), listening on %s (port %u), ",
+		      o->commit, o->listen, s->resources.port);
 	if (o->admin_listen != NULL)
 		(void)fprintf(to, "admin on %s (port %u), ", o->admin_listen,
 			      s->resources.admin_port);
@@ -489,6 +490,7 @@ static int serve_with_reports(struct server *s, const sigset_t *signals)
 	s->stats.io_threads = options_io_threads(
 		s->options, pipeline_worker_count(s->pipeline));
 	s->stats.store = s->resources.store;
+	s->stats.commit = s->options->commit;
 	s->stats.uthreads = s->uthreads;
 	s->live = live_new(&s->stats);
 	if (s->live != NULL)

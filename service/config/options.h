@@ -28,6 +28,7 @@ enum options_source {
 };
 
 struct options {
+	const char *commit; /* of the sources; set by the caller */
 	const char *listen;
 	const char *admin_listen; /* NULL: no admin port */
 	const char *agent_listen; /* NULL: no agent */

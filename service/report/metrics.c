@@ -710,17 +710,20 @@ static const struct metric_field process_fields[] = {
 	  METRIC_FIELD(struct process_stats, file_count_max) },
 };
 
-/* {version="0.1.0",policy="cohort",regime="gated" ... */
-static void print_build(FILE *to, const struct schedule *s)
+/* {version="0.1.0",commit="1a2b3c4",policy="cohort",regime="gated" ... */
+static void print_build(FILE *to, const char *commit, const struct schedule *s)
 {
 	struct schedule_word words[SCHEDULE_WORDS_MAX];
 	uint32_t count =
 		schedule_words(s, pipeline_step_names, PIPELINE_STEPS, words);
 
 	metric_head(to, &(struct metric){ "darkroom_build_info",
-					  "Version and schedule; always 1." });
+					  "Version, commit of the sources and "
+					  "schedule; always 1." });
 	(void)fprintf(to,
-		      "darkroom_build_info{version=\"" DARKROOM_VERSION "\"");
+		      "darkroom_build_info{version=\"" DARKROOM_VERSION
+		      "\",commit=\"%s\"",
+		      commit != NULL ? commit : "unknown");
 	for (uint32_t i = 0; i < count; i++)
 		(void)fprintf(to, ",%s=\"%s\"", words[i].flag,
 			      words[i].value[0] != '\0' ? words[i].value :
@@ -784,7 +787,7 @@ static bool print_all(FILE *to, struct stats_source *source,
 	pipeline_read(source->pipeline, &pipeline);
 	stats_read_process(source, &process);
 
-	print_build(to, &source->config->schedule);
+	print_build(to, source->commit, &source->config->schedule);
 	print_http(to, http);
 	metric_single(to, "darkroom_uploads_limit",
 		      "Highest number of uploads inside.",

@@ -171,7 +171,7 @@ test_agrees_with_stats_and_clients() {
 
 # The photo has 2000 x 1500 pixels, and the result 640 x 480.
 test_counts_bytes_and_pixels() {
-	local bytes
+	local bytes commit
 	start --admin-listen 127.0.0.1:0
 	curl -fsS --data-binary "@$photo" "$url/?w=640" -o "$work/out"
 	curl -sS --data-binary "@$photo" "$url/?w=0" -o "$work/body"
@@ -194,8 +194,11 @@ test_counts_bytes_and_pixels() {
 	is 'darkroom_http_problems_total{code="bad_parameter",status="400"}' 1
 	is 'darkroom_http_connections{port="admin"}' 1
 	is darkroom_ready 1
-	grep -q '^darkroom_build_info{version="[^"]*",policy="'"$policy_name"'",' \
+	commit=$("$DARKROOM" --version | sed 's/.*(commit \(.*\))$/\1/')
+	grep -q '^darkroom_build_info{version="[^"]*",commit="'"$commit"'",policy="'"$policy_name"'",' \
 		"$work/metrics" || fail "build info"
+	grep -qF " (commit $commit), listening on " "$work/log" ||
+		fail "the start line has no commit"
 	[ "$(value process_open_fds)" -gt 4 ] || fail "open files"
 	[ "$(value process_resident_memory_bytes)" -gt 1000000 ] ||
 		fail "resident memory"
