@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What `cmake --install` makes fits together: the man pages and plans name only
-# files that are installed, by the paths at which they are.
+# What `cmake --install` makes fits together: the man pages, plans and documents
+# name only files that are installed, by the paths at which they are.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_installed.sh CMAKE
 . "$(dirname "$0")/server.sh"
 chooses_policies "it starts no server"
 cmake=$1
+source=$(realpath "$(dirname "$0")/../..")
 build=$(realpath "$(dirname "$DARKROOM")")
 root=$work/root
 for component in darkroom loadgen; do
@@ -65,5 +66,29 @@ test_plans() {
 	done
 }
 
+# Each link of a document leads to an installed file, and each document that is
+# linked has the headings that are named.
+test_documents() {
+	local file link count=0
+	for file in "$root$prefix"/share/doc/darkroom*/*.md; do
+		! grep -nE '<(img|picture)|\]\((\.\./)*(deploy|docs|service|results)/' \
+			"$file" || fail "$file links to the sources"
+		grep -oE '\]\([^)# ]+' "$file" | sed 's/^](//' | sort -u \
+			>"$work/links" || true
+		while read -r link; do
+			[[ $link != http* ]] || continue
+			[ -e "$(dirname "$file")/$link" ] ||
+				fail "${file##*/}: no $link"
+			count=$((count + 1))
+		done <"$work/links"
+		# Nothing else has changed.
+		[ "$(wc -w <"$file")" -gt "$(($(wc -w \
+			<"$source/docs/${file##*/}") * 9 / 10))" ] ||
+			fail "${file##*/} has lost text"
+	done
+	[ $count -ge 20 ] || fail "only $count links"
+}
+
 test_man_pages
 test_plans
+test_documents
