@@ -386,6 +386,25 @@ test_the_store_is_away() {
 	kill -CONT $fake
 	until_true is_state 200
 	post 201 blur=3
+	until_true is_told 2 "store: s3://photos/a/b at $s3 answers"
+	is_told 1 "store: s3://photos/a/b at $s3 cannot be used: " ||
+		fail "not once: $(cat log)"
+	stop
+}
+
+# is_told COUNT TEXT: has the log so many lines with the text?
+is_told() {
+	[ "$(grep -cF -- "$2" log)" = "$1" ]
+}
+
+# One line at the start, and no more while it stays so.
+test_a_store_that_was_never_there() {
+	local nobody=http://127.0.0.1:1
+	put_keys $secret
+	start --store s3://photos --s3-endpoint $nobody --s3-credentials-file keys
+	until_true is_told 1 "store: s3://photos at $nobody cannot be used: "
+	post 503 blur=3 -H 'Request-Timeout: 3'
+	is_told 1 "$nobody" || fail "not once: $(cat log)"
 	stop
 }
 
@@ -585,6 +604,7 @@ test_readers_and_connections
 test_unknown_ids
 test_early_replies
 test_the_store_is_away
+test_a_store_that_was_never_there
 test_the_store_refuses
 test_a_cache_that_cannot_be_written
 test_requests_wait_in_line

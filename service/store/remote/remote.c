@@ -44,6 +44,7 @@ enum {
 	PROBE_NUMBER = 0,
 	/* After this number of helpers has failed, a request is given up. */
 	FAILURES_MAX = 3,
+	NAME_BYTES = 600,
 };
 
 /* Of struct store_figures, those that are counted. */
@@ -73,7 +74,8 @@ struct remote {
 	LIST_HEAD(, call) calls;
 	uint64_t last_number;
 	bool is_abandoned;
-	bool has_ended; /* the keeper: there will be no answers */
+	bool has_ended;     /* the keeper: there will be no answers */
+	bool is_state_told; /* the log has a line about it */
 	uint64_t unavailable_since_ns;  /* 0: available */
 	char why[MESSAGE_DETAIL_BYTES]; /* it is not available */
 	uint64_t probed_ns;             /* of a probe without an answer; or 0 */
@@ -82,6 +84,8 @@ struct remote {
 	uint64_t helper_starts;
 	struct store_figures before, now; /* of earlier helpers, of this one */
 	struct unknown unknown;
+
+	char name[NAME_BYTES]; /* of the store, for the log; never changes */
 };
 
 static struct remote *remote_of(struct store *s)
@@ -117,15 +121,20 @@ static void send_unsent(struct remote *r)
 	}
 }
 
-/* `why` is NULL if it is available.  True: the state has changed. */
+/*
+ * `why` is NULL if it is available.  True: the state has changed, or it is the
+ * first, so the log must be told.
+ */
 static bool set_available(struct remote *r, const char *why)
 {
 	bool was = r->unavailable_since_ns == 0;
+	bool is_news = was != (why == NULL) || !r->is_state_told;
 
 	if (was != (why == NULL))
 		r->unavailable_since_ns = why == NULL ? 0 : clock_now_ns();
 	(void)snprintf(r->why, sizeof(r->why), "%s", why != NULL ? why : "");
-	return was != (why == NULL);
+	r->is_state_told = true;
+	return is_news;
 }
 
 static void send_probe(struct remote *r)
@@ -220,7 +229,7 @@ static bool learn(struct remote *r, const struct message *m)
 						       "no reason is known");
 }
 
-/* True: the state has changed. */
+/* True: the log must be told of the state. */
 static bool take_answer(struct remote *r, const struct message *m, int fd)
 {
 	struct call *c = LIST_FIRST(&r->calls);
@@ -241,10 +250,15 @@ static bool take_answer(struct remote *r, const struct message *m, int fd)
 
 static void report_state(struct remote *r, const char *why)
 {
-	char text[MESSAGE_DETAIL_BYTES + 32];
+	char text[NAME_BYTES + MESSAGE_DETAIL_BYTES + 32];
 
-	(void)snprintf(text, sizeof(text), "the store is away: %s", why);
-	report(r, why[0] != '\0', why[0] != '\0' ? text : "the store answers");
+	if (why[0] != '\0')
+		(void)snprintf(text, sizeof(text),
+			       "store: %s cannot be used: %s", r->name, why);
+	else
+		(void)snprintf(text, sizeof(text), "store: %s answers",
+			       r->name);
+	report(r, why[0] != '\0', text);
 }
 
 static void take_message(struct remote *r, const struct message *m, int fd)
@@ -857,6 +871,11 @@ struct store *remote_open(const struct remote_config *c, struct error *error)
 	}
 	r->socket = r->control = -1;
 	(void)set_available(r, "it has not answered yet");
+	r->is_state_told = false;
+	(void)snprintf(r->name, sizeof(r->name), "%s%s%s%s%s%.200s", scheme,
+		       c->bucket, c->prefix[0] != '\0' ? "/" : "", c->prefix,
+		       c->endpoint != NULL ? " at " : "",
+		       c->endpoint != NULL ? c->endpoint : "");
 	(void)pthread_mutex_init(&r->lock, NULL);
 	error_set(error, "no memory");
 	if (store_init(&r->store, &remote_kind, NULL) &&
