@@ -6,9 +6,11 @@
 #include "base/take.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 enum { SUFFIXES_MAX = 5, FLAGS_MAX = 128 /* in all tables together */ };
 
@@ -132,9 +134,31 @@ static bool read_large_number(const struct flag *f, const char *text,
 	return number_read_whole(text, (uint64_t)f->least, most, number);
 }
 
+/*
+ * Is `text` a size with a unit that is written in another way, such as 64MB?
+ * Then `meant` is what was meant, else "".
+ */
+static void print_meant(const struct flag *f, const char *text,
+			char meant[FLAG_NUMBER_BYTES])
+{
+	size_t n = strspn(text, "0123456789.");
+	char unit = (char)toupper((unsigned char)text[n]);
+
+	meant[0] = '\0';
+	if (f->unit != FLAG_SIZE || n == 0 || n > 16 || unit == '\0' ||
+	    strchr("GMK", unit) == NULL)
+		return;
+	text += n + 1;
+	if (*text == '\0' || strcasecmp(text, "B") == 0 ||
+	    strcasecmp(text, "iB") == 0)
+		(void)snprintf(meant, FLAG_NUMBER_BYTES, "%.*s%c", (int)n,
+			       text - n - 1, unit);
+}
+
 bool flag_refuse(const struct flag *f, const char *text, struct error *why)
 {
 	const char *what = units[f->unit].what;
+	char meant[FLAG_NUMBER_BYTES];
 	char least[FLAG_NUMBER_BYTES], most[FLAG_NUMBER_BYTES];
 
 	if (f->most > 0) {
@@ -142,9 +166,11 @@ bool flag_refuse(const struct flag *f, const char *text, struct error *why)
 			what = "a whole number";
 		print_number(f, f->least, least);
 		print_number(f, f->most, most);
-		error_set(why, "'%.64s' is not %s from %s to %s%s%s", text,
+		print_meant(f, text, meant);
+		error_set(why, "'%.64s' is not %s from %s to %s%s%s%s%s", text,
 			  what, least, most, f->zero != NULL ? ", or " : "",
-			  f->zero != NULL ? f->zero : "");
+			  f->zero != NULL ? f->zero : "",
+			  meant[0] != '\0' ? "; did you mean " : "", meant);
 	} else {
 		error_set(why, "'%.64s' is not a valid %s", text, f->values);
 	}

@@ -34,6 +34,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -201,15 +202,6 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 				    "workers");
 }
 
-static void refuse_size(const struct options *o, const char *flag,
-			uint64_t bytes, const char *why)
-{
-	char value[32];
-
-	(void)snprintf(value, sizeof(value), "%" PRIu64, bytes);
-	refuse_flag(o, flag, value, why);
-}
-
 static bool is_web_address(const char *url)
 {
 	return strncmp(url, "http://", 7) == 0 ||
@@ -240,6 +232,21 @@ static void check_store_needed(const struct options *o)
 			refuse_flag(o, flags[i].flag, value, flags[i].needed);
 }
 
+/* s3:/photos and S3://photos would be folders. */
+static void check_scheme(const struct options *o)
+{
+	const char *rest;
+	char why[160];
+
+	if (o->store == NULL || remote_is_url(o->store) ||
+	    strncasecmp(o->store, "s3:", 3) != 0)
+		return;
+	rest = o->store + 3;
+	(void)snprintf(why, sizeof(why), "did you mean s3://%.100s?",
+		       rest + strspn(rest, "/"));
+	refuse_flag(o, "store", o->store, why);
+}
+
 /* Flags of one kind of store with the other kind are mistakes. */
 static void check_store(const struct options *o)
 {
@@ -255,7 +262,9 @@ static void check_store(const struct options *o)
 	bool is_remote = o->store != NULL && remote_is_url(o->store);
 	struct remote_config config;
 	struct error why;
+	char quota[FLAG_NUMBER_BYTES];
 
+	check_scheme(o);
 	check_store_needed(o);
 	for (size_t i = 0; !is_remote && i < ARRAY_SIZE(remote); i++)
 		if (remote[i].value != NULL)
@@ -265,8 +274,8 @@ static void check_store(const struct options *o)
 		return;
 	if (!resources_read_store_url(o, &config, &why))
 		refuse_flag(o, "store", o->store, why.text);
-	if (o->store_quota_bytes > 0)
-		refuse_size(o, "store-quota", o->store_quota_bytes,
+	if (options_is_changed(o, "store-quota", quota))
+		refuse_flag(o, "store-quota", quota,
 			    "it is for a folder; object stores have quotas of "
 			    "their own");
 	if (o->s3_endpoint != NULL && !is_web_address(o->s3_endpoint))
@@ -276,6 +285,32 @@ static void check_store(const struct options *o)
 		refuse_flag(
 			o, "spool", "store",
 			"it needs --store DIR: an object store has no spool");
+}
+
+static bool has_port_0(const char *address)
+{
+	const char *colon = strrchr(address, ':');
+
+	return colon != NULL && strcmp(colon, ":0") == 0;
+}
+
+/* Each port has an address of its own; the system chooses for port 0. */
+static void check_addresses(const struct options *o)
+{
+	const char *const all[LISTEN_USES] = { o->listen, o->admin_listen,
+					       o->agent_listen };
+	char why[64];
+
+	for (uint32_t i = 1; i < LISTEN_USES; i++)
+		for (uint32_t k = 0; k < i; k++) {
+			if (all[i] == NULL || all[k] == NULL ||
+			    strcmp(all[i], all[k]) != 0 || has_port_0(all[i]))
+				continue;
+			(void)snprintf(why, sizeof(why),
+				       "this is also the address of --%s",
+				       listen_flags[k]);
+			refuse_flag(o, listen_flags[i], all[i], why);
+		}
 }
 
 static void check_urls(const struct options *o)
@@ -305,6 +340,7 @@ static void check_values(const struct options *o)
 	    !browsers_check_names(o->host_names, &why_not))
 		refuse_flag(o, "host", o->host_names, why_not);
 	check_urls(o);
+	check_addresses(o);
 	if (!networks_read(&networks, o->trusted_proxies, why_no_list))
 		refuse_flag(o, "trusted-proxies", o->trusted_proxies,
 			    why_no_list);

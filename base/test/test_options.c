@@ -221,7 +221,12 @@ static void test_faults_are_named(void)
 				   "to 2G" },
 		{ "--bytes 0", "'0'" },
 		{ "--bytes 5T", "'5T'" },
-		{ "--bytes 5m", "'5m'" },
+		{ "--bytes 5m", "2G; did you mean 5M" },
+		{ "--bytes 1.5MB", "2G; did you mean 1.5M" },
+		{ "--bytes 64KiB", "2G; did you mean 64K" },
+		{ "--bytes 64MBB", "'64MBB' is not a size from 1B to 2G; "
+				   "see" },
+		{ "--bytes MB", "'MB'" },
 		{ "--pause 61s", "--pause: '61s' is not a time from 0ms to "
 				 "60s" },
 		{ "--pause 1M", "'1M'" },

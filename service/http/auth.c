@@ -244,22 +244,33 @@ static void set_owner(char owner[AUTH_OWNER_BYTES], const struct line *l)
 	owner[1 + 2 * OWNER_DIGEST_BYTES] = '\0';
 }
 
-static void keep_api_key(struct keys *a, const struct line *l)
+/* A keep_fn, as the next two. */
+static const char *keep_api_key(struct keys *a, const struct line *l)
 {
 	digest_of(a->api_digests[a->api_count], l->key);
 	set_owner(a->api_owners[a->api_count++], l);
+	return NULL;
 }
 
-static void keep_sign_key(struct keys *a, const struct line *l)
+static const char *keep_sign_key(struct keys *a, const struct line *l)
 {
 	signature_key_set(&a->sign_keys[a->sign_count], l->key.text,
 			  l->key.bytes);
 	set_owner(a->sign_owners[a->sign_count++], l);
+	return NULL;
 }
 
-static void keep_metrics_key(struct keys *a, const struct line *l)
+static const char *keep_metrics_key(struct keys *a, const struct line *l)
 {
-	digest_of(a->metrics_digests[a->metrics_count++], l->key);
+	uint8_t *digest = a->metrics_digests[a->metrics_count];
+
+	digest_of(digest, l->key);
+	for (uint32_t i = 0; i < a->api_count; i++)
+		if (memcmp(digest, a->api_digests[i], SHA256_DIGEST_SIZE) == 0)
+			return "is also a key of --api-key-file, which allows "
+			       "everything";
+	a->metrics_count++;
+	return NULL;
 }
 
 static struct line split_key_line(const char *text, size_t bytes)
@@ -300,7 +311,8 @@ static const char *wrong_with(const struct line *l)
 	return wrong_with_name(l);
 }
 
-typedef void keep_fn(struct keys *a, const struct line *l);
+/* Keep a key.  The result is what is wrong with it, or NULL. */
+typedef const char *keep_fn(struct keys *a, const struct line *l);
 
 static bool read_key_lines(struct keys *a, keep_fn *keep, const char *text,
 			   char why[AUTH_WHY_BYTES])
@@ -315,15 +327,14 @@ static bool read_key_lines(struct keys *a, keep_fn *keep, const char *text,
 
 		if (is_key && count == AUTH_KEYS_MAX)
 			wrong = "is one key too many";
+		if (is_key && wrong == NULL)
+			wrong = keep(a, &parts);
 		if (is_key && wrong != NULL) {
 			(void)snprintf(why, AUTH_WHY_BYTES, "line %u %s",
 				       number, wrong);
 			return false;
 		}
-		if (is_key) {
-			keep(a, &parts);
-			count++;
-		}
+		count += is_key;
 		line += bytes;
 		line += *line == '\r';
 		line += *line == '\n';

@@ -45,7 +45,7 @@ test_others_are_not_listened_to_unasked() {
 		DARKROOM_INSECURE=1 accepts --listen "$address"
 	done
 	for address in 127.0.0.1:0 127.8.9.10:80 '[::1]:0' localhost:80; do
-		accepts --listen "$address" --admin-listen "$address"
+		accepts --listen "$address" --admin-listen "${address%:*}:0"
 	done
 }
 
@@ -389,6 +389,18 @@ test_metrics_keys_alone_are_refused() {
 		--metrics-key-file "$work/none"
 }
 
+# A key of both files would allow everything.
+test_metrics_keys_are_others() {
+	{
+		echo 'prometheus another-metrics-key-0'
+		grep -v '^#' "$work/api.keys" | tail -n 1
+	} >"$work/both.keys"
+	chmod 600 "$work/both.keys"
+	refuses "'$work/both.keys': line 2 is also a key of --api-key-file" \
+		--check-config --api-key-file "$work/api.keys" \
+		--metrics-key-file "$work/both.keys"
+}
+
 test_signed_queries() {
 	start --sign-key-file "$work/sign.keys" "$@"
 	expect_problem 401 unauthorized --data-binary "@$photo" "$url/?w=99"
@@ -423,5 +435,6 @@ test_metrics_keys --api-key-file "$work/api.keys"
 test_metrics_keys --sign-key-file "$work/sign.keys" \
 	--admin-listen 127.0.0.1:0
 test_metrics_keys_alone_are_refused
+test_metrics_keys_are_others
 test_others_are_not_listened_to_unasked
 test_wrong_files_are_refused_and_not_shown

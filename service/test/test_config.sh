@@ -94,6 +94,45 @@ test_all_sources_count() {
 		.["max-side"] == 22' --config "$work/file"
 }
 
+test_one_address_for_each_port() {
+	local flag
+	for flag in --admin-listen --agent-listen; do
+		refuses "$flag: '127.0.0.1:8080': this is also the address of --listen" \
+			--check-config $flag 127.0.0.1:8080
+		refuses 'also the address of --listen' --listen 127.0.0.1:1 \
+			$flag 127.0.0.1:1
+	done
+	refuses 'also the address of --admin-listen' --check-config \
+		--admin-listen 127.0.0.1:9090 --agent-listen 127.0.0.1:9090
+	"$DARKROOM" --check-config --listen 127.0.0.1:0 \
+		--admin-listen 127.0.0.1:0 || fail "port 0 is refused"
+}
+
+test_low_ports() {
+	[ "$(</proc/sys/net/ipv4/ip_unprivileged_port_start)" -gt 81 ] || return 0
+	(
+		if [ "$(id -u)" = 0 ]; then
+			chmod 711 "$work"
+			printf '#!/bin/sh\nexec setpriv --reuid 65534 --regid 65534 --clear-groups "%s" "$@"\n' \
+				"$DARKROOM" >"$work/as_nobody"
+			chmod 755 "$work/as_nobody"
+			DARKROOM=$work/as_nobody
+		fi
+		refuses "--listen: '127.0.0.1:81': Permission denied: ports below 1024 are for root" \
+			--listen 127.0.0.1:81
+	)
+}
+
+test_words_that_were_probably_meant() {
+	refuses "--store: 's3:/photos': did you mean s3://photos?" \
+		--check-config --store s3:/photos
+	refuses 'did you mean s3://photos/site?' --check-config \
+		--store S3://photos/site
+	refuses "--store-quota: '1G': it is for a folder" --check-config \
+		--store s3://photos --store-quota 1024M
+	refuses 'did you mean 64M' --check-config --max-body 64MB
+}
+
 test_refusals_have_a_source() {
 	refuses "--cores: '4095'" --check-config --cores 4095
 	DARKROOM_CORES=4095 refuses "DARKROOM_CORES: '4095'" --check-config
@@ -208,6 +247,9 @@ test_every_flag_is_printed_and_in_the_help
 test_defaults_are_printed
 test_all_sources_count
 test_refusals_have_a_source
+test_one_address_for_each_port
+test_low_ports
+test_words_that_were_probably_meant
 test_flags_that_need_another
 test_removed_flags_say_what_replaced_them
 test_help_needs_no_environment

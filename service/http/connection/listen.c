@@ -184,7 +184,11 @@ enum listen_result listen_on(const char *address, int *fd, uint16_t *port,
 		*fd = listen_first(found,
 				   first == AF_INET6 ? AF_INET : AF_INET6);
 	if (*fd < 0) {
-		*why = strerror(errno);
+		*why = errno == EACCES ?
+			       "Permission denied: ports below 1024 are for "
+			       "root: start as root with --user NAME, or let "
+			       "systemd open it" :
+			       strerror(errno);
 		result = errno == EACCES ? LISTEN_BAD_ADDRESS : LISTEN_FAILED;
 	} else {
 		*port = listen_port(*fd);
