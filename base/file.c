@@ -3,12 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <libgen.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { ROOM_FIRST = 1 << 20 };
+enum { ROOM_FIRST = 1 << 20, OWNER_TEXT_BYTES = 96 };
 
 /* NULL: errno says why. */
 static FILE *open_figures(const char *path)
@@ -134,6 +138,45 @@ char *file_read_text(const char *path, size_t bytes_max, const char **why)
 	free(text);
 	*why = "not text: it has a zero byte";
 	return NULL;
+}
+
+static void print_owner(char text[OWNER_TEXT_BYTES], uid_t user, gid_t group)
+{
+	const struct passwd *u = getpwuid(user);
+	const struct group *g = getgrgid(group);
+
+	(void)snprintf(text, OWNER_TEXT_BYTES, "%.32s:%.32s (%u:%u)",
+		       u != NULL ? u->pw_name : "?",
+		       g != NULL ? g->gr_name : "?", user, group);
+}
+
+void file_explain(struct error *why, const char *path, const char *file,
+		  int error)
+{
+	char owner[OWNER_TEXT_BYTES], own[OWNER_TEXT_BYTES];
+	char *whole = NULL, *at;
+	struct stat found;
+
+	if (asprintf(&whole, "%s%s%s", path, file[0] != '\0' ? "/" : "", file) <
+	    0)
+		whole = NULL;
+	at = whole;
+	/* It may not exist, or a folder above it may forbid to look. */
+	while (at != NULL && stat(at, &found) != 0 && strcmp(at, "/") != 0 &&
+	       strcmp(at, ".") != 0)
+		at = dirname(at);
+	if (at == NULL || stat(at, &found) != 0) {
+		error_set(why, "%s", strerror(error));
+	} else {
+		print_owner(owner, found.st_uid, found.st_gid);
+		print_owner(own, geteuid(), getegid());
+		error_set(why,
+			  "%s: '%.160s' belongs to %s and has mode %04o; this "
+			  "process is %s",
+			  strerror(error), at, owner, found.st_mode & 07777U,
+			  own);
+	}
+	free(whole);
 }
 
 void file_fill_standard(void)

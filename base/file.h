@@ -25,6 +25,15 @@ MUST_CHECK char *file_read_text(const char *path, size_t bytes_max,
 				const char **why);
 
 /*
+ * Set `why` to the text of `error`, an errno, with owner and mode of `file` in
+ * the folder `path` ("": of `path` itself), or of the next folder above it that
+ * can be looked at, up to "/" or the current one; and to the user that this
+ * process is.  It reads the lists of users: for one thread, before the sandbox.
+ */
+void file_explain(struct error *why, const char *path, const char *file,
+		  int error);
+
+/*
  * Open the file of --json, for the figures of a program.  "-" is standard
  * output, which then has nothing else: what the program writes to `stdout` is
  * lost.  NULL: `error` is a sentence.

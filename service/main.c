@@ -355,9 +355,10 @@ static void check_start(const struct options *o)
 	struct error why_not;
 	int status = resources_check_secrets(o);
 
+	if (status == EXIT_SUCCESS)
+		status = resources_check_remote(o);
 	if (status != EXIT_SUCCESS)
 		exit(status);
-
 	if (!listen_check(o->listen, &why))
 		refuse_flag(o, "listen", o->listen, why);
 	if (o->admin_listen != NULL && !listen_check(o->admin_listen, &why))

@@ -462,28 +462,96 @@ static struct store *open_remote_store(const struct options *o,
 							NULL;
 }
 
+/* What --store or one of its flags names cannot be used by this user. */
+static int refuse_as_user(const struct options *o, int status, const char *flag,
+			  const char *value, const char *why)
+{
+	struct error as_user;
+
+	error_set(&as_user, "%.480s", why);
+	if (o->user != NULL && !o->wants_check)
+		error_set(&as_user, "as user %.64s: %.400s", o->user, why);
+	return resources_refuse(o, status, flag, value, as_user.text);
+}
+
+/*
+ * The helper's error begins with what is wrong, such as "endpoint 'VALUE': ":
+ * name the flag that has given it.
+ */
+static int refuse_remote(const struct options *o, int status, const char *why)
+{
+	const struct {
+		const char *flag, *before, *value, *after;
+	} flags[] = {
+		{ "s3-endpoint", "endpoint '", o->s3_endpoint, "': " },
+		{ "s3-region", "region '", o->s3_region, "': " },
+		{ "s3-credentials-file", "", o->s3_credentials_file, ": " },
+	};
+	char begin[sizeof(((struct error *)NULL)->text)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		int n = snprintf(begin, sizeof(begin), "%s%s%s",
+				 flags[i].before,
+				 flags[i].value != NULL ? flags[i].value : "",
+				 flags[i].after);
+
+		if (flags[i].value != NULL && n > 0 &&
+		    (size_t)n < sizeof(begin) &&
+		    strncmp(why, begin, (size_t)n) == 0)
+			return refuse_as_user(o, status, flags[i].flag,
+					      flags[i].value, why + n);
+	}
+	return refuse_as_user(o, status, "store", o->store, why);
+}
+
+int resources_check_remote(const struct options *o)
+{
+	struct remote_config c;
+	struct error error;
+
+	if (o->store == NULL || !remote_is_url(o->store))
+		return EXIT_SUCCESS;
+	if (!resources_read_store_url(o, &c, &error))
+		return resources_refuse(o, EXIT_USAGE, "store", o->store,
+					error.text);
+	switch (remote_check_flags(&c, &error)) {
+	case KEEPER_OK:
+		return EXIT_SUCCESS;
+	case KEEPER_WRONG:
+		return refuse_remote(o, EXIT_USAGE, error.text);
+	case KEEPER_FAILED:
+		break;
+	}
+	/* A server starts without the helper, and the keeper tries again. */
+	return o->wants_check ? refuse_remote(o, EXIT_FAILURE, error.text) :
+				EXIT_SUCCESS;
+}
+
 static int open_store(struct server_resources *r, const struct options *o)
 {
-	struct error error, as_user;
+	struct error error;
+	int status;
 
 	if (o->store == NULL)
 		return EXIT_SUCCESS;
+	/*
+	 * A folder is no usage error: it may not be mounted yet, or may still
+	 * be in use.
+	 */
+	if (o->store_cache != NULL &&
+	    !remote_check_cache(o->store_cache, &error))
+		return refuse_as_user(o, EXIT_FAILURE, "store-cache",
+				      o->store_cache, error.text);
+	status = resources_check_remote(o);
+	if (status != EXIT_SUCCESS)
+		return status;
 	if (remote_is_url(o->store))
 		r->store = open_remote_store(o, &error);
 	else
 		r->store = store_open(o->store, o->store_quota_bytes, &error);
 	if (r->store != NULL)
 		return EXIT_SUCCESS;
-	as_user = error;
-	if (o->user != NULL)
-		error_set(&as_user, "as user %.64s: %.400s", o->user,
-			  error.text);
-	/*
-	 * This is not a usage error: the folder may not be mounted yet, or may
-	 * still be in use.
-	 */
-	return resources_refuse(o, EXIT_FAILURE, "store", o->store,
-				as_user.text);
+	return refuse_as_user(o, EXIT_FAILURE, "store", o->store, error.text);
 }
 
 static int open_trace(struct server_resources *r, const struct options *o)

@@ -75,6 +75,12 @@ server_resources_reload_secrets(struct secrets *s,
 int resources_check_secrets(const struct options *o);
 
 /*
+ * Check what --store s3://... needs, without a connection.  Returns an exit
+ * status.
+ */
+int resources_check_remote(const struct options *o);
+
+/*
  * Can --save-graph be written at the end?  The sandbox leaves its folder open,
  * so / is refused with a sandbox.  False: *why is the reason.
  */

@@ -7,10 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
-#include <libgen.h>
-#include <pwd.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +29,6 @@ enum {
 	 */
 	MOVES_MAX = 8,
 	BLOCK_BYTES_MIN = 512,
-	OWNER_TEXT_BYTES = 96,
 	/*
 	 * Network file systems report the size of a transfer as that of a
 	 * block.
@@ -131,45 +127,6 @@ enum store_answer entry_read(int entry, const char *name, int *fd,
 	*fd = opened;
 	*bytes = (uint64_t)file.st_size;
 	return STORE_OK;
-}
-
-static void print_owner(char text[OWNER_TEXT_BYTES], uid_t user, gid_t group)
-{
-	const struct passwd *u = getpwuid(user);
-	const struct group *g = getgrgid(group);
-
-	(void)snprintf(text, OWNER_TEXT_BYTES, "%.32s:%.32s (%u:%u)",
-		       u != NULL ? u->pw_name : "?",
-		       g != NULL ? g->gr_name : "?", user, group);
-}
-
-void store_explain(struct error *why, const char *path, const char *file,
-		   int error)
-{
-	char owner[OWNER_TEXT_BYTES], own[OWNER_TEXT_BYTES];
-	char *whole = NULL, *at;
-	struct stat found;
-
-	if (asprintf(&whole, "%s%s%s", path, file[0] != '\0' ? "/" : "", file) <
-	    0)
-		whole = NULL;
-	at = whole;
-	/* It may not exist, or a folder above it may forbid to look. */
-	while (at != NULL && stat(at, &found) != 0 && strcmp(at, "/") != 0 &&
-	       strcmp(at, ".") != 0)
-		at = dirname(at);
-	if (at == NULL || stat(at, &found) != 0) {
-		error_set(why, "%s", strerror(error));
-	} else {
-		print_owner(owner, found.st_uid, found.st_gid);
-		print_owner(own, geteuid(), getegid());
-		error_set(why,
-			  "%s: '%.160s' belongs to %s and has mode %04o; this "
-			  "process is %s",
-			  strerror(error), at, owner, found.st_mode & 07777U,
-			  own);
-	}
-	free(whole);
 }
 
 void folder_close(int fd)

@@ -88,15 +88,6 @@ MUST_CHECK enum store_answer folder_find(int parent, const char *name, int *fd);
  */
 enum store_answer store_write_error(void);
 
-/*
- * Set `why` to the text of `error`, an errno, with owner and mode of `file` in
- * the folder `path` ("": of the folder), or of the next folder above it that
- * can be looked at, up to "/" or the current one; and to the user that this
- * process is.  It reads the lists of users: for one thread, before the sandbox.
- */
-void store_explain(struct error *why, const char *path, const char *file,
-		   int error);
-
 /* Close `fd` without changing errno. */
 void folder_close(int fd);
 

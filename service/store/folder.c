@@ -8,11 +8,14 @@
 #include "service/store/store.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -685,6 +688,22 @@ static bool can_store(struct folder *s, char file[ENTRIES_PATH_BYTES])
 	       store_write_error() == STORE_FULL;
 }
 
+/* There is no folder at `path`: say how to make it for this process' user. */
+static void explain_missing(struct error *why, const char *path)
+{
+	const struct passwd *u = getpwuid(geteuid());
+	const struct group *g = getgrgid(getegid());
+	char user[33], group[33];
+
+	(void)snprintf(user, sizeof(user), "%u", geteuid());
+	(void)snprintf(group, sizeof(group), "%u", getegid());
+	error_set(why,
+		  "there is no such folder: make it for the server's user: "
+		  "install -d -o %.32s -g %.32s -m 750 %s",
+		  u != NULL ? u->pw_name : user, g != NULL ? g->gr_name : group,
+		  path);
+}
+
 static bool folder_begin(struct folder *s, const char *path,
 			 uint64_t quota_bytes, struct error *why)
 {
@@ -702,8 +721,10 @@ static bool folder_begin(struct folder *s, const char *path,
 		return true;
 	if (text != NULL)
 		error_set(why, "%s", text);
+	else if (s->root < 0 && errno == ENOENT)
+		explain_missing(why, path);
 	else
-		store_explain(why, path, file, errno);
+		file_explain(why, path, file, errno);
 	return false;
 }
 

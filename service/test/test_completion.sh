@@ -118,7 +118,7 @@ test_loadgen() {
 
 test_others() {
 	load "$programs/darkroom-store"
-	offers 'darkroom-store ' serve check create list verify
+	offers 'darkroom-store ' serve check create list verify flags
 	load "$programs/stages_sim"
 	offers 'stages_sim --dispatch-queue ' fcfs size
 	load "$programs/mkset"

@@ -73,7 +73,11 @@ test_sockets() {
 test_manifest() {
 	local manifest=$deploy/kubernetes.yaml
 	mapfile -t flags < <(sed -n 's/^ *- \(--.*\)/\1/p' "$manifest" |
-		sed "s|/etc/darkroom/keys|$work/keys|")
+		sed "s|/etc/darkroom/keys|$work/keys|
+			s|/etc/darkroom-s3/credentials|$work/s3|")
+	printf '[default]\naws_access_key_id = a\naws_secret_access_key = b\n' \
+		>"$work/s3"
+	chmod 600 "$work/s3"
 	waits_longer "$(sed -n 's/.*GracePeriodSeconds: //p' "$manifest")" \
 		"${flags[@]}"
 	# With the image's environment, it must not start without a key.

@@ -84,7 +84,51 @@ test_refusals() {
 	refuses 'bucket' --store s3:///a
 	refuses "'..'" --store s3://photos/a/../b
 	refuses http:// --store s3://photos --s3-endpoint localhost
-	"$DARKROOM" --check-config "${s3_flags[@]}" || fail "good flags"
+	put_keys $secret
+	"$DARKROOM" --check-config "${s3_flags[@]}" \
+		--s3-credentials-file keys || fail "good flags"
+}
+
+# refuses_twice WORD FLAGS...: by --check-config, and at the start
+refuses_twice() {
+	refuses "$@" --check-config
+	refuses "$@" --listen 127.0.0.1:0
+}
+
+# Without a connection, darkroom-store knows whether keys and endpoint are any
+# good.
+test_unusable_keys() {
+	local flags=(--store s3://photos --s3-credentials-file wrong)
+	refuses_twice '--s3-credentials-file: '"'wrong': No such file" \
+		"${flags[@]}"
+	printf '[other]\n' >wrong
+	refuses_twice "'wrong': there is no profile [default]" "${flags[@]}"
+	printf '[default]\naws_access_key_id = x\n' >wrong
+	refuses_twice "'wrong': profile [default] has no aws_secret_access_key" \
+		"${flags[@]}"
+	DARKROOM_S3_CREDENTIALS_FILE=wrong refuses_twice \
+		"DARKROOM_S3_CREDENTIALS_FILE: 'wrong': profile" \
+		--store s3://photos
+	put_keys $secret
+	mv keys wrong
+	chmod 000 wrong
+	[ "$(id -u)" = 0 ] || refuses_twice "mode 0000; this process is $(id -un):" \
+		"${flags[@]}"
+	chmod 600 wrong
+	refuses_twice "--store: 's3://photos': no keys: give" \
+		--store s3://photos
+	AWS_ACCESS_KEY_ID=x refuses_twice 'but not AWS_SECRET_ACCESS_KEY' \
+		--store s3://photos
+	refuses_twice "--s3-endpoint: 'http://s3.example/path': it is not http://" \
+		"${flags[@]}" --s3-endpoint http://s3.example/path
+	refuses_twice "--s3-region: 'x y'" "${flags[@]}" --s3-region 'x y'
+	AWS_ENDPOINT_URL=nowhere/x refuses_twice "endpoint 'nowhere/x'" \
+		"${flags[@]}"
+	! grep -qF $secret log || fail "shows a key"
+	# What can be mended later is no wrong flag.
+	ends_with 1 "--store-cache: '$work/no/cache'" "${flags[@]}" \
+		--listen 127.0.0.1:0 --store-cache "$work/no/cache"
+	rm -f wrong
 }
 
 test_api() {
@@ -591,6 +635,7 @@ test_no_helper() {
 }
 
 test_refusals
+test_unusable_keys
 test_api
 test_requests_of_a_large_image
 test_damage

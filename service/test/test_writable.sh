@@ -114,7 +114,8 @@ test_modes_at_the_start() {
 		chmod 755 "$store/$name"
 	done
 	rm -rf "$store"
-	refused 'No such file'
+	refused 'there is no such folder' "install -d -o $("${as[@]}" id -un) -g" \
+		"-m 750 $store"
 	used_store
 	start --store "$store"
 	logged ", store '$store', "

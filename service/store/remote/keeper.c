@@ -25,6 +25,8 @@ enum {
 	DELAY_MS_MAX = 5000,
 	SOUND_MS = 10000, /* a helper that lived this long was well */
 	CHECK_MS = 10000, /* the longest `check` */
+	FLAGS_S = 10,     /* the longest `flags` */
+	USAGE = 2,        /* the helper's status if they are wrong */
 };
 
 /* The commands that come through the control pipe, each one byte. */
@@ -327,6 +329,82 @@ static _Noreturn void become_keeper(const struct keeper_config *c, int socket,
 	    close_range(SIGNALS + 1, ~0U, 0) != 0)
 		_exit(EXIT_FAILURE);
 	keep(c);
+}
+
+/* In the new process: become the helper, whose errors go to `errors`. */
+static _Noreturn void run_flags(const struct keeper_config *c, int errors)
+{
+	const char *arguments[KEEPER_ARGUMENTS_MAX];
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	size_t count = 0;
+
+	/* The keys that it reads are not kept. */
+	for (size_t i = 0; c->arguments[i] != NULL; i++)
+		if (strcmp(c->arguments[i], "--keep-keys") != 0)
+			arguments[count++] = c->arguments[i];
+	arguments[count] = NULL;
+	arguments[1] = "flags";
+	(void)dup2(null, STDIN_FILENO);
+	(void)dup2(null, STDOUT_FILENO);
+	(void)dup2(errors, STDERR_FILENO);
+	(void)close_range(STDERR_FILENO + 1, ~0U, 0);
+	(void)alarm(FLAGS_S); /* a file that is a pipe */
+	(void)execv(c->program, (char *const *)arguments);
+	_exit(127);
+}
+
+/* Read all that comes; of its first line, the text after "PROGRAM: ". */
+static void read_refusal(int from, struct error *error)
+{
+	char text[sizeof(error->text)], more[256], *begin;
+	size_t count = 0;
+	ssize_t n;
+
+	do {
+		bool is_full = count == sizeof(text) - 1;
+
+		n = is_full ?
+			    read(from, more, sizeof(more)) :
+			    read(from, text + count, sizeof(text) - 1 - count);
+		if (n > 0 && !is_full)
+			count += (size_t)n;
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	text[count] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	begin = strstr(text, ": ");
+	error_set(error, "%s", begin != NULL ? begin + 2 : text);
+}
+
+enum keeper_result keeper_check_flags(const struct keeper_config *c,
+				      struct error *error)
+{
+	int ends[2], status = 0;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) != 0) {
+		error_set(error, "%s", strerror(errno));
+		return KEEPER_FAILED;
+	}
+	pid = fork();
+	if (pid == 0)
+		run_flags(c, ends[1]);
+	(void)close(ends[1]);
+	if (pid < 0)
+		error_set(error, "the store helper could not be started: %s",
+			  strerror(errno));
+	else
+		read_refusal(ends[0], error);
+	(void)close(ends[0]);
+	if (pid < 0)
+		return KEEPER_FAILED;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return KEEPER_OK;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == USAGE)
+		return KEEPER_WRONG;
+	describe_end(error->text, status, false);
+	return KEEPER_FAILED;
 }
 
 bool keeper_start(const struct keeper_config *c, int *socket, int *control,

@@ -38,6 +38,17 @@ struct keeper_config {
 	const char *arguments[KEEPER_ARGUMENTS_MAX];
 };
 
+enum keeper_result { KEEPER_OK, KEEPER_WRONG, KEEPER_FAILED };
+
+/*
+ * Run `program flags ...`, which checks flags and keys without a connection.
+ * KEEPER_WRONG: they cannot be used, and another time neither; KEEPER_FAILED:
+ * it did not come so far.  In both cases `error` says why.  Call it before
+ * there are threads.
+ */
+MUST_CHECK enum keeper_result keeper_check_flags(const struct keeper_config *c,
+						 struct error *error);
+
 /*
  * Start the keeper; *socket is the server's end of the socket, and *control its
  * end of the control pipe.  Both are the caller's.  Call it before there are

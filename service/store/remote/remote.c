@@ -2,6 +2,7 @@
 #include "service/store/remote/remote.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "service/store/kind.h"
 #include "service/store/remote/keeper.h"
 #include "service/store/remote/unknown.h"
@@ -817,19 +818,43 @@ static void list_arguments(struct keeper_config *k,
 	k->arguments[count] = NULL;
 }
 
-static bool start_keeper(struct remote *r, const struct remote_config *c,
-			 struct error *error)
+/* The helper's program; `path` is the place for it.  False: there is none. */
+static bool set_program(struct keeper_config *k, const struct remote_config *c,
+			char path[PATH_MAX], struct error *error)
 {
-	struct keeper_config keeper = { .program = c->program };
-	char path[PATH_MAX], quota[32];
-	const struct timeval send = { .tv_usec = SEND_US };
-
-	if (keeper.program == NULL && !find_helper(path))
+	k->program = c->program;
+	if (k->program == NULL && !find_helper(path))
 		return error_fail(error,
 				  "the program darkroom-store is not beside "
 				  "this program: it is needed for s3://");
-	if (keeper.program == NULL)
-		keeper.program = path;
+	if (k->program == NULL)
+		k->program = path;
+	return true;
+}
+
+enum keeper_result remote_check_flags(const struct remote_config *c,
+				      struct error *error)
+{
+	struct remote_config without_cache = *c;
+	struct keeper_config keeper;
+	char path[PATH_MAX];
+
+	without_cache.cache = NULL;
+	if (!set_program(&keeper, c, path, error))
+		return KEEPER_FAILED;
+	list_arguments(&keeper, &without_cache, NULL);
+	return keeper_check_flags(&keeper, error);
+}
+
+static bool start_keeper(struct remote *r, const struct remote_config *c,
+			 struct error *error)
+{
+	struct keeper_config keeper;
+	char path[PATH_MAX], quota[32];
+	const struct timeval send = { .tv_usec = SEND_US };
+
+	if (!set_program(&keeper, c, path, error))
+		return false;
 	(void)snprintf(quota, sizeof(quota), "%" PRIu64 "B",
 		       c->cache_quota_bytes);
 	list_arguments(&keeper, c, quota);
@@ -841,11 +866,7 @@ static bool start_keeper(struct remote *r, const struct remote_config *c,
 	       error_fail(error, "%s", strerror(errno));
 }
 
-/*
- * Can the folder of the cache be written, or be made?  The helper opens it, and
- * would fail again and again.
- */
-static bool check_cache(const char *path, struct error *error)
+bool remote_check_cache(const char *path, struct error *error)
 {
 	char *copy = strdup(path);
 	const char *at = copy;
@@ -856,7 +877,7 @@ static bool check_cache(const char *path, struct error *error)
 		free(copy);
 		return true;
 	}
-	store_explain(error, path, "", errno);
+	file_explain(error, path, "", errno);
 	free(copy);
 	return false;
 }
@@ -879,7 +900,6 @@ struct store *remote_open(const struct remote_config *c, struct error *error)
 	(void)pthread_mutex_init(&r->lock, NULL);
 	error_set(error, "no memory");
 	if (store_init(&r->store, &remote_kind, NULL) &&
-	    (c->cache == NULL || check_cache(c->cache, error)) &&
 	    start_keeper(r, c, error))
 		return &r->store;
 	store_close(&r->store);

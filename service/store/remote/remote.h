@@ -25,6 +25,7 @@
 #ifndef SERVICE_STORE_REMOTE_H
 #define SERVICE_STORE_REMOTE_H
 
+#include "service/store/remote/keeper.h"
 #include "service/store/store.h"
 
 enum {
@@ -52,6 +53,19 @@ bool remote_is_url(const char *text);
 /* Read s3://BUCKET[/PREFIX] into `out`.  False: `error` says what is wrong. */
 MUST_CHECK bool remote_read_url(struct remote_config *out, const char *url,
 				struct error *error);
+
+/*
+ * Can the keys, the endpoint and the region be used, as far as can be seen
+ * without a connection?  The helper says so: keeper_check_flags().
+ */
+MUST_CHECK enum keeper_result remote_check_flags(const struct remote_config *c,
+						 struct error *error);
+
+/*
+ * Can the folder of the cache be written, or be made?  The helper opens it, and
+ * would fail again and again.
+ */
+MUST_CHECK bool remote_check_cache(const char *path, struct error *error);
 
 /*
  * Start the keeper.  Call it before there are threads and a sandbox.  The store

@@ -2,6 +2,7 @@
 #include "service/store/remote/helper/cache.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "service/store/remote/helper/object.h"
 
 #include <errno.h>
@@ -479,7 +480,7 @@ static bool explain(struct error *error, const char *path, const char *file)
 {
 	struct error why;
 
-	store_explain(&why, path, file, errno);
+	file_explain(&why, path, file, errno);
 	return error_fail(error, "%s: %.400s", path, why.text);
 }
 

@@ -126,8 +126,14 @@ static bool read_file(struct credentials *c, const char *path,
 	size_t bytes;
 	bool is_read;
 
-	if (text == NULL)
-		return error_fail(error, "%s: %s", path, why);
+	if (text == NULL) {
+		struct error whose;
+
+		error_set(&whose, "%s", why);
+		if (errno == EACCES)
+			file_explain(&whose, path, "", errno);
+		return error_fail(error, "%s: %.400s", path, whose.text);
+	}
 	bytes = strlen(text);
 	is_read = read_lines(c, text, path, profile, error);
 	explicit_bzero(text, bytes);
@@ -172,7 +178,8 @@ static bool find(struct credentials *c, const char *file, const char *profile,
 	if (is_given(file))
 		return read_file(c, file, profile, error);
 	return error_fail(error,
-			  "no keys: give --credentials-file FILE, or set "
+			  "no keys: give --credentials-file FILE (of the "
+			  "server: --s3-credentials-file), or set "
 			  "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
 			  "AWS_SHARED_CREDENTIALS_FILE");
 }
