@@ -6,6 +6,8 @@
 #include "service/store/remote/keeper.h"
 #include "service/user.h"
 
+#include "base/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -32,6 +34,7 @@ enum { ANSWER_MS = 10000 }; /* the reader must answer within this time */
 /* What the reader has read.  It is in memory that is shared with the server. */
 struct answer {
 	char refusal[OPTIONS_REFUSAL_BYTES]; /* "": no error */
+	struct warnings warnings;
 	char certificate[TLS_FILE_BYTES_MAX + 1];
 	char key[TLS_FILE_BYTES_MAX + 1];
 	unsigned char keys[]; /* see auth_pack() */
@@ -44,21 +47,46 @@ struct reader {
 	bool has_ended;
 };
 
-static void warn_of_mode(const char *path)
+static void warn_of_mode(struct warnings *w, const struct options *o,
+			 const char *flag, const char *path)
 {
 	struct stat file;
 
 	if (path == NULL || stat(path, &file) != 0)
 		return;
 	if ((file.st_mode & S_IROTH) != 0)
-		(void)fprintf(stderr,
-			      "darkroom: '%s' can be read by every user\n",
-			      path);
+		options_refuse(o, flag, path,
+			       "can be read by every user: chmod 640 it",
+			       w->lines[w->count++]);
 	if ((file.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-		(void)fprintf(stderr,
-			      "darkroom: '%s' can be written by others than "
-			      "its owner\n",
-			      path);
+		options_refuse(o, flag, path,
+			       "can be written by others than its owner: chmod "
+			       "go-w it",
+			       w->lines[w->count++]);
+}
+
+/* Look at the modes of all files with keys. */
+static void warn_of_modes(struct warnings *w, const struct options *o)
+{
+	w->count = 0;
+	warn_of_mode(w, o, "api-key-file", o->api_key_file);
+	warn_of_mode(w, o, "sign-key-file", o->sign_key_file);
+	warn_of_mode(w, o, "metrics-key-file", o->metrics_key_file);
+	warn_of_mode(w, o, "tls-key", o->tls_key);
+	warn_of_mode(w, o, "s3-credentials-file", o->s3_credentials_file);
+}
+
+/*
+ * Why `path` cannot be used: `why`, or if this process has no right to read it,
+ * whose it is, in `room`.
+ */
+static const char *explain_rights(const char *path, const char *why,
+				  struct error *room)
+{
+	if (faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) == 0 || errno != EACCES)
+		return why;
+	file_explain(room, path, "", EACCES);
+	return room->text;
 }
 
 typedef bool read_keys_fn(struct auth *a, const char *path,
@@ -69,10 +97,12 @@ static bool read_keys(struct auth *a, read_keys_fn *read,
 		      const char *path, char refusal[OPTIONS_REFUSAL_BYTES])
 {
 	char why[AUTH_WHY_BYTES];
+	struct error rights;
 
 	if (path == NULL || read(a, path, why))
 		return true;
-	options_refuse(o, flag, path, why, refusal);
+	options_refuse(o, flag, path, explain_rights(path, why, &rights),
+		       refusal);
 	return false;
 }
 
@@ -81,6 +111,7 @@ static bool read_tls(struct tls *tls, const struct options *o,
 {
 	const char *wrong = NULL, *why = NULL;
 	bool is_certificate = true, ok = false;
+	struct error rights;
 
 	if (o->tls_cert == NULL && o->tls_key == NULL)
 		return true;
@@ -97,7 +128,8 @@ static bool read_tls(struct tls *tls, const struct options *o,
 	}
 	if (!ok)
 		options_refuse(o, is_certificate ? "tls-cert" : "tls-key",
-			       wrong, why, refusal);
+			       wrong, explain_rights(wrong, why, &rights),
+			       refusal);
 	return ok;
 }
 
@@ -161,10 +193,7 @@ static int secrets_load(struct secrets *s, const struct options *o)
 			"without --api-key-file or --sign-key-file nobody "
 			"needs a key to read /metrics");
 	s->has_tls = s->tls.certificate != NULL;
-	warn_of_mode(o->api_key_file);
-	warn_of_mode(o->sign_key_file);
-	warn_of_mode(o->metrics_key_file);
-	warn_of_mode(o->tls_key);
+	warn_of_modes(&s->warnings, o);
 	status = check_exposure(s, o, "listen", o->listen);
 	if (status == EXIT_SUCCESS)
 		status = check_exposure(s, o, "admin-listen", o->admin_listen);
@@ -187,6 +216,7 @@ static void reader_answer(struct answer *to, const struct options *o)
 	}
 	if (read_files(auth, &tls, o, to->refusal)) {
 		auth_pack(auth, to->keys);
+		warn_of_modes(&to->warnings, o);
 		if (tls.certificate != NULL) {
 			(void)strcpy(to->certificate, tls.certificate);
 			(void)strcpy(to->key, tls.key);
@@ -321,6 +351,7 @@ static bool apply_answer(struct secrets *s, const struct answer *a,
 		return false;
 	}
 	auth_unpack(s->auth, a->keys);
+	s->warnings = a->warnings;
 	return true;
 }
 
@@ -357,6 +388,9 @@ int resources_check_secrets(const struct options *o)
 	struct secrets secrets;
 	int status = secrets_load(&secrets, o);
 
+	for (uint32_t i = 0; i < secrets.warnings.count; i++)
+		(void)fprintf(stderr, "darkroom: %s\n",
+			      secrets.warnings.lines[i]);
 	secrets_release(&secrets);
 	return status;
 }

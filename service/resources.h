@@ -32,6 +32,16 @@
 /* The exit status if a flag, or a file or address that it names, is wrong. */
 enum { EXIT_USAGE = 2 };
 
+enum {
+	RESOURCES_WARNINGS = 12, /* two for each file with keys */
+};
+
+/* What is not right with the modes of files, each as a line for the log. */
+struct warnings {
+	uint32_t count;
+	char lines[RESOURCES_WARNINGS][OPTIONS_REFUSAL_BYTES];
+};
+
 struct secrets {
 	struct auth *auth;
 	struct tls tls; /* empty: plain HTTP, or given to tls_serve() */
@@ -40,6 +50,7 @@ struct secrets {
 	bool is_exposed;
 	/* NULL: there are no files that could be read again. */
 	struct reader *reader;
+	struct warnings warnings; /* of the last files that were read */
 };
 
 struct server_resources {

@@ -271,18 +271,28 @@ static void divide_again(struct server *s)
 	(void)divide_stages(s, &graph, "by what was measured");
 }
 
+static void log_warnings(const struct server *s)
+{
+	const struct warnings *w = &s->resources.secrets.warnings;
+
+	for (uint32_t i = 0; i < w->count; i++)
+		log_message(s->log, LOG_LEVEL_WARN, "%s", w->lines[i]);
+}
+
 static void reload_secrets(struct server *s)
 {
 	char refusal[OPTIONS_REFUSAL_BYTES];
 
-	if (server_resources_reload_secrets(&s->resources.secrets, refusal))
+	if (server_resources_reload_secrets(&s->resources.secrets, refusal)) {
+		log_warnings(s);
 		log_message(s->log, LOG_LEVEL_INFO,
 			    "SIGHUP: keys and certificates were read again");
-	else
+	} else {
 		log_message(s->log, LOG_LEVEL_ERROR,
 			    "SIGHUP: %s; keys and certificates stay as they "
 			    "were",
 			    refusal);
+	}
 }
 
 /*
@@ -664,6 +674,7 @@ static int run_logged(struct server *s, const sigset_t *signals)
 		if (is_root)
 			warn_of_root(s);
 		warn_of_no_proc(s);
+		log_warnings(s);
 		status = check_sandbox(s);
 		if (status == EXIT_SUCCESS)
 			status = start_store(s);

@@ -61,14 +61,15 @@ test_wrong_files_are_refused_and_not_shown() {
 	chmod 644 "$work/sign.keys"
 	"$DARKROOM" --check-config --sign-key-file "$work/sign.keys" \
 		2>"$work/log" || fail "mode 644 is refused"
-	grep -qF "'$work/sign.keys' can be read by every user" "$work/log" ||
+	grep -qF -- "--sign-key-file: '$work/sign.keys': can be read by every user: chmod 640 it" \
+		"$work/log" ||
 		fail "no warning of mode 644"
 	! grep -q written "$work/log" || fail "a warning that is wrong"
 	for mode in 620 602; do
 		chmod "$mode" "$work/sign.keys"
 		"$DARKROOM" --check-config --sign-key-file "$work/sign.keys" \
 			2>"$work/log" || fail "mode $mode is refused"
-		grep -qF "'$work/sign.keys' can be written" "$work/log" ||
+		grep -qF "'$work/sign.keys': can be written" "$work/log" ||
 			fail "no warning of mode $mode"
 	done
 	chmod 600 "$work/sign.keys"

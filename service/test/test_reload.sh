@@ -66,6 +66,12 @@ test_keys() {
 	reload "$stay"
 	grep -qF "'$work/keys': line 1" "$work/log" || fail "does not say why"
 	gets 200 $second
+	chmod 000 "$work/keys"
+	if [ "$(id -u)" != 0 ]; then
+		reload "$stay"
+		grep -qF "mode 0000; this process is" "$work/log" ||
+			fail "does not say whose it is"
+	fi
 	rm "$work/keys"
 	reload "$stay"
 	gets 200 $second
@@ -75,6 +81,28 @@ test_keys() {
 	gets 200 $first
 	gets 401 $second
 	stop
+}
+
+# What everybody can read is told, at the start and when it is read again.
+test_modes() {
+	local told="--api-key-file: '$work/keys': can be read by every user: chmod 640 it"
+	put "$work/keys" $first
+	start --api-key-file "$work/keys" "${sandbox[@]}"
+	! grep -qF 'can be read' "$work/log" || fail "0600 is told"
+	chmod 644 "$work/keys"
+	reload "$again"
+	grep -qF -- "$told" "$work/log" || fail "is not told"
+	chmod 640 "$work/keys"
+	reload "$again"
+	[ "$(grep -cF 'can be read' "$work/log")" = 1 ] || fail "told of 0640"
+	stop
+	chmod 666 "$work/keys"
+	start --log json --api-key-file "$work/keys"
+	stop
+	[ "$(jq -r 'select(.level == "warn") | .message' "$work/log" |
+		grep -c "^$told$\|can be written by others than its owner: chmod go-w it$")" = 2 ] ||
+		fail "not in the form of the log"
+	chmod 600 "$work/keys"
 }
 
 # The key file is a link into a folder that is replaced, as Kubernetes mounts a
@@ -242,6 +270,7 @@ test_a_dead_reader_is_told() {
 }
 
 test_keys
+test_modes
 test_links
 with_policies 'color thread-per-connection' test_no_wrong_answer_under_load
 with_policies 'color thread-per-connection' test_certificates
