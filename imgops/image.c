@@ -133,6 +133,7 @@ const char *img_strerror(enum img_err err)
 		[IMG_ERR_NO_MEMORY] = "out of memory",
 		[IMG_ERR_IRREGULAR] = "an irregular JPEG",
 		[IMG_ERR_NEEDS_ALL_SCANS] = "a JPEG that needs all scans",
+		[IMG_ERR_TEXTURE] = "a JPEG with fine texture",
 	};
 
 	assert((size_t)err < ARRAY_SIZE(text));

@@ -42,6 +42,7 @@ enum img_err {
 	/* Only of img_decode(), see there. */
 	IMG_ERR_IRREGULAR,
 	IMG_ERR_NEEDS_ALL_SCANS,
+	IMG_ERR_TEXTURE,
 };
 
 /* A few English words for logs and replies.  Never NULL, never freed. */
@@ -216,17 +217,30 @@ struct img_pieces {
 
 /* The scans of a progressive file: see jpeg/scans.h. */
 struct img_scans {
-	bool is_odd, is_complete, has_scans, keep[2];
+	bool is_odd, is_complete, has_scans, keep[3];
+	/* A scan of coefficients 1, 2 or 4 is dense: see jpeg/scans.h. */
+	bool is_dense;
 	size_t pending; /* offset of the first byte that is in no piece yet */
+	/* The first coefficient of the last scan; 0: of DC, or it refines. */
+	uint32_t pending_ac;
+	uint64_t pending_blocks; /* of the last scan's first component */
 	uint32_t component_count;
 	uint8_t ids[IMG_PLANES_MAX], tables[IMG_PLANES_MAX];
+	uint64_t blocks[IMG_PLANES_MAX];
 	uint32_t quant_sums[4];
 	/*
 	 * For each coefficient, the lowest bit that the scans so far contain;
 	 * -1: none.
 	 */
 	int8_t low_bit[IMG_PLANES_MAX][64];
-	struct img_pieces pieces[2]; /* for decoding at 1/8, and at 2/8 */
+	struct img_pieces pieces[3]; /* for each enum scans_set */
+};
+
+/* Does a file have texture that is too fine for the usual DCT scale? */
+enum img_texture {
+	IMG_TEXTURE_UNKNOWN,
+	IMG_TEXTURE_FINE,    /* it is decoded at a larger scale */
+	IMG_TEXTURE_IGNORED, /* it is decoded at the usual scale all the same */
 };
 
 /* Everything that imgops needs to know about a file before decoding it. */
@@ -250,9 +264,11 @@ struct img_header {
 	bool has_one_scan;  /* the first scan contains all components */
 	/* How many of the scans contain each component. */
 	uint32_t component_scans[IMG_PLANES_MAX];
-	/* Set by img_decode_again(). */
+	/* Set by img_decode_again(): what img_decode() has found out. */
+	bool has_findings; /* any of the following */
 	bool is_irregular;
 	bool needs_all_scans;
+	enum img_texture texture;
 	/* Before the first scan; MJPEG files have none. */
 	bool has_huffman_tables;
 	/* The Huffman tables that the first scan uses: bit i for table i. */
@@ -392,8 +408,11 @@ struct img_cost img_cost_parts(const struct img_header *header,
  * NEEDS_ALL_SCANS: samples outside of the frame may show in a progressive file,
  * of which not all scans were read.  The next time all are read.
  *
- * After both, call img_decode_again(), img_cost() and img_decode().  That may
- * take much more time, and after IRREGULAR more memory.
+ * TEXTURE: the file has so much fine texture that the usual DCT scale would
+ * show false stripes.  The next time the scale is larger.
+ *
+ * After these, call img_decode_again(), img_cost() and img_decode().  That may
+ * take much more time and memory.
  *
  * Errors: all; TOO_LARGE also if the result would be over `limits`.
  */
@@ -404,8 +423,10 @@ img_decode(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
 	   const struct img_limits *limits, const struct memory *memory);
 
 /*
- * True: img_decode() has ended with `err`, and is to be called again with the
- * changed header, to decode in another way.  There are at most three calls.
+ * True: img_decode() has ended with `err`, and may be called again with the
+ * changed header, to decode in another way.  That happens at most once for each
+ * `err`.  A file with fine texture that is TOO_LARGE at the larger scale gets
+ * the usual one.
  */
 bool img_decode_again(struct img_header *header, enum img_err err);
 

@@ -126,9 +126,9 @@ static bool load(struct image *luma, const char *path, uint32_t width,
 	     IMG_OK;
 	if (ok) {
 		view = img_fit(&header, &transform);
-		ok = img_decode(&decoded, file.bytes, file.size_bytes, &header,
-				&view, &transform, &run_limits,
-				memory) == IMG_OK &&
+		ok = img_decode_any(&decoded, file.bytes, file.size_bytes,
+				    &header, &view, &transform, &run_limits,
+				    memory) == IMG_OK &&
 		     img_scale(luma, &decoded, &view, &transform, memory) ==
 			     IMG_OK;
 	}

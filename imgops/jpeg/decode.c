@@ -15,6 +15,9 @@
  * progressive.c has not read all, for n <= 2, and hidden samples may show,
  * img_decode() returns IMG_ERR_NEEDS_ALL_SCANS, and all are read the next time.
  *
+ * If the file may have texture that is too fine for n (texture.h), that is
+ * found out on the way, and img_decode() returns IMG_ERR_TEXTURE.
+ *
  * For n from 5 to 7, libjpeg's inverse DCT has no vector code and costs more
  * than for 8.
  */
@@ -29,6 +32,7 @@
 #include "imgops/jpeg/progressive.h"
 #include "imgops/jpeg/reader.h"
 #include "imgops/jpeg/scans.h"
+#include "imgops/jpeg/texture.h"
 
 #include <assert.h>
 #include <math.h>
@@ -38,7 +42,8 @@ struct path {
 	bool is_partial; /* by partial.c or progressive.c */
 	/* All coefficients are kept until the whole file is read. */
 	bool keeps_coefficients;
-	bool drops_scans; /* reads only the pieces of scans_pieces() */
+	bool drops_scans;   /* reads only the pieces of scans_pieces() */
+	enum scans_set set; /* of those pieces */
 	uint32_t dct_scale;
 	uint64_t scan_bytes; /* bytes from the first scan on */
 	uint64_t kept_bytes; /* the part of scan_bytes that is decoded */
@@ -55,6 +60,15 @@ static bool can_be_partial(const struct img_header *h, uint32_t scan_count)
 	return h->has_one_scan && h->has_huffman_tables;
 }
 
+/* The scans that are enough at 1/8 or 2/8. */
+static enum scans_set find_set(const struct img_header *h, uint32_t dct_scale)
+{
+	if (dct_scale == 1)
+		return SCANS_AT_1;
+	return h->texture == IMG_TEXTURE_UNKNOWN ? SCANS_AT_2_TEXTURE :
+						   SCANS_AT_2;
+}
+
 /*
  * If blocks are cut, scans are dropped only if edge_is_plain() can say
  * afterwards whether hidden samples show.
@@ -65,7 +79,7 @@ static bool can_drop_scans(const struct img_header *h, uint32_t dct_scale)
 
 	if (h->is_progressive && !h->needs_all_scans &&
 	    dct_scale <= SCANS_DCT_SCALE_MAX)
-		count = scans_pieces_scans(&h->scans, dct_scale);
+		count = scans_pieces_scans(&h->scans, find_set(h, dct_scale));
 	if (count == 0 || edge_cut_blocks(h) == 0)
 		return count > 0;
 	return can_be_partial(h, count) && edge_has_neighbours(h);
@@ -77,6 +91,7 @@ static struct path path_of(const struct img_header *h, uint32_t dct_scale)
 	struct path p = {
 		.keeps_coefficients = !h->has_one_scan,
 		.drops_scans = can_drop_scans(h, dct_scale),
+		.set = find_set(h, dct_scale),
 		.dct_scale = dct_scale,
 		.scan_bytes = h->bytes - h->scan_offset,
 		.scan_count = h->scan_count,
@@ -84,8 +99,8 @@ static struct path path_of(const struct img_header *h, uint32_t dct_scale)
 	uint64_t kept = 0;
 
 	if (p.drops_scans) {
-		p.scan_count = scans_pieces_scans(&h->scans, dct_scale);
-		kept = scans_pieces_bytes(&h->scans, dct_scale);
+		p.scan_count = scans_pieces_scans(&h->scans, p.set);
+		kept = scans_pieces_bytes(&h->scans, p.set);
 	}
 	p.kept_bytes = p.scan_bytes;
 	/* Leave out the header, with which the first piece begins. */
@@ -108,6 +123,7 @@ struct decoder {
 	const struct img_view *view;
 	struct image *dst;
 	struct path path;
+	bool watches_texture;
 };
 
 /* False: the file is in a colour space that has no name here. */
@@ -261,27 +277,33 @@ static void read_partial(struct decoder *d)
 {
 	struct reader *r = &d->reader;
 	uint32_t n = d->path.dct_scale;
-	bool ok;
+	enum img_err err;
 
 	if (r->jpeg.progressive_mode)
-		ok = progressive_read(d->dst, n, &r->jpeg, r->pieces,
-				      r->piece_count, d->path.scan_count,
-				      r->memory);
+		err = progressive_read(d->dst, n, d->watches_texture, &r->jpeg,
+				       r->pieces, r->piece_count,
+				       d->path.scan_count, r->memory);
 	else
-		ok = partial_read(d->dst, n, &r->jpeg, r->memory);
-	if (!ok)
-		reader_fail(r, IMG_ERR_IRREGULAR);
-	if (d->path.drops_scans && !edge_is_plain(d->dst, n, &r->jpeg))
-		reader_fail(r, IMG_ERR_NEEDS_ALL_SCANS);
+		err = partial_read(d->dst, n, d->watches_texture, &r->jpeg,
+				   r->memory);
+	if (err == IMG_OK && d->path.drops_scans &&
+	    !edge_is_plain(d->dst, n, &r->jpeg))
+		err = IMG_ERR_NEEDS_ALL_SCANS;
+	if (err != IMG_OK)
+		reader_fail(r, err);
 }
 
 static void read_scans(struct decoder *d)
 {
 	struct jpeg_decompress_struct *jpeg = &d->reader.jpeg;
 	jvirt_barray_ptr *arrays = jpeg_read_coefficients(jpeg);
+	uint32_t n = d->path.dct_scale;
 
 	reader_check_scans(&d->reader);
-	idct_arrays(d->dst, d->path.dct_scale, jpeg, arrays);
+	if (d->watches_texture &&
+	    texture_in_arrays(jpeg, arrays, n, d->reader.memory))
+		reader_fail(&d->reader, IMG_ERR_TEXTURE);
+	idct_arrays(d->dst, n, jpeg, arrays);
 }
 
 static void read_full(struct decoder *d)
@@ -351,7 +373,7 @@ static uint32_t find_pieces(struct piece pieces[IMG_PIECES_MAX],
 			    const struct path *path)
 {
 	return path->drops_scans ?
-		       scans_pieces(pieces, &h->scans, jpeg, path->dct_scale) :
+		       scans_pieces(pieces, &h->scans, jpeg, path->set) :
 		       0;
 }
 
@@ -400,6 +422,19 @@ static enum img_err read_profile(struct image *img, const struct piece *whole,
 	}
 }
 
+/* True: if the file had fine texture, it would be decoded at a larger scale. */
+static bool may_be_too_fine(const struct img_header *header,
+			    const struct img_view *view,
+			    const struct img_transform *transform)
+{
+	struct img_header fine = *header;
+
+	fine.texture = IMG_TEXTURE_FINE;
+	return header->texture == IMG_TEXTURE_UNKNOWN &&
+	       img_dct_scale(&fine, view, transform) >
+		       img_dct_scale(header, view, transform);
+}
+
 enum img_err img_decode(struct image *dst, const uint8_t *jpeg,
 			size_t jpeg_bytes, const struct img_header *header,
 			const struct img_view *view,
@@ -415,6 +450,7 @@ enum img_err img_decode(struct image *dst, const uint8_t *jpeg,
 		.view = view,
 		.dst = dst,
 		.path = path_of(header, img_dct_scale(header, view, transform)),
+		.watches_texture = may_be_too_fine(header, view, transform),
 	};
 	enum img_err err = decode_file(&d, &whole, header);
 
@@ -425,18 +461,30 @@ enum img_err img_decode(struct image *dst, const uint8_t *jpeg,
 
 bool img_decode_again(struct img_header *header, enum img_err err)
 {
+	bool is_fine = header->texture == IMG_TEXTURE_FINE;
+
 	switch (err) {
 	case IMG_ERR_IRREGULAR:
 		assert(!header->is_irregular);
 		header->is_irregular = true;
-		return true;
+		break;
 	case IMG_ERR_NEEDS_ALL_SCANS:
 		assert(!header->needs_all_scans);
 		header->needs_all_scans = true;
-		return true;
+		break;
+	case IMG_ERR_TEXTURE:
+		assert(header->texture == IMG_TEXTURE_UNKNOWN);
+		header->texture = IMG_TEXTURE_FINE;
+		break;
+	case IMG_ERR_TOO_LARGE:
+		if (is_fine)
+			header->texture = IMG_TEXTURE_IGNORED;
+		return is_fine;
 	default:
 		return false;
 	}
+	header->has_findings = true;
+	return true;
 }
 
 enum img_err img_decode_any(struct image *dst, const uint8_t *jpeg,

@@ -13,6 +13,7 @@
 #include "imgops/jpeg/huffman.h"
 #include "imgops/jpeg/idct.h"
 #include "imgops/jpeg/markers.h"
+#include "imgops/jpeg/texture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,10 +37,14 @@ enum {
  * An entry of ac_table.skips stands for as many whole symbols as fit into
  * LOOK_BITS: the number of their bits (0: not even one symbol fits), the number
  * of their coefficients, and whether the block ends there, which counts as one
- * more coefficient.
+ * more coefficient.  With `power`, the squares of their values have a sum of
+ * about (1 << power) - 1; symbols of larger values are left to read_long().
  */
 enum {
-	SKIP_BITS_MASK = 63,
+	SKIP_BITS_MASK = 15,
+	SKIP_POWER_SHIFT = 4,
+	SKIP_POWER_MASK = 15,
+	SKIP_SQUARES_MAX = (3 << SKIP_POWER_MASK) / 2 - 1,
 	SKIP_COEFFICIENTS_SHIFT = 8,
 	SKIP_COEFFICIENTS_MASK = 127,
 	SKIP_IS_END = 1 << 15,
@@ -56,25 +61,50 @@ struct ac_table {
 	uint16_t skips[LOOKS];
 };
 
+/* The value of `size` bits after the first `used` bits of a look. */
+static int32_t look_value(uint32_t look, uint32_t used, uint32_t size)
+{
+	struct bits rest = {
+		.next = (uint64_t)look << (64 - LOOK_BITS) << used,
+	};
+
+	return huffman_value(&rest, (int32_t)size);
+}
+
+/* The power p for which (1 << p) - 1 is nearest to `squares`. */
+static uint32_t skip_power(uint32_t squares)
+{
+	uint32_t least = (2 * squares + 1) / 3; /* the largest below 1 << p */
+
+	return least > 0 ? 32 - (uint32_t)__builtin_clz(least) : 0;
+}
+
 static uint16_t skip_make(const struct huffman *h, uint32_t look)
 {
-	uint32_t used = 0, coefficients = 0;
+	uint32_t used = 0, coefficients = 0, squares = 0;
+	uint32_t end = 0;
 
-	while (coefficients <= AC_COEFFICIENTS) {
+	while (coefficients <= AC_COEFFICIENTS && end == 0) {
 		uint32_t code = h->codes[look << used & (LOOKS - 1)];
 		uint32_t run = code >> 4 & 15, size = code & 15;
-		uint32_t bits = used + (code >> 8) + size;
+		uint32_t length = code >> 8, bits = used + length + size;
 
 		if (code == 0 || bits > (uint32_t)LOOK_BITS)
 			break;
+
+		int32_t value = look_value(look, used + length, size);
+		uint32_t sum = squares + (uint32_t)(value * value);
+
+		if (sum > SKIP_SQUARES_MAX)
+			break;
 		used = bits;
+		squares = sum;
 		if (size == 0 && run != 15)
-			return (uint16_t)(used | SKIP_IS_END |
-					  (coefficients + 1)
-						  << SKIP_COEFFICIENTS_SHIFT);
-		coefficients += run + 1;
+			end = SKIP_IS_END;
+		coefficients += end != 0 ? 1 : run + 1;
 	}
-	return (uint16_t)(used | coefficients << SKIP_COEFFICIENTS_SHIFT);
+	return (uint16_t)(used | skip_power(squares) << SKIP_POWER_SHIFT |
+			  coefficients << SKIP_COEFFICIENTS_SHIFT | end);
 }
 
 static uint32_t symbol_make(const struct huffman *h, uint32_t look)
@@ -82,17 +112,13 @@ static uint32_t symbol_make(const struct huffman *h, uint32_t look)
 	uint32_t code = h->codes[look], length = code >> 8;
 	uint32_t run = code >> 4 & 15, size = code & 15;
 	uint32_t bits = length + size;
-	struct bits rest = {
-		.next = (uint64_t)look << (64 - LOOK_BITS) << length,
-	};
 
 	if (code == 0 || bits > (uint32_t)LOOK_BITS)
 		return 0;
 	if (size == 0 && run != 15)
 		return bits | (uint32_t)ADVANCE_END << SYMBOL_ADVANCE_SHIFT;
 	return bits | (run + 1) << SYMBOL_ADVANCE_SHIFT |
-	       (uint32_t)huffman_value(&rest, (int32_t)size)
-		       << SYMBOL_VALUE_SHIFT;
+	       (uint32_t)look_value(look, length, size) << SYMBOL_VALUE_SHIFT;
 }
 
 /* False: as for huffman_make(). */
@@ -121,12 +147,24 @@ static inline bool read_long(struct bits *b, const struct huffman *h,
 	return symbol >= 0;
 }
 
+/* The energy of the symbols of a look, of which the first is coefficient k. */
+static inline uint64_t skip_energy(const struct texture *t, uint32_t k,
+				   uint32_t step)
+{
+	uint64_t weight = t->weights[k];
+
+	return (weight << (step >> SKIP_POWER_SHIFT & SKIP_POWER_MASK)) -
+	       weight;
+}
+
 /*
- * Skip the last `left` coefficients of a block.  False: the codes are not
- * valid.
+ * Skip the last `left` coefficients of a block.  With `watches`, add their
+ * energy to *energy: about, because all symbols of a look count as if they were
+ * the first one's coefficient.  False: the codes are not valid.
  */
-static inline bool skip_ac(struct bits *bits, const struct ac_table *ac,
-			   int32_t left)
+static inline __attribute__((always_inline)) bool
+skip_ac(struct bits *bits, const struct ac_table *ac, int32_t left,
+	bool watches, const struct texture *t, uint64_t *energy)
 {
 	struct bits b = *bits;
 
@@ -139,17 +177,23 @@ static inline bool skip_ac(struct bits *bits, const struct ac_table *ac,
 				SKIP_COEFFICIENTS_MASK;
 
 			if (step == 0 || (int32_t)coefficients > left) {
-				int32_t advance = 0, value;
+				int32_t k = AC_COEFFICIENTS - left, value;
 
 				b = bits_refill(b);
-				if (!read_long(&b, &ac->codes, &advance,
-					       &value))
+				if (!read_long(&b, &ac->codes, &k, &value))
 					return false;
-				left = advance == ADVANCE_END ? 0 :
-								left - advance;
+				if (watches)
+					*energy += texture_energy(
+						t, (uint32_t)k % DCTSIZE2,
+						value);
+				left = k >= ADVANCE_END ? 0 :
+							  AC_COEFFICIENTS - k;
 				break;
 			}
 			bits_drop(&b, step & SKIP_BITS_MASK);
+			if (watches)
+				*energy += skip_energy(
+					t, (uint32_t)(DCTSIZE2 - left), step);
 			left -= (int32_t)coefficients;
 			if (step & SKIP_IS_END)
 				left = 0;
@@ -233,22 +277,26 @@ struct component {
 	struct img_plane *plane;
 	const struct huffman *dc;
 	const struct ac_table *ac;
-	uint32_t across, down; /* blocks in an MCU */
+	uint32_t columns, rows; /* of blocks, in the picture */
+	uint32_t across, down;  /* blocks in an MCU */
 	uint16_t quant[DCTSIZE2];
 	int32_t last_dc;
 	struct edge edge;
+	struct texture texture;
 };
 
 struct partial {
 	struct bits bits;
 	const struct memory *memory;
 	uint32_t n; /* a block becomes n x n samples */
+	bool watches_texture;
+	uint32_t texture_step;
 	struct component components[IMG_PLANES_MAX];
 	uint32_t component_count;
 	uint32_t columns, rows; /* columns and rows of MCUs */
 	/* Those in which the frame cuts no block. */
 	uint32_t whole_columns, whole_rows;
-	uint32_t restart_interval;
+	uint32_t restart_interval, mcus_left, restarts;
 	struct scan_tables tables;
 };
 
@@ -270,9 +318,11 @@ static inline bool read_dc(struct bits *b, struct component *c)
  * coefficient after the last needed one that is decoded on the way is stored in
  * IDCT_UNUSED.
  */
-static inline bool read_ac(struct bits *bits, const struct component *c,
-			   int32_t last, int32_t *block)
+static inline __attribute__((always_inline)) bool
+read_ac(struct bits *bits, struct component *c, int32_t last, int32_t *block,
+	bool watches)
 {
+	uint64_t energy = 0;
 	struct bits b = *bits;
 	int32_t k = 0;
 
@@ -296,15 +346,25 @@ static inline bool read_ac(struct bits *bits, const struct component *c,
 			if (k < IDCT_POSITIONS)
 				block[idct_positions[k]] =
 					idct_limited(value * c->quant[k]);
+			if (watches)
+				energy += texture_energy(&c->texture,
+							 (uint32_t)k % DCTSIZE2,
+							 value);
 		}
 	}
 	*bits = b;
-	return k >= ADVANCE_END || skip_ac(bits, c->ac, AC_COEFFICIENTS - k);
+	if (k < ADVANCE_END && !skip_ac(bits, c->ac, AC_COEFFICIENTS - k,
+					watches, &c->texture, &energy))
+		return false;
+	if (watches)
+		texture_add(&c->texture, energy);
+	return true;
 }
 
 /* Read block (x, y) of a component.  False: the data are irregular. */
-static bool read_block(struct partial *s, struct component *c, uint32_t x,
-		       uint32_t y)
+static inline __attribute__((always_inline)) bool
+read_block(struct partial *s, struct component *c, uint32_t x, uint32_t y,
+	   bool watches)
 {
 	/* The last one is IDCT_UNUSED. */
 	int32_t block[IDCT_COEFFICIENTS + 1] = { 0 };
@@ -313,14 +373,15 @@ static bool read_block(struct partial *s, struct component *c, uint32_t x,
 	if (!read_dc(&s->bits, c))
 		return false;
 	block[0] = idct_dc(c->last_dc, c->quant[0], s->n);
-	if (!read_ac(&s->bits, c, idct_last[s->n], block))
+	if (!read_ac(&s->bits, c, idct_last[s->n], block, watches))
 		return false;
 	idct_block(c->plane->samples + y * s->n * stride + x * s->n, stride,
 		   block, s->n);
 	return true;
 }
 
-static bool read_mcu(struct partial *s, uint32_t column, uint32_t row)
+static inline __attribute__((always_inline)) bool
+read_mcu(struct partial *s, uint32_t column, uint32_t row, bool watches)
 {
 	for (uint32_t i = 0; i < s->component_count; i++) {
 		struct component *c = &s->components[i];
@@ -328,7 +389,7 @@ static bool read_mcu(struct partial *s, uint32_t column, uint32_t row)
 		for (uint32_t y = 0; y < c->down; y++)
 			for (uint32_t x = 0; x < c->across; x++)
 				if (!read_block(s, c, column * c->across + x,
-						row * c->down + y))
+						row * c->down + y, watches))
 					return false;
 	}
 	return true;
@@ -337,9 +398,10 @@ static bool read_mcu(struct partial *s, uint32_t column, uint32_t row)
 /*
  * Read all AC coefficients.  MCUs at the edge have functions of their own,
  * because compilers would inline less into read_mcu() if they were shared.
+ * *energy is that of the coefficients, for texture_add().
  */
 static bool read_all_ac(struct bits *bits, const struct component *c,
-			int32_t *block)
+			int32_t *block, uint64_t *energy)
 {
 	int32_t k = 0;
 
@@ -349,54 +411,66 @@ static bool read_all_ac(struct bits *bits, const struct component *c,
 		*bits = bits_refill(*bits);
 		if (!read_long(bits, &c->ac->codes, &k, &value))
 			return false;
-		if (k <= AC_COEFFICIENTS)
-			block[idct_order[k]] =
-				idct_limited(value * c->quant[k]);
+		if (k >= ADVANCE_END)
+			return true;
+		if (k > AC_COEFFICIENTS)
+			return false;
+		block[idct_order[k]] = idct_limited(value * c->quant[k]);
+		*energy += texture_energy(&c->texture, (uint32_t)k, value);
 	}
-	return k == AC_COEFFICIENTS || k >= ADVANCE_END;
+	return true;
+}
+
+/* False: block (x, y) of a component is cut, or outside of the picture. */
+static bool is_whole(const struct component *c, uint32_t x, uint32_t y)
+{
+	return y < c->rows && x < edge_whole(&c->edge, c->columns, y);
 }
 
 /* As read_block(), for a block that the frame may cut. */
 static bool read_edge_block(struct partial *s, struct component *c, uint32_t x,
-			    uint32_t y)
+			    uint32_t y, bool watches)
 {
 	int32_t block[DCTSIZE2] = { 0 };
 	size_t stride = c->plane->stride_bytes;
+	uint64_t energy = 0;
 
 	if (!read_dc(&s->bits, c))
 		return false;
 	block[0] = edge_dc(&c->edge, c->last_dc, c->quant[0], x, y);
-	if (!read_all_ac(&s->bits, c, block))
+	if (!read_all_ac(&s->bits, c, block, &energy))
 		return false;
+	if (watches && is_whole(c, x, y))
+		texture_add(&c->texture, energy);
 	edge_block(c->plane->samples + y * s->n * stride + x * s->n, stride,
 		   block, &c->edge, x, y);
 	return true;
 }
 
 static __attribute__((noinline)) bool
-read_edge_mcu(struct partial *s, uint32_t column, uint32_t row)
+read_edge_mcu(struct partial *s, uint32_t column, uint32_t row, bool watches)
 {
 	for (uint32_t i = 0; i < s->component_count; i++) {
 		struct component *c = &s->components[i];
 
 		for (uint32_t y = 0; y < c->down; y++)
 			for (uint32_t x = 0; x < c->across; x++)
-				if (!read_edge_block(s, c,
-						     column * c->across + x,
-						     row * c->down + y))
+				if (!read_edge_block(
+					    s, c, column * c->across + x,
+					    row * c->down + y, watches))
 					return false;
 	}
 	return true;
 }
 
-/* Read restart marker `number`, which must be next. */
-static bool read_restart(struct partial *s, uint32_t number)
+/* Read the next restart marker, which must follow directly. */
+static bool read_restart(struct partial *s)
 {
 	struct bits *b = &s->bits;
 
 	if (!bits_are_real(b) || b->count - b->made_up >= 8 ||
 	    b->end - b->at < 2 || b->at[0] != 0xff ||
-	    b->at[1] != MARKER_RST0 + number % 8)
+	    b->at[1] != MARKER_RST0 + s->restarts++ % 8)
 		return false;
 	*b = (struct bits){ .at = b->at + 2, .end = b->end };
 	for (uint32_t i = 0; i < s->component_count; i++)
@@ -404,28 +478,50 @@ static bool read_restart(struct partial *s, uint32_t number)
 	return true;
 }
 
-static bool decode_scan(struct partial *s)
+/* True: fine texture has been found so far. */
+static bool has_texture(const struct partial *s)
 {
-	uint32_t left = s->restart_interval, restarts = 0;
+	for (uint32_t i = 0; i < s->component_count; i++)
+		if (texture_is_fine(&s->components[i].texture))
+			return true;
+	return false;
+}
 
-	for (uint32_t y = 0; y < s->rows; y++) {
-		uint32_t whole = y < s->whole_rows ? s->whole_columns : 0;
+static inline __attribute__((always_inline)) bool
+read_row(struct partial *s, uint32_t row, bool watches)
+{
+	uint32_t whole = row < s->whole_rows ? s->whole_columns : 0;
 
-		for (uint32_t x = 0; x < s->columns; x++) {
-			if (s->restart_interval > 0 && left-- == 0) {
-				if (!read_restart(s, restarts++))
-					return false;
-				left = s->restart_interval - 1;
-			}
-			if (!(x < whole ? read_mcu(s, x, y) :
-					  read_edge_mcu(s, x, y)))
+	for (uint32_t x = 0; x < s->columns; x++) {
+		if (s->restart_interval > 0 && s->mcus_left-- == 0) {
+			if (!read_restart(s))
 				return false;
+			s->mcus_left = s->restart_interval - 1;
 		}
-		if (!bits_are_real(&s->bits))
+		if (!(x < whole ? read_mcu(s, x, row, watches) :
+				  read_edge_mcu(s, x, row, watches)))
 			return false;
+	}
+	return bits_are_real(&s->bits);
+}
+
+static enum img_err decode_scan(struct partial *s)
+{
+	s->mcus_left = s->restart_interval;
+	s->restarts = 0;
+	for (uint32_t y = 0; y < s->rows; y++) {
+		bool watches = s->watches_texture &&
+			       texture_watches(s->texture_step, y);
+		bool ok =
+			watches ? read_row(s, y, true) : read_row(s, y, false);
+
+		if (!ok)
+			return IMG_ERR_IRREGULAR;
+		if (watches && has_texture(s))
+			return IMG_ERR_TEXTURE;
 		memory_pause(s->memory);
 	}
-	return true;
+	return IMG_OK;
 }
 
 /* Set up the components of the scan whose header `jpeg` has just read. */
@@ -445,12 +541,17 @@ static bool components_make(struct partial *s, struct image *img,
 			.plane = p,
 			.dc = s->tables.dc[from->dc_tbl_no],
 			.ac = s->tables.ac[from->ac_tbl_no],
+			.columns = from->width_in_blocks,
+			.rows = from->height_in_blocks,
 			.across = is_alone ? 1 : (uint32_t)from->h_samp_factor,
 			.down = is_alone ? 1 : (uint32_t)from->v_samp_factor,
 		};
 		edge_make(&c->edge, jpeg, from, s->n);
 		if (!idct_quant(c->quant, jpeg, from->quant_tbl_no))
 			return false;
+		texture_start(&c->texture, from,
+			      jpeg->quant_tbl_ptrs[from->quant_tbl_no], s->n,
+			      s->texture_step);
 		blocks += c->across * c->down;
 	}
 	return blocks <= D_MAX_BLOCKS_IN_MCU;
@@ -470,6 +571,7 @@ static void scan_shape(struct partial *s,
 	s->rows = (jpeg->image_height + mcu_y - 1) / mcu_y;
 	s->whole_columns = jpeg->image_width / mcu_x;
 	s->whole_rows = jpeg->image_height / mcu_y;
+	s->texture_step = texture_step(s->rows);
 	s->restart_interval = jpeg->restart_interval;
 	s->bits = (struct bits){
 		.at = jpeg->src->next_input_byte,
@@ -491,24 +593,26 @@ size_t partial_bytes(struct table_set used)
 	return sizeof(struct partial) + scan_tables_bytes(used);
 }
 
-bool partial_read(struct image *img, uint32_t n,
-		  const struct jpeg_decompress_struct *jpeg,
-		  const struct memory *memory)
+enum img_err partial_read(struct image *img, uint32_t n, bool watches_texture,
+			  const struct jpeg_decompress_struct *jpeg,
+			  const struct memory *memory)
 {
+	enum img_err err = IMG_ERR_IRREGULAR;
 	struct table_set used;
 	struct partial *s;
-	bool ok;
 
 	if (!can_read(jpeg) || !find_tables(&used, jpeg))
-		return false;
+		return err;
 	s = memory_alloc(memory, partial_bytes(used));
 	if (s == NULL)
-		return false;
+		return err;
 	s->n = n;
+	s->watches_texture = watches_texture;
 	s->memory = memory;
 	scan_shape(s, jpeg);
-	ok = scan_tables_make(&s->tables, s + 1, used, jpeg) &&
-	     components_make(s, img, jpeg) && decode_scan(s);
+	if (scan_tables_make(&s->tables, s + 1, used, jpeg) &&
+	    components_make(s, img, jpeg))
+		err = decode_scan(s);
 	memory_free(memory, s);
-	return ok;
+	return err;
 }

@@ -6,8 +6,8 @@
  *
  * Only common and intact files are read in this way: 8-bit, Huffman-coded, not
  * progressive, with all components in one scan.  When partial_read() finds
- * anything else, it returns false and has not changed the state of libjpeg,
- * which can then read the file and say what is wrong with it.
+ * anything else, it has not changed the state of libjpeg, which can then read
+ * the file and say what is wrong with it.
  */
 #ifndef IMGOPS_JPEG_PARTIAL_H
 #define IMGOPS_JPEG_PARTIAL_H
@@ -25,12 +25,14 @@ struct table_set {
 
 /*
  * Call it after jpeg_read_header().  `img` has n x n samples for each block,
- * with n from 1 to 4.  False: the file was not read this way, or there was no
- * memory.
+ * with n from 1 to 4.  IRREGULAR: the file was not read this way, or there was
+ * no memory.  TEXTURE, only with `watches_texture`: the file has fine texture
+ * (texture.h), and `img` is not complete.
  */
-MUST_CHECK bool partial_read(struct image *img, uint32_t n,
-			     const struct jpeg_decompress_struct *jpeg,
-			     const struct memory *memory);
+MUST_CHECK enum img_err partial_read(struct image *img, uint32_t n,
+				     bool watches_texture,
+				     const struct jpeg_decompress_struct *jpeg,
+				     const struct memory *memory);
 
 /* The memory that partial_read() needs. */
 size_t partial_bytes(struct table_set used);

@@ -4,8 +4,9 @@
  *
  * A refinement scan has one more bit for each coefficient that is not 0 so far.
  * So a struct block notes for all 64 coefficients whether they are 0, but has
- * the values of only those that idct.h needs.  Blocks that the frame cuts need
- * all values (edge.h): each has the other values in a struct rest.
+ * the values of only those that idct.h needs, and the largest of the others.
+ * Blocks that the frame cuts need all values (edge.h): each has the other
+ * values in a struct rest.
  */
 #include "imgops/jpeg/progressive.h"
 
@@ -15,12 +16,13 @@
 #include "imgops/jpeg/huffman.h"
 #include "imgops/jpeg/idct.h"
 #include "imgops/jpeg/markers.h"
+#include "imgops/jpeg/texture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	VALUES = 26, /* >= IDCT_POSITIONS; makes a block 64 bytes */
+	VALUES = 25, /* >= IDCT_POSITIONS; makes a block 64 bytes */
 	EOB_BITS_MAX = 14,
 	TABLES = NUM_HUFF_TBLS,
 };
@@ -30,6 +32,11 @@ struct block {
 	/* How many bytes after this block its struct rest is; 0: none. */
 	uint32_t rest;
 	int16_t values[VALUES]; /* values[0] is DC */
+	/*
+	 * The magnitude of the largest coefficient from VALUES on, without the
+	 * bits of refinement scans.  Not of a block that has a struct rest.
+	 */
+	int16_t largest;
 };
 
 /* The other values of a block that the frame cuts. */
@@ -45,6 +52,8 @@ struct component {
 	struct block *blocks;   /* of the current row of MCUs: `down` rows */
 	uint16_t quant[DCTSIZE2];
 	struct edge edge;
+	struct texture texture;
+	uint64_t left_out; /* bit k: coefficient k < VALUES is left out */
 };
 
 struct scan {
@@ -69,6 +78,7 @@ struct codes {
 struct progressive {
 	const struct memory *memory;
 	uint32_t n; /* a block becomes n x n samples */
+	bool watches_texture;
 	struct component components[IMG_PLANES_MAX];
 	uint32_t component_count;
 	uint32_t columns, rows; /* of MCUs */
@@ -143,6 +153,8 @@ static inline void set_value(struct block *block, uint32_t k, int32_t value)
 	block->is_set |= UINT64_C(1) << k;
 	if (to != NULL)
 		*to = (int16_t)value;
+	else if (abs(value) > block->largest)
+		block->largest = (int16_t)abs(value);
 }
 
 /*
@@ -406,6 +418,41 @@ static uint32_t rows_end(const struct component *c, uint32_t row)
 	return min_u32((row + 1) * c->down, c->rows);
 }
 
+static void watch_block(struct component *c, const struct block *block)
+{
+	const struct texture *t = &c->texture;
+	uint64_t set = block->is_set & c->left_out, energy;
+
+	energy = texture_energy(t, (VALUES + DCTSIZE2) / 2, block->largest);
+	for (; set != 0; set &= set - 1) {
+		uint32_t k = (uint32_t)__builtin_ctzll(set);
+
+		energy += texture_energy(t, k, block->values[k]);
+	}
+	texture_add(&c->texture, energy);
+}
+
+/* Blocks that are cut are not watched.  False: fine texture has been found. */
+static bool watch_row(struct progressive *p, uint32_t row)
+{
+	bool is_fine = false;
+
+	for (uint32_t i = 0; i < p->component_count; i++) {
+		struct component *c = &p->components[i];
+
+		for (uint32_t y = row * c->down; y < rows_end(c, row); y++) {
+			const struct block *blocks =
+				c->blocks + (size_t)(y % c->down) * c->stride;
+			uint32_t whole = edge_whole(&c->edge, c->columns, y);
+
+			for (uint32_t x = 0; x < whole; x++)
+				watch_block(c, &blocks[x]);
+		}
+		is_fine |= texture_is_fine(&c->texture);
+	}
+	return !is_fine;
+}
+
 static void make_row(const struct progressive *p, uint32_t row)
 {
 	for (uint32_t i = 0; i < p->component_count; i++) {
@@ -440,19 +487,23 @@ static void clear_row(const struct progressive *p, uint32_t row)
 	}
 }
 
-static bool read_rows(struct progressive *p)
+static enum img_err read_rows(struct progressive *p)
 {
 	for (uint32_t y = 0; y < p->rows; y++) {
 		clear_row(p, y);
 		for (uint32_t i = 0; i < p->scan_count; i++) {
 			if (!read_row(&p->scans[i], p->columns, y))
-				return false;
+				return IMG_ERR_IRREGULAR;
 			memory_pause(p->memory);
 		}
+		if (p->watches_texture &&
+		    texture_watches(texture_step(p->rows), y) &&
+		    !watch_row(p, y))
+			return IMG_ERR_TEXTURE;
 		make_row(p, y);
 		memory_pause(p->memory);
 	}
-	return true;
+	return IMG_OK;
 }
 
 /* --- The file --- */
@@ -609,6 +660,16 @@ count_blocks(const struct jpeg_decompress_struct *jpeg)
 	return count;
 }
 
+static void watch_component(struct component *c,
+			    const jpeg_component_info *from,
+			    const JQUANT_TBL *quant, uint32_t n, uint32_t step)
+{
+	texture_start(&c->texture, from, quant, n, step);
+	for (uint32_t k = 1; k < VALUES; k++)
+		if (c->texture.weights[k] > 0)
+			c->left_out |= UINT64_C(1) << k;
+}
+
 static bool make_components(struct progressive *p, struct image *img,
 			    const struct jpeg_decompress_struct *jpeg)
 {
@@ -636,6 +697,9 @@ static bool make_components(struct progressive *p, struct image *img,
 		edge_make(&c->edge, jpeg, from, p->n);
 		if (!idct_quant(c->quant, jpeg, from->quant_tbl_no))
 			return false;
+		watch_component(c, from,
+				jpeg->quant_tbl_ptrs[from->quant_tbl_no], p->n,
+				texture_step(p->rows));
 	}
 	return true;
 }
@@ -699,22 +763,25 @@ static struct progressive *open(const struct jpeg_decompress_struct *jpeg,
 	return p;
 }
 
-bool progressive_read(struct image *img, uint32_t n,
-		      const struct jpeg_decompress_struct *jpeg,
-		      const struct piece *pieces, uint32_t piece_count,
-		      uint32_t scan_count, const struct memory *memory)
+enum img_err progressive_read(struct image *img, uint32_t n,
+			      bool watches_texture,
+			      const struct jpeg_decompress_struct *jpeg,
+			      const struct piece *pieces, uint32_t piece_count,
+			      uint32_t scan_count, const struct memory *memory)
 {
+	enum img_err err = IMG_ERR_IRREGULAR;
 	struct progressive *p;
-	bool ok;
 
 	if (jpeg->arith_code || scan_count > PROGRESSIVE_SCANS_MAX)
-		return false;
+		return err;
 	p = open(jpeg, scan_count, memory);
 	if (p == NULL)
-		return false;
+		return err;
 	p->n = n;
-	ok = make_components(p, img, jpeg) &&
-	     find_scans(p, pieces, piece_count, jpeg) && read_rows(p);
+	p->watches_texture = watches_texture;
+	if (make_components(p, img, jpeg) &&
+	    find_scans(p, pieces, piece_count, jpeg))
+		err = read_rows(p);
 	memory_free(memory, p->blocks);
-	return ok;
+	return err;
 }

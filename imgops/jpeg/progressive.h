@@ -11,9 +11,8 @@
  * enough, and they stay in the cache.
  *
  * Only Huffman-coded files whose scans are in order are read in this way.  When
- * progressive_read() finds anything else, it returns false and has not changed
- * the state of libjpeg, which can then read the file and say what is wrong with
- * it.
+ * progressive_read() finds anything else, it has not changed the state of
+ * libjpeg, which can then read the file and say what is wrong with it.
  */
 #ifndef IMGOPS_JPEG_PROGRESSIVE_H
 #define IMGOPS_JPEG_PROGRESSIVE_H
@@ -31,14 +30,15 @@ enum { PROGRESSIVE_SCANS_MAX = 20 };
  * Call it after jpeg_read_header().  `img` has n x n samples for each block,
  * with n from 1 to 4.  `pieces` are those of scans_pieces(), or the whole file
  * as one piece; img_scans.is_complete must be set for the file.  `pieces` have
- * at most `scan_count` scans.  False: the file was not read this way, or there
- * was no memory.
+ * at most `scan_count` scans.  IRREGULAR: the file was not read this way, or
+ * there was no memory.  TEXTURE, only with `watches_texture`: the pieces have
+ * fine texture (texture.h), and `img` is not complete.
  */
-MUST_CHECK bool progressive_read(struct image *img, uint32_t n,
-				 const struct jpeg_decompress_struct *jpeg,
-				 const struct piece *pieces,
-				 uint32_t piece_count, uint32_t scan_count,
-				 const struct memory *memory);
+MUST_CHECK enum img_err
+progressive_read(struct image *img, uint32_t n, bool watches_texture,
+		 const struct jpeg_decompress_struct *jpeg,
+		 const struct piece *pieces, uint32_t piece_count,
+		 uint32_t scan_count, const struct memory *memory);
 
 /*
  * Blocks of all components in one row of MCUs, and at most how many of them the

@@ -7,6 +7,8 @@
  */
 #include "imgops/jpeg/scans.h"
 
+#include "imgops/jpeg/header.h"
+
 #include <string.h>
 
 enum {
@@ -17,6 +19,30 @@ enum {
 	QUARTER_LAST = 4,
 	NOT_SENT = -1,
 };
+
+/* False: a sampling factor of 0. */
+static bool count_blocks(struct img_scans *f, const uint8_t *d)
+{
+	uint32_t height = (uint32_t)d[1] << 8 | d[2];
+	uint32_t width = (uint32_t)d[3] << 8 | d[4];
+	uint32_t most_h = 1, most_v = 1;
+
+	for (uint32_t i = 0; i < f->component_count; i++) {
+		uint32_t h = d[7 + 3 * i] >> 4, v = d[7 + 3 * i] & 15;
+
+		most_h = h > most_h ? h : most_h;
+		most_v = v > most_v ? v : most_v;
+	}
+	for (uint32_t i = 0; i < f->component_count; i++) {
+		uint32_t h = d[7 + 3 * i] >> 4, v = d[7 + 3 * i] & 15;
+
+		f->blocks[i] = (uint64_t)blocks_along(width, h, most_h) *
+			       blocks_along(height, v, most_v);
+		if (f->blocks[i] == 0)
+			return false;
+	}
+	return true;
+}
 
 static bool parse_frame(struct img_scans *f, const struct marker *sof)
 {
@@ -37,7 +63,7 @@ static bool parse_frame(struct img_scans *f, const struct marker *sof)
 		if (f->tables[i] >= TABLES_MAX)
 			return false;
 	}
-	return true;
+	return count_blocks(f, d);
 }
 
 static uint32_t quant_step(const uint8_t *steps, uint32_t k, uint32_t bytes)
@@ -188,15 +214,18 @@ static bool is_enough(const struct img_scans *f, uint32_t component, int bits)
 	return ((1u << bits) - 1) * steps <= SCANS_ERROR_MAX * 8;
 }
 
-/* An AC scan contains only one component. */
+/*
+ * An AC scan contains only one component.  Whether a scan is dense is not yet
+ * known.
+ */
 static bool is_needed(const struct img_scans *f, const struct scan *s,
-		      uint32_t dct_scale)
+		      enum scans_set set)
 {
 	uint32_t component = (uint32_t)__builtin_ctz(s->components);
 
 	if (s->first == 0)
 		return true;
-	if (dct_scale == 1)
+	if (set == SCANS_AT_1)
 		return false;
 	if (s->high > 0)
 		return !is_enough(f, component, s->high);
@@ -206,12 +235,19 @@ static bool is_needed(const struct img_scans *f, const struct scan *s,
 	return s->first <= QUARTER_LAST || !is_enough(f, component, s->low);
 }
 
+static void keep_all(struct img_scans *f)
+{
+	for (uint32_t i = 0; i < SCANS_SETS; i++)
+		f->keep[i] = true;
+}
+
 /* False: not a marker of an intact progressive file. */
 static bool parse_marker(struct img_scans *f, const struct marker *m)
 {
 	struct scan s;
 
-	f->keep[0] = f->keep[1] = true;
+	keep_all(f);
+	f->pending_ac = 0;
 	switch (m->code) {
 	case MARKER_SOF2:
 	case MARKER_SOF10:
@@ -220,10 +256,12 @@ static bool parse_marker(struct img_scans *f, const struct marker *m)
 		if (!parse_scan(&s, f, m) || !follows_legally(f, &s))
 			return false;
 		f->has_scans = true;
-		for (uint32_t i = 0; i < SCANS_DCT_SCALE_MAX; i++) {
-			f->keep[i] = is_needed(f, &s, 1 + i);
+		for (uint32_t i = 0; i < SCANS_SETS; i++) {
+			f->keep[i] = is_needed(f, &s, (enum scans_set)i);
 			f->pieces[i].scan_count += f->keep[i];
 		}
+		f->pending_ac = s.high == 0 ? s.first : 0;
+		f->pending_blocks = f->blocks[__builtin_ctz(s.components)];
 		return true;
 	case MARKER_DQT:
 		/* libjpeg uses the tables that come before the first scan. */
@@ -240,13 +278,28 @@ static bool parse_marker(struct img_scans *f, const struct marker *m)
 	}
 }
 
+/* The last scan ends at offset `to`: is it dense? */
+static void find_density(struct img_scans *s, size_t to)
+{
+	uint64_t bits = (uint64_t)(to - s->pending) * 8;
+
+	if (s->pending_ac == 0 || bits < SCANS_DENSE_BITS * s->pending_blocks)
+		return;
+	if (s->pending_ac <= QUARTER_LAST)
+		s->is_dense = true;
+	s->pieces[SCANS_AT_2_TEXTURE].scan_count +=
+		!s->keep[SCANS_AT_2_TEXTURE];
+	s->keep[SCANS_AT_2_TEXTURE] = true;
+}
+
 /*
  * Add the bytes between the last marker and offset `to` to the pieces that keep
  * them.
  */
 static void append_pending(struct img_scans *s, size_t to)
 {
-	for (uint32_t i = 0; i < SCANS_DCT_SCALE_MAX; i++)
+	find_density(s, to);
+	for (uint32_t i = 0; i < SCANS_SETS; i++)
 		if (s->keep[i])
 			append_piece(&s->pieces[i], s->pending, to);
 	s->pending = to;
@@ -258,7 +311,7 @@ void scans_add(struct img_scans *s, const struct marker *m, const uint8_t *jpeg,
 	if (s->is_odd)
 		return;
 	if (s->pending == 0) /* the first call: keep SOI */
-		s->keep[0] = s->keep[1] = true;
+		keep_all(s);
 	append_pending(s, (size_t)(m->start - jpeg));
 	if (!is_adjacent || !parse_marker(s, m)) {
 		s->is_odd = true;
@@ -272,9 +325,9 @@ void scans_add(struct img_scans *s, const struct marker *m, const uint8_t *jpeg,
 
 uint32_t scans_pieces(struct piece pieces[IMG_PIECES_MAX],
 		      const struct img_scans *s, const uint8_t *jpeg,
-		      uint32_t dct_scale)
+		      enum scans_set set)
 {
-	const struct img_pieces *p = &s->pieces[dct_scale - 1];
+	const struct img_pieces *p = &s->pieces[set];
 
 	if (!s->is_complete || p->is_full)
 		return 0;
@@ -284,9 +337,9 @@ uint32_t scans_pieces(struct piece pieces[IMG_PIECES_MAX],
 	return p->count;
 }
 
-uint64_t scans_pieces_bytes(const struct img_scans *s, uint32_t dct_scale)
+uint64_t scans_pieces_bytes(const struct img_scans *s, enum scans_set set)
 {
-	const struct img_pieces *p = &s->pieces[dct_scale - 1];
+	const struct img_pieces *p = &s->pieces[set];
 	uint64_t bytes = 0;
 
 	if (!s->is_complete || p->is_full)
@@ -296,9 +349,9 @@ uint64_t scans_pieces_bytes(const struct img_scans *s, uint32_t dct_scale)
 	return bytes;
 }
 
-uint32_t scans_pieces_scans(const struct img_scans *s, uint32_t dct_scale)
+uint32_t scans_pieces_scans(const struct img_scans *s, enum scans_set set)
 {
-	const struct img_pieces *p = &s->pieces[dct_scale - 1];
+	const struct img_pieces *p = &s->pieces[set];
 
 	return s->is_complete && !p->is_full && p->count > 0 ? p->scan_count :
 							       0;

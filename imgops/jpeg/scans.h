@@ -14,6 +14,12 @@
  * results, against a full decode and Lanczos-3, went from a median of 0.9979 to
  * 0.9972; the lowest stayed 0.9935.
  *
+ * Where a block has texture, it has large AC coefficients.  A scan that begins
+ * some of them is dense if it has SCANS_DENSE_BITS for each block, about what
+ * one large coefficient takes.  To notice fine texture (texture.h) at 2/8,
+ * dense scans are read too.  At 1/8 none is read, so view.c avoids 1/8 if a
+ * scan of the lowest coefficients is dense.
+ *
  * Damage in the data of a scan that is left out is not noticed.  But the
  * headers of all scans are checked: together the scans must contain all bits of
  * all coefficients.
@@ -27,6 +33,15 @@
 enum {
 	SCANS_DCT_SCALE_MAX = 2,
 	SCANS_ERROR_MAX = 4, /* levels of a sample */
+	SCANS_DENSE_BITS = 12,
+};
+
+/* Which scans are read. */
+enum scans_set {
+	SCANS_AT_1,         /* to decode at 1/8 */
+	SCANS_AT_2,         /* at 2/8 */
+	SCANS_AT_2_TEXTURE, /* at 2/8, and to notice fine texture */
+	SCANS_SETS,
 };
 
 struct piece {
@@ -43,18 +58,18 @@ void scans_add(struct img_scans *s, const struct marker *m, const uint8_t *jpeg,
 	       bool is_adjacent);
 
 /*
- * The pieces of a file to decode at DCT scale 1 or 2, in order.  Returns their
- * number.  0: read the whole file, because it is not progressive, is damaged or
+ * The pieces of a file that have these scans, in order.  Returns their number.
+ * 0: read the whole file, because it is not progressive, is damaged or
  * incomplete, or needs more than IMG_PIECES_MAX pieces.
  */
 uint32_t scans_pieces(struct piece pieces[IMG_PIECES_MAX],
 		      const struct img_scans *s, const uint8_t *jpeg,
-		      uint32_t dct_scale);
+		      enum scans_set set);
 
 /* Bytes of these pieces; 0: read the whole file. */
-uint64_t scans_pieces_bytes(const struct img_scans *s, uint32_t dct_scale);
+uint64_t scans_pieces_bytes(const struct img_scans *s, enum scans_set set);
 
 /* Scans in these pieces; 0: read the whole file. */
-uint32_t scans_pieces_scans(const struct img_scans *s, uint32_t dct_scale);
+uint32_t scans_pieces_scans(const struct img_scans *s, enum scans_set set);
 
 #endif

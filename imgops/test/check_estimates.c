@@ -146,9 +146,10 @@ static void check(const char *name, struct bytes jpeg,
 		printf("%s, %" PRIu32 " x %" PRIu32
 		       "%s: %.1f ms, estimated %.1f ms\n",
 		       name, transform->box.width_px, transform->box.height_px,
-		       header->is_irregular    ? ", irregular" :
-		       header->needs_all_scans ? ", all scans" :
-						 "",
+		       header->is_irregular                ? ", irregular" :
+		       header->texture == IMG_TEXTURE_FINE ? ", fine texture" :
+		       header->needs_all_scans             ? ", all scans" :
+							     "",
 		       took_ns / 1e6, said_ns * machine / 1e6);
 	}
 	if (is_again)

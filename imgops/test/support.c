@@ -331,6 +331,7 @@ struct image must_decode(struct bytes jpeg, struct img_size target,
 		whole_view(target.width_px > 0 ? target : header.upright);
 
 	view.orientation = header.orientation;
+	header.texture = IMG_TEXTURE_IGNORED;
 	err = img_decode(&img, jpeg.data, jpeg.count, &header, &view,
 			 &(struct img_transform){ 0 }, &no_limits, &h->memory);
 	assert(err == IMG_OK);
@@ -416,5 +417,6 @@ uint32_t scans_keep(struct piece pieces[IMG_PIECES_MAX], const uint8_t *jpeg,
 	for (end = w.at, in_scan = false; markers_next(&w, &m);
 	     end = w.at, in_scan = w.in_scan)
 		scans_add(&scans, &m, jpeg, in_scan || m.start == end);
-	return scans_pieces(pieces, &scans, jpeg, dct_scale);
+	return scans_pieces(pieces, &scans, jpeg,
+			    (enum scans_set)(dct_scale - 1));
 }

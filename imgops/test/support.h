@@ -133,7 +133,7 @@ enum img_err decode_bytes(struct image *img, const uint8_t *data, size_t count,
 enum img_err decode_limits(struct bytes jpeg, const struct img_limits *limits,
 			   struct heap *h);
 
-/* Probe and decode, which must succeed. */
+/* Probe and decode at the usual scale, which must succeed. */
 struct image must_decode(struct bytes jpeg, struct img_size target,
 			 struct heap *h);
 

@@ -139,12 +139,27 @@ static double page(uint32_t component, double x, double y)
 	return component > 0 ? 128 : 190 + 10 * sin(x / 40) * cos(y / 50);
 }
 
+/* The scale does not depend on the texture of hidden samples. */
+static struct img_header probe(struct bytes jpeg)
+{
+	struct img_header header;
+	enum img_err err =
+		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
+
+	assert(err == IMG_OK);
+	header.texture = IMG_TEXTURE_IGNORED;
+	return header;
+}
+
 static struct image
 decode(struct bytes jpeg, const struct img_transform *transform, struct heap *h)
 {
-	struct image img;
-	enum img_err err = decode_transform(&img, jpeg.data, jpeg.count,
-					    transform, &no_limits, h);
+	struct img_header header = probe(jpeg);
+	struct img_view view = img_fit(&header, transform);
+	struct image img = { 0 };
+	enum img_err err =
+		img_decode_any(&img, jpeg.data, jpeg.count, &header, &view,
+			       transform, &no_limits, &h->memory);
 
 	assert(err == IMG_OK);
 	return img;
@@ -258,14 +273,11 @@ static void test_hidden_samples_have_no_part_at_any_sampling(void)
 static struct image scale(const struct image *decoded, struct bytes jpeg,
 			  const struct img_transform *transform, struct heap *h)
 {
-	struct img_header header;
+	struct img_header header = probe(jpeg);
+	struct img_view view = img_fit(&header, transform);
 	struct image out = { 0 };
-	struct img_view view;
-	enum img_err err =
-		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
+	enum img_err err;
 
-	assert(err == IMG_OK);
-	view = img_fit(&header, transform);
 	err = img_scale(&out, decoded, &view, transform, &h->memory);
 	assert(err == IMG_OK);
 	return out;
@@ -351,15 +363,12 @@ static struct image decode_irregular(struct bytes jpeg,
 				     const struct img_transform *transform,
 				     struct heap *h)
 {
-	struct img_header header;
+	struct img_header header = probe(jpeg);
+	struct img_view view = img_fit(&header, transform);
 	struct image img = { 0 };
-	struct img_view view;
-	enum img_err err =
-		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
+	enum img_err err;
 
-	assert(err == IMG_OK);
 	header.is_irregular = true;
-	view = img_fit(&header, transform);
 	err = img_decode(&img, jpeg.data, jpeg.count, &header, &view, transform,
 			 &no_limits, &h->memory);
 	assert(err == IMG_OK);
@@ -491,8 +500,7 @@ static void test_only_suspicious_files_need_all_scans(void)
 					continue;
 				t = transform_at(&spec, n);
 				jpeg = jpeg_make(&spec);
-				assert(img_probe(&header, jpeg.data, jpeg.count,
-						 &no_limits) == IMG_OK);
+				header = probe(jpeg);
 				assert(decode_once(jpeg, &header, &t) ==
 				       (is_odd ? IMG_ERR_NEEDS_ALL_SCANS :
 						 IMG_OK));
@@ -515,14 +523,11 @@ static void test_all_scans_are_read_in_rows(void)
 
 	for (uint32_t n = 1; n <= SCANS_DCT_SCALE_MAX; n++) {
 		struct img_transform t = transform_at(&spec, n);
-		struct img_header header, other;
+		struct img_header header = probe(jpeg), other;
+		struct img_view view = img_fit(&header, &t);
 		struct img_cost first, again, irregular;
-		enum img_err err =
-			img_probe(&header, jpeg.data, jpeg.count, &no_limits);
-		struct img_view view;
+		enum img_err err;
 
-		assert(err == IMG_OK);
-		view = img_fit(&header, &t);
 		first = img_cost(&header, &view, &t);
 		err = decode_once(jpeg, &header, &t);
 		assert(err == IMG_ERR_NEEDS_ALL_SCANS);

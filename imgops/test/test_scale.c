@@ -411,6 +411,7 @@ static struct image scale_file(struct bytes jpeg, const struct img_view *view,
 		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 
 	assert(err == IMG_OK);
+	header.texture = IMG_TEXTURE_IGNORED;
 	err = img_decode(&decoded, jpeg.data, jpeg.count, &header, view,
 			 &transform, &no_limits, &h->memory);
 	assert(err == IMG_OK);

@@ -398,8 +398,8 @@ static void check_scan_counts(struct bytes jpeg)
 
 	assert(img_probe(&header, jpeg.data, jpeg.count, &limits) == IMG_OK);
 	assert(header.scan_count == 64);
-	assert(scans_pieces_scans(&header.scans, 1) == 1);
-	assert(scans_pieces_scans(&header.scans, 2) == 5); /* 0 to 4 */
+	assert(scans_pieces_scans(&header.scans, SCANS_AT_1) == 1);
+	assert(scans_pieces_scans(&header.scans, SCANS_AT_2) == 5); /* 0 to 4 */
 }
 
 static void test_there_is_a_largest_number_of_pieces(void)

@@ -199,6 +199,7 @@ static enum problem problem_of_image(enum img_err err)
 		return PROBLEM_OUT_OF_MEMORY;
 	case IMG_ERR_IRREGULAR:
 	case IMG_ERR_NEEDS_ALL_SCANS:
+	case IMG_ERR_TEXTURE:
 		break; /* the pipeline decodes such a file again */
 	}
 	abort();

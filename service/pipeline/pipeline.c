@@ -531,6 +531,29 @@ static enum upload_end estimate_again(struct pipeline *p, struct upload *u,
 							end;
 }
 
+static bool is_limit(enum upload_end end)
+{
+	return end == UPLOAD_MEMORY_FULL || end == UPLOAD_TOO_MUCH ||
+	       end == UPLOAD_TOO_MUCH_CPU || end == UPLOAD_UNREACHABLE;
+}
+
+/*
+ * After img_decode_again(): the new estimate.  If a limit does not allow a
+ * larger scale for fine texture, the file is decoded at the usual scale.
+ */
+static enum upload_end estimate_other_way(struct pipeline *p, struct upload *u,
+					  enum img_err *err)
+{
+	enum upload_end end = estimate_again(p, u, err);
+
+	if ((is_limit(end) || *err == IMG_ERR_TOO_LARGE) &&
+	    u->header.texture == IMG_TEXTURE_FINE) {
+		u->header.texture = IMG_TEXTURE_IGNORED;
+		end = estimate_again(p, u, err);
+	}
+	return end;
+}
+
 /* UPLOAD_ENDED: the step has run, with the result `err`. */
 static enum upload_end call_step(struct pipeline *p, enum pipeline_step step,
 				 struct variant *v, enum img_err *err)
@@ -541,7 +564,7 @@ static enum upload_end call_step(struct pipeline *p, enum pipeline_step step,
 	*err = steps_run(step, v, &p->config.limits, &p->memory);
 	while (step == PIPELINE_DECODE && end == UPLOAD_ENDED &&
 	       img_decode_again(&u->header, *err)) {
-		end = estimate_again(p, u, err);
+		end = estimate_other_way(p, u, err);
 		if (end == UPLOAD_ENDED && *err == IMG_OK)
 			*err = steps_run(step, v, &p->config.limits,
 					 &p->memory);
@@ -564,8 +587,7 @@ static enum upload_end time_step(struct pipeline *p, enum pipeline_step step,
 	v->begun_ns[step] = start_ns;
 	v->service_ns[step] =
 		clock_now_ns() - start_ns - (v->event.waited_ns - waited_ns);
-	if (end == UPLOAD_ENDED && *err == IMG_OK && !u->header.is_irregular &&
-	    !u->header.needs_all_scans &&
+	if (end == UPLOAD_ENDED && *err == IMG_OK && !u->header.has_findings &&
 	    !schedule_shares_cores(&p->config.schedule))
 		pace_learn(&p->pace,
 			   (uint64_t)((double)v->estimated_ns[step] / u->pace),

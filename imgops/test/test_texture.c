@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: a file with fine texture is decoded at a larger DCT scale, however
+ * it is coded, also if only a part of the picture or one component has texture;
+ * its estimate is that of the larger scale.  An ordinary picture is decoded
+ * once, at the usual scale.  If the larger scale is not allowed, the file is
+ * decoded at the usual one.
+ */
+#include "imgops/test/support.h"
+
+#include "imgops/image.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum { SIDE = 480 };
+
+static double stripes(uint32_t component, double x, double y)
+{
+	return component > 0 ? 128 : 128 + 60 * sin(1.9 * x + 0.3 * y);
+}
+
+/* The last third of the picture has stripes. */
+static double a_part(uint32_t component, double x, double y)
+{
+	bool is_inside = y > SIDE * 0.66;
+
+	return is_inside ? stripes(component, x, y) : waves(component, x, y);
+}
+
+static double chroma(uint32_t component, double x, double y)
+{
+	return component != 1 ? 128 : stripes(0, x, y);
+}
+
+/* A few lines are not texture. */
+static double lines(uint32_t component, double x, double y)
+{
+	bool is_line = fmod(x, 160) < 2 || fmod(y, 240) < 2;
+
+	return is_line && component == 0 ? 20 : waves(component, x, y);
+}
+
+static struct img_header probe(struct bytes jpeg)
+{
+	struct img_header header;
+	enum img_err err =
+		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
+
+	assert(err == IMG_OK);
+	return header;
+}
+
+static struct heap heap;
+
+static enum img_err decode(struct image *img, struct bytes jpeg,
+			   const struct img_header *header, uint32_t side_px,
+			   const struct img_limits *limits)
+{
+	struct img_view view =
+		whole_view((struct img_size){ side_px, side_px });
+	enum img_err err;
+
+	*img = (struct image){ 0 };
+	err = img_decode(img, jpeg.data, jpeg.count, header, &view,
+			 &(struct img_transform){ 0 }, limits, &heap.memory);
+	assert(err == IMG_OK || is_empty(img));
+	return err;
+}
+
+/* The file is decoded at a larger scale, if it is decoded again. */
+static void check_fine(struct bytes jpeg, uint32_t px)
+{
+	struct img_header header = probe(jpeg);
+	struct image img;
+	double before, after;
+
+	assert(decode(&img, jpeg, &header, px, &no_limits) == IMG_ERR_TEXTURE);
+	assert(heap.live_count == 0);
+
+	header.texture = IMG_TEXTURE_IGNORED;
+	assert(decode(&img, jpeg, &header, px, &no_limits) == IMG_OK);
+	before = img.planes[0].span_x;
+	img_release(&img);
+
+	header.texture = IMG_TEXTURE_UNKNOWN;
+	assert(img_decode_again(&header, IMG_ERR_TEXTURE));
+	assert(header.texture == IMG_TEXTURE_FINE);
+	assert(decode(&img, jpeg, &header, px, &no_limits) == IMG_OK);
+	after = img.planes[0].span_x;
+	img_release(&img);
+	assert(after > before);
+}
+
+/* The same samples as if nobody had looked for texture. */
+static void check_ordinary(struct bytes jpeg, uint32_t px)
+{
+	struct img_header header = probe(jpeg);
+	struct image img, same;
+
+	assert(decode(&img, jpeg, &header, px, &no_limits) == IMG_OK);
+	header.texture = IMG_TEXTURE_IGNORED;
+	assert(decode(&same, jpeg, &header, px, &no_limits) == IMG_OK);
+	assert(is_same(&img, &same));
+	img_release(&img);
+	img_release(&same);
+}
+
+/* At each of the usual scales, from `least` to 4. */
+static void check_from(uint32_t least, const struct jpeg_spec *spec,
+		       bool is_fine)
+{
+	struct bytes jpeg = jpeg_make(spec);
+
+	for (uint32_t n = least; n <= 4; n++) {
+		uint32_t px =
+			target_at((struct img_size){ SIDE, SIDE }, n).width_px;
+
+		if (is_fine)
+			check_fine(jpeg, px);
+		else
+			check_ordinary(jpeg, px);
+		assert(heap.live_count == 0);
+	}
+	free(jpeg.data);
+}
+
+static void check_scales(const struct jpeg_spec *spec, bool is_fine)
+{
+	check_from(1, spec, is_fine);
+}
+
+static struct jpeg_spec spec_of(picture_fn *picture)
+{
+	return (struct jpeg_spec){ .width = SIDE,
+				   .height = SIDE,
+				   .picture = picture };
+}
+
+static void test_every_coding(void)
+{
+	struct jpeg_spec spec = spec_of(stripes);
+
+	check_scales(&spec, true);
+	spec.optimize = true;
+	spec.restart_interval = 5;
+	check_scales(&spec, true);
+	spec.space = JCS_GRAYSCALE;
+	check_scales(&spec, true);
+	spec = spec_of(stripes);
+	spec.separate_scans = true;
+	check_scales(&spec, true);
+	spec.shuffle = 3;
+	check_scales(&spec, true);
+}
+
+/* Coefficients 1, 2 and 4 have enough bits for one large one in each block. */
+static double coarse_stripes(uint32_t component, double x, double y)
+{
+	return component > 0 ? 128 : 128 + 60 * sin(0.6 * x + 0.4 * y);
+}
+
+static double slope(uint32_t component, double x, double y)
+{
+	return component > 0 ? 128 : 40 + x / 4 + y / 10;
+}
+
+static void test_progressive(void)
+{
+	static const int samplings[][2] = { { 1, 1 }, { 2, 1 }, { 2, 2 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(samplings); i++) {
+		struct jpeg_spec spec = spec_of(stripes);
+
+		spec.progressive = true;
+		spec.h[0] = samplings[i][0];
+		spec.v[0] = samplings[i][1];
+		check_from(2, &spec, true);
+		spec.picture = waves;
+		check_from(2, &spec, false);
+	}
+}
+
+/* At 1/8, no scan of AC coefficients is read, so 1/8 is avoided. */
+static void test_progressive_at_one_eighth(void)
+{
+	struct jpeg_spec spec = spec_of(coarse_stripes);
+	struct img_view view = whole_view((struct img_size){ 50, 50 });
+	struct img_transform transform = { 0 };
+	struct bytes jpeg;
+	struct img_header header;
+
+	spec.progressive = true;
+	jpeg = jpeg_make(&spec);
+	header = probe(jpeg);
+	assert(header.scans.is_dense);
+	assert(img_dct_scale(&header, &view, &transform) == 2);
+	header.texture = IMG_TEXTURE_IGNORED;
+	assert(img_dct_scale(&header, &view, &transform) == 1);
+	free(jpeg.data);
+
+	spec.picture = slope;
+	jpeg = jpeg_make(&spec);
+	header = probe(jpeg);
+	assert(!header.scans.is_dense);
+	assert(img_dct_scale(&header, &view, &transform) == 1);
+	free(jpeg.data);
+}
+
+static void test_every_quality(void)
+{
+	static const int qualities[] = { 20, 50, 75, 85, 100 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(qualities); i++) {
+		struct jpeg_spec fine = spec_of(stripes);
+		struct jpeg_spec plain = spec_of(waves);
+
+		fine.quality = plain.quality = qualities[i];
+		check_scales(&fine, true);
+		check_scales(&plain, false);
+	}
+}
+
+static void test_parts(void)
+{
+	struct jpeg_spec spec = spec_of(a_part);
+
+	check_scales(&spec, true);
+	spec = spec_of(chroma);
+	spec.h[0] = spec.v[0] = 1;
+	check_scales(&spec, true);
+}
+
+static void test_ordinary_pictures(void)
+{
+	struct jpeg_spec spec = spec_of(lines);
+
+	check_scales(&spec, false);
+	spec.progressive = true;
+	check_from(2, &spec, false);
+	spec.progressive = false;
+	spec.separate_scans = true;
+	check_scales(&spec, false);
+}
+
+static void test_estimate(void)
+{
+	struct jpeg_spec spec = spec_of(stripes);
+	struct bytes jpeg = jpeg_make(&spec);
+	struct img_header header = probe(jpeg);
+	struct img_view view = whole_view((struct img_size){ 50, 50 });
+	struct img_transform transform = { .quality = 80 };
+	struct img_cost usual = img_cost(&header, &view, &transform), fine;
+	uint32_t n = img_dct_scale(&header, &view, &transform);
+
+	header.texture = IMG_TEXTURE_FINE;
+	fine = img_cost(&header, &view, &transform);
+	assert(img_dct_scale(&header, &view, &transform) > n);
+	assert(fine.decode_ns > usual.decode_ns);
+	assert(fine.bytes > usual.bytes);
+	header.texture = IMG_TEXTURE_IGNORED;
+	assert(img_dct_scale(&header, &view, &transform) == n);
+	free(jpeg.data);
+}
+
+static void test_a_limit_of_memory(void)
+{
+	struct jpeg_spec spec = spec_of(stripes);
+	struct bytes jpeg = jpeg_make(&spec);
+	struct img_limits small = no_limits;
+	struct img_header header = probe(jpeg);
+	struct image img;
+	uint32_t px = target_at((struct img_size){ SIDE, SIDE }, 4).width_px;
+	enum img_err err;
+
+	small.decode_bytes_max = SIDE * SIDE;
+	err = decode(&img, jpeg, &header, px, &small);
+	assert(err == IMG_ERR_TEXTURE && img_decode_again(&header, err));
+	err = decode(&img, jpeg, &header, px, &small);
+	assert(err == IMG_ERR_TOO_LARGE && img_decode_again(&header, err));
+	assert(header.texture == IMG_TEXTURE_IGNORED);
+	err = decode(&img, jpeg, &header, px, &small);
+	assert(err == IMG_OK && !img_decode_again(&header, err));
+	img_release(&img);
+	free(jpeg.data);
+}
+
+int main(void)
+{
+	heap_init(&heap);
+	test_every_coding();
+	test_progressive();
+	test_progressive_at_one_eighth();
+	test_every_quality();
+	test_parts();
+	test_ordinary_pictures();
+	test_estimate();
+	test_a_limit_of_memory();
+	return 0;
+}
