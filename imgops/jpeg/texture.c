@@ -24,7 +24,9 @@ void texture_start(struct texture *t, const jpeg_component_info *c,
 	for (uint32_t k = 0; k < DCTSIZE2; k++)
 		t->weights[k] = weight(quant, natural[k], n);
 	t->busy_count = 0;
-	t->energy_max = TEXTURE_LEVELS * TEXTURE_LEVELS * DCTSIZE2 / n;
+	t->energy_max = TEXTURE_LEVELS * TEXTURE_LEVELS * DCTSIZE2;
+	if (n > 1)
+		t->energy_max /= 2;
 	t->busy_max = (uint64_t)c->width_in_blocks * c->height_in_blocks *
 		      TEXTURE_PERCENT / 100 / step;
 }
