@@ -3,8 +3,8 @@
  * Promises: a file with fine texture is decoded at a larger DCT scale, however
  * it is coded, also if only a part of the picture or one component has texture;
  * its estimate is that of the larger scale.  An ordinary picture is decoded
- * once, at the usual scale.  If the larger scale is not allowed, the file is
- * decoded at the usual one.
+ * once, at the usual scale, also if samples outside of its frame have texture.
+ * If the larger scale is not allowed, the file is decoded at the usual one.
  */
 #include "imgops/test/support.h"
 
@@ -286,6 +286,105 @@ static void test_a_limit_of_memory(void)
 	free(jpeg.data);
 }
 
+static struct jpeg_spec spec_of_side(picture_fn *picture, uint32_t side_px)
+{
+	struct jpeg_spec spec = spec_of(picture);
+
+	spec.width = spec.height = side_px;
+	return spec;
+}
+
+/* At n/8. */
+static enum img_err decode_at(struct bytes jpeg,
+			      const struct img_header *header, uint32_t n)
+{
+	struct image img;
+	enum img_err err =
+		decode(&img, jpeg, header,
+		       target_at(header->stored, n).width_px, &no_limits);
+
+	img_release(&img);
+	assert(heap.live_count == 0);
+	return err;
+}
+
+/* The frame cuts 9 of 25 blocks, nearly all of which is hidden. */
+static void check_hidden(struct jpeg_spec spec)
+{
+	struct bytes plain, hidden, fine;
+
+	spec.h[0] = spec.v[0] = 1;
+	plain = jpeg_make(&spec);
+	spec.hidden = stripes;
+	hidden = jpeg_make(&spec);
+	spec.picture = stripes;
+	fine = jpeg_make(&spec);
+	for (uint32_t n = spec.progressive ? 2 : 1; n <= 4; n++) {
+		struct img_header header = probe(plain);
+
+		assert(decode_at(plain, &header, n) == IMG_OK);
+		header = probe(hidden);
+		assert(decode_at(hidden, &header, n) != IMG_ERR_TEXTURE);
+		header.needs_all_scans = true;
+		assert(decode_at(hidden, &header, n) == IMG_OK);
+		header = probe(fine);
+		assert(decode_at(fine, &header, n) == IMG_ERR_TEXTURE);
+	}
+	free(plain.data);
+	free(hidden.data);
+	free(fine.data);
+}
+
+static void test_hidden_samples_are_not_texture(void)
+{
+	struct jpeg_spec spec = spec_of_side(slope, 33);
+
+	check_hidden(spec);
+	spec.separate_scans = true;
+	check_hidden(spec);
+	spec.separate_scans = false;
+	spec.progressive = true;
+	check_hidden(spec);
+}
+
+static double black(uint32_t component, double x, double y)
+{
+	(void)component;
+	(void)x;
+	(void)y;
+	return 0;
+}
+
+/* Stripes that have only the last coefficient of each row. */
+static double finest(uint32_t component, double x, double y)
+{
+	(void)y;
+	return component > 0 ? 128 : 128 + 60 * cos(M_PI * 7 / 8 * x);
+}
+
+/* At 1/8 the texture is not known before all scans are read, for the edge. */
+static void test_all_scans_and_fine(void)
+{
+	struct jpeg_spec spec = spec_of_side(finest, SIDE - 5);
+	struct bytes jpeg;
+	struct img_header header;
+	enum img_err err;
+
+	spec.progressive = true;
+	spec.hidden = black;
+	jpeg = jpeg_make(&spec);
+	header = probe(jpeg);
+	assert(!header.scans.is_dense);
+	err = decode_at(jpeg, &header, 1);
+	assert(err == IMG_ERR_NEEDS_ALL_SCANS);
+	assert(img_decode_again(&header, err));
+	err = decode_at(jpeg, &header, 1);
+	assert(err == IMG_ERR_TEXTURE && img_decode_again(&header, err));
+	assert(header.needs_all_scans && header.texture == IMG_TEXTURE_FINE);
+	assert(decode_at(jpeg, &header, 1) == IMG_OK);
+	free(jpeg.data);
+}
+
 int main(void)
 {
 	heap_init(&heap);
@@ -297,5 +396,7 @@ int main(void)
 	test_ordinary_pictures();
 	test_estimate();
 	test_a_limit_of_memory();
+	test_hidden_samples_are_not_texture();
+	test_all_scans_and_fine();
 	return 0;
 }
