@@ -148,6 +148,26 @@ static void test_figures_that_are_lost_are_noticed(void)
 				  "device") == 0);
 }
 
+/* What is next above a missing file may be the reason for the error. */
+static void test_owners_are_named(void)
+{
+	static const char *const cases[][3] = {
+		{ "/nonexistent/a", "b", ": '/' belongs to " },
+		{ "nonexistent/a", "", ": '.' belongs to " },
+		{ "", "", ": '.' belongs to " },
+		{ "/", "", ": '/' belongs to " },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct error why;
+
+		file_explain(&why, cases[i][0], cases[i][1], EACCES);
+		assert(strstr(why.text, strerror(EACCES)) == why.text);
+		assert(strstr(why.text, cases[i][2]) != NULL);
+		assert(strstr(why.text, " has mode ") != NULL);
+	}
+}
+
 int main(void)
 {
 	const char *why;
@@ -166,6 +186,7 @@ int main(void)
 	assert(file_read_text("/", 9, &why) == NULL);
 	assert(strcmp(why, strerror(EISDIR)) == 0);
 	test_bytes_of_any_size();
+	test_owners_are_named();
 	test_draft_replaces_a_file_when_complete();
 	test_no_draft_without_a_folder();
 	test_output_that_is_lost_is_noticed();

@@ -195,6 +195,7 @@ static void test_a_choice_is_one_of_its_words(void)
 
 static void test_faults_are_named(void)
 {
+	struct settings s;
 	static const char *const cases[][2] = {
 		{ "--colur red", "there is no option '--colur'" },
 		{ "--coun 1", "'--coun'" },
@@ -224,8 +225,7 @@ static void test_faults_are_named(void)
 		{ "--bytes 5m", "2G; did you mean 5M" },
 		{ "--bytes 1.5MB", "2G; did you mean 1.5M" },
 		{ "--bytes 64KiB", "2G; did you mean 64K" },
-		{ "--bytes 64MBB", "'64MBB' is not a size from 1B to 2G; "
-				   "see" },
+		{ "--bytes 64MBB", "'64MBB' is not a size from 1B to 2G" },
 		{ "--bytes MB", "'MB'" },
 		{ "--pause 61s", "--pause: '61s' is not a time from 0ms to "
 				 "60s" },
@@ -244,11 +244,12 @@ static void test_faults_are_named(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct settings s;
-
 		assert(!read_line(&s, cases[i][0]));
 		assert(strstr(error.text, cases[i][1]) != NULL);
 	}
+	/* Nothing is proposed for what is no unit at all. */
+	assert(!read_line(&s, "--bytes 64MBB"));
+	assert(strstr(error.text, "did you mean") == NULL);
 }
 
 /* What was probably meant is named, if it may be given there. */
