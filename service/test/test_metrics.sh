@@ -3,8 +3,8 @@
 # /metrics has Prometheus' format, agrees with /stats and with the clients' own
 # counts, is documented, and has every metric that deploy/ reads.
 #
-# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_metrics.sh SAMPLES_DIR DOCUMENT
-#	DEPLOY_DIR
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM [SANITIZED=1] test_metrics.sh
+#	SAMPLES_DIR DOCUMENT DEPLOY_DIR
 #   promtool is asked, too, where it is installed
 . "$(dirname "$0")/server.sh"
 dir=$1
@@ -374,7 +374,8 @@ test_deploy_reads_what_there_is() {
 			fail "$name"
 	done
 	stop
-	have promtool || return 0
+	# Rules and tests of rules are the same in every build.
+	[ -z "${SANITIZED:-}" ] && have promtool || return 0
 	promtool check rules "$deploy/alerts.yml" >"$work/report" 2>&1 ||
 		fail "promtool: $(cat "$work/report")"
 	test_uploads_refused_alone_page
