@@ -53,6 +53,7 @@ enum {
 enum {
 	LOOKS_PER_REFILL = REFILL_BITS / LOOK_BITS,
 	AC_COEFFICIENTS = 63,
+	PAUSE_MCUS = 256, /* not more without a pause */
 };
 
 struct ac_table {
@@ -313,14 +314,20 @@ static inline bool read_dc(struct bits *b, struct component *c)
 	return abs(c->last_dc) <= INT16_MAX;
 }
 
+/* Where in a block its coefficients go. */
+struct layout {
+	const uint8_t *positions; /* of coefficient k in zigzag order */
+	int32_t count;            /* of positions; others are not stored */
+};
+
 /*
- * Read AC coefficients up to the last needed one, and skip the rest.  A
- * coefficient after the last needed one that is decoded on the way is stored in
- * IDCT_UNUSED.
+ * Read AC coefficients up to the last needed one, and skip the rest.  One after
+ * the last needed one that is decoded on the way is stored if it has a
+ * position.
  */
 static inline __attribute__((always_inline)) bool
-read_ac(struct bits *bits, struct component *c, int32_t last, int32_t *block,
-	bool watches)
+read_ac(struct bits *bits, struct component *c, int32_t last,
+	struct layout layout, int32_t *block, bool watches)
 {
 	uint64_t energy = 0;
 	struct bits b = *bits;
@@ -343,8 +350,8 @@ read_ac(struct bits *bits, struct component *c, int32_t last, int32_t *block,
 				k += look >> SYMBOL_ADVANCE_SHIFT &
 				     SYMBOL_ADVANCE_MASK;
 			}
-			if (k < IDCT_POSITIONS)
-				block[idct_positions[k]] =
+			if (k < layout.count)
+				block[layout.positions[k]] =
 					idct_limited(value * c->quant[k]);
 			if (watches)
 				energy += texture_energy(&c->texture,
@@ -368,12 +375,13 @@ read_block(struct partial *s, struct component *c, uint32_t x, uint32_t y,
 {
 	/* The last one is IDCT_UNUSED. */
 	int32_t block[IDCT_COEFFICIENTS + 1] = { 0 };
+	const struct layout layout = { idct_positions, IDCT_POSITIONS };
 	size_t stride = c->plane->stride_bytes;
 
 	if (!read_dc(&s->bits, c))
 		return false;
 	block[0] = idct_dc(c->last_dc, c->quant[0], s->n);
-	if (!read_ac(&s->bits, c, idct_last[s->n], block, watches))
+	if (!read_ac(&s->bits, c, idct_last[s->n], layout, block, watches))
 		return false;
 	idct_block(c->plane->samples + y * s->n * stride + x * s->n, stride,
 		   block, s->n);
@@ -395,58 +403,43 @@ read_mcu(struct partial *s, uint32_t column, uint32_t row, bool watches)
 	return true;
 }
 
-/*
- * Read all AC coefficients.  MCUs at the edge have functions of their own,
- * because compilers would inline less into read_mcu() if they were shared.
- * *energy is that of the coefficients, for texture_add().
- */
-static bool read_all_ac(struct bits *bits, const struct component *c,
-			int32_t *block, uint64_t *energy)
-{
-	int32_t k = 0;
-
-	while (k < AC_COEFFICIENTS) {
-		int32_t value;
-
-		*bits = bits_refill(*bits);
-		if (!read_long(bits, &c->ac->codes, &k, &value))
-			return false;
-		if (k >= ADVANCE_END)
-			return true;
-		if (k > AC_COEFFICIENTS)
-			return false;
-		block[idct_order[k]] = idct_limited(value * c->quant[k]);
-		*energy += texture_energy(&c->texture, (uint32_t)k, value);
-	}
-	return true;
-}
-
-/* False: block (x, y) of a component is cut, or outside of the picture. */
-static bool is_whole(const struct component *c, uint32_t x, uint32_t y)
-{
-	return y < c->rows && x < edge_whole(&c->edge, c->columns, y);
-}
-
-/* As read_block(), for a block that the frame may cut. */
-static bool read_edge_block(struct partial *s, struct component *c, uint32_t x,
-			    uint32_t y, bool watches)
+/* As read_block(), for a block that the frame cuts: all coefficients count. */
+static bool read_cut_block(struct partial *s, struct component *c, uint32_t x,
+			   uint32_t y)
 {
 	int32_t block[DCTSIZE2] = { 0 };
+	const struct layout layout = { idct_order, DCTSIZE2 };
 	size_t stride = c->plane->stride_bytes;
-	uint64_t energy = 0;
 
 	if (!read_dc(&s->bits, c))
 		return false;
 	block[0] = edge_dc(&c->edge, c->last_dc, c->quant[0], x, y);
-	if (!read_all_ac(&s->bits, c, block, &energy))
+	if (!read_ac(&s->bits, c, AC_COEFFICIENTS, layout, block, false))
 		return false;
-	if (watches && is_whole(c, x, y))
-		texture_add(&c->texture, energy);
 	edge_block(c->plane->samples + y * s->n * stride + x * s->n, stride,
 		   block, &c->edge, x, y);
 	return true;
 }
 
+/* Read past a block that is outside of the picture. */
+static bool skip_block(struct partial *s, struct component *c)
+{
+	return read_dc(&s->bits, c) && skip_ac(&s->bits, c->ac, AC_COEFFICIENTS,
+					       false, &c->texture, NULL);
+}
+
+static inline __attribute__((always_inline)) bool
+read_edge_block(struct partial *s, struct component *c, uint32_t x, uint32_t y,
+		bool watches)
+{
+	if (x >= c->columns || y >= c->rows)
+		return skip_block(s, c);
+	if (edge_cuts(&c->edge, x, y))
+		return read_cut_block(s, c, x, y);
+	return read_block(s, c, x, y, watches);
+}
+
+/* As read_mcu(), at the edge.  Compilers would inline less if they were one. */
 static __attribute__((noinline)) bool
 read_edge_mcu(struct partial *s, uint32_t column, uint32_t row, bool watches)
 {
@@ -487,12 +480,14 @@ static bool has_texture(const struct partial *s)
 	return false;
 }
 
+/* Read the MCUs of a row from column x to before `end`. */
 static inline __attribute__((always_inline)) bool
-read_row(struct partial *s, uint32_t row, bool watches)
+read_mcus(struct partial *s, uint32_t x, uint32_t end, uint32_t row,
+	  bool watches)
 {
 	uint32_t whole = row < s->whole_rows ? s->whole_columns : 0;
 
-	for (uint32_t x = 0; x < s->columns; x++) {
+	for (; x < end; x++) {
 		if (s->restart_interval > 0 && s->mcus_left-- == 0) {
 			if (!read_restart(s))
 				return false;
@@ -503,6 +498,20 @@ read_row(struct partial *s, uint32_t row, bool watches)
 			return false;
 	}
 	return bits_are_real(&s->bits);
+}
+
+static inline __attribute__((always_inline)) bool
+read_row(struct partial *s, uint32_t row, bool watches)
+{
+	uint32_t end;
+
+	for (uint32_t x = 0; x < s->columns; x = end) {
+		end = min_u32(x + PAUSE_MCUS, s->columns);
+		if (!read_mcus(s, x, end, row, watches))
+			return false;
+		memory_pause(s->memory);
+	}
+	return true;
 }
 
 static enum img_err decode_scan(struct partial *s)
@@ -519,7 +528,6 @@ static enum img_err decode_scan(struct partial *s)
 			return IMG_ERR_IRREGULAR;
 		if (watches && has_texture(s))
 			return IMG_ERR_TEXTURE;
-		memory_pause(s->memory);
 	}
 	return IMG_OK;
 }

@@ -23,6 +23,7 @@ struct heap {
 	uint32_t live_count;  /* blocks not freed yet */
 	size_t largest_bytes; /* the largest single request */
 	uint32_t fail_at;     /* this allocation gets NULL; 0: none does */
+	uint32_t pause_count;
 };
 
 void heap_init(struct heap *h);
@@ -89,6 +90,14 @@ struct bytes jpeg_with_scans(struct bytes jpeg, const jpeg_scan_info *script,
  */
 enum { JPEG_TILE_ROWS = 8 };
 struct bytes jpeg_of_height(struct bytes jpeg, uint32_t height);
+
+/*
+ * A sequential JPEG of three components in which every AC coefficient is -1 and
+ * takes two bits: more work for a byte than any encoder makes.  `factors` are
+ * the sampling factors, h << 4 | v.
+ */
+struct bytes jpeg_dense(uint32_t width, uint32_t height,
+			const uint8_t factors[3]);
 
 /* One component as a grey JPEG of its own size, with the same coefficients. */
 struct bytes jpeg_component(struct bytes jpeg, int index);

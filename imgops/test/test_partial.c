@@ -5,7 +5,7 @@
  * 2/8 to 4/8 they are the inverse DCT of libjpeg's coefficients.  If one of
  * them reads a file, libjpeg's strict decoding accepts it too, with the same
  * samples.  So they never change whether a file is accepted.  Blocks that the
- * frame cuts are tested in test_edge.
+ * frame cuts are tested in test_edge, too.  Reading pauses often.
  */
 #include "imgops/test/reduced.h"
 #include "imgops/test/support.h"
@@ -185,18 +185,19 @@ static void check_intact(struct jpeg_spec spec)
 	}
 }
 
+static const struct {
+	int h[3], v[3];
+} samplings[] = {
+	{ { 1, 1, 1 }, { 1, 1, 1 } }, { { 2, 1, 1 }, { 1, 1, 1 } },
+	{ { 2, 1, 1 }, { 2, 1, 1 } }, { { 1, 1, 1 }, { 2, 1, 1 } },
+	{ { 4, 1, 1 }, { 1, 1, 1 } }, { { 1, 1, 1 }, { 4, 1, 1 } },
+	{ { 4, 1, 1 }, { 2, 1, 1 } }, { { 3, 1, 1 }, { 2, 1, 1 } },
+	{ { 1, 2, 2 }, { 1, 2, 2 } }, { { 2, 1, 4 }, { 1, 1, 1 } },
+	{ { 3, 2, 2 }, { 1, 1, 1 } }, { { 2, 2, 1 }, { 2, 1, 2 } },
+};
+
 static void test_intact_files_of_every_sampling_are_read(void)
 {
-	static const struct {
-		int h[3], v[3];
-	} samplings[] = {
-		{ { 1, 1, 1 }, { 1, 1, 1 } }, { { 2, 1, 1 }, { 1, 1, 1 } },
-		{ { 2, 1, 1 }, { 2, 1, 1 } }, { { 1, 1, 1 }, { 2, 1, 1 } },
-		{ { 4, 1, 1 }, { 1, 1, 1 } }, { { 1, 1, 1 }, { 4, 1, 1 } },
-		{ { 4, 1, 1 }, { 2, 1, 1 } }, { { 3, 1, 1 }, { 2, 1, 1 } },
-		{ { 1, 2, 2 }, { 1, 2, 2 } }, { { 2, 1, 4 }, { 1, 1, 1 } },
-		{ { 3, 2, 2 }, { 1, 1, 1 } }, { { 2, 2, 1 }, { 2, 1, 2 } },
-	};
 	static const struct img_size sizes[] = {
 		{ 1, 1 }, { 17, 33 }, { 97, 50 }, { 300, 9 }
 	};
@@ -342,6 +343,108 @@ static void test_reduced_blocks_have_libjpegs_coefficients(void)
 		free(one.data);
 		free(three.data);
 	}
+}
+
+/* Compare with libjpeg's coefficients, at n/8, also of blocks that are cut. */
+static void check_coefficients(struct jpeg_spec spec)
+{
+	struct bytes one = jpeg_make(&spec), three;
+	struct heap h;
+
+	spec.separate_scans = true;
+	three = jpeg_make(&spec);
+	heap_init(&h);
+	for (uint32_t n = 1; n <= 4; n++) {
+		struct img_size size = target_at(
+			(struct img_size){ spec.width, spec.height }, n);
+		struct image img = must_decode(one, size, &h);
+		struct image same = must_decode(three, size, &h);
+
+		assert(is_same(&img, &same));
+		img_release(&img);
+		img_release(&same);
+	}
+	assert(h.live_count == 0);
+	free(one.data);
+	free(three.data);
+}
+
+/* Of an MCU at the edge, some blocks are cut and some are outside. */
+static void test_mcus_at_the_edge_have_libjpegs_coefficients(void)
+{
+	for (size_t s = 0; s < ARRAY_SIZE(samplings); s++)
+		for (uint32_t more = 0; more < 32; more++) {
+			struct jpeg_spec spec = {
+				.width = 61 + more,
+				.height = 62 + more * 5 % 32,
+				.picture = loud,
+				.quality = more & 1 ? 100 : 60,
+				.shuffle = more / 2 % 4,
+				.restart_interval = (int)more % 3,
+			};
+
+			memcpy(spec.h, samplings[s].h, sizeof(int[3]));
+			memcpy(spec.v, samplings[s].v, sizeof(int[3]));
+			check_coefficients(spec);
+		}
+}
+
+/* Ten blocks in an MCU, of which some are cut or outside of a strip. */
+static const uint8_t wide[3] = { 0x14, 0x14, 0x12 };
+static const uint8_t tall[3] = { 0x41, 0x41, 0x21 };
+
+static void check_dense(uint32_t width, uint32_t height,
+			const uint8_t factors[3])
+{
+	struct bytes jpeg = jpeg_dense(width, height, factors);
+	bool agrees = check_agrees(jpeg);
+	struct heap h;
+
+	assert(agrees);
+	heap_init(&h);
+	for (uint32_t n = 2; n <= 4; n++) {
+		agrees = check_agrees_at(n, jpeg, &h);
+		assert(agrees);
+	}
+	assert(h.live_count == 0);
+	free(jpeg.data);
+}
+
+static void test_dense_strips_are_read(void)
+{
+	for (uint32_t side = 1; side <= 40; side++) {
+		check_dense(1999, side, wide);
+		check_dense(side, 1999, tall);
+		check_dense(301, side, tall);
+		check_dense(side, 301, wide);
+	}
+}
+
+/* How often reading a file at 1/8 pauses. */
+static uint32_t count_pauses(struct bytes jpeg)
+{
+	struct image img;
+	struct heap h;
+	bool ok;
+
+	heap_init(&h);
+	ok = reduced_by_partial(&img, 1, jpeg.data, jpeg.count, &no_limits,
+				&h.memory);
+	assert(ok);
+	img_release(&img);
+	assert(h.live_count == 0);
+	return h.pause_count;
+}
+
+static void test_pauses_come_often_in_any_strip(void)
+{
+	struct bytes row = jpeg_dense(65500, 8, wide);
+	struct bytes column = jpeg_dense(8, 65500, tall);
+
+	assert(count_pauses(row) >= 65500 / 8 / 256);
+	assert(count_pauses(column) >= 65500 / 8 / 256);
+	free(row.data);
+	free(column.data);
 }
 
 static const struct jpeg_spec kinds[] = {
@@ -556,6 +659,9 @@ int main(void)
 	test_what_is_rare_is_left_to_libjpeg();
 	test_extreme_values_are_as_libjpeg_has_them();
 	test_reduced_blocks_have_libjpegs_coefficients();
+	test_mcus_at_the_edge_have_libjpegs_coefficients();
+	test_dense_strips_are_read();
+	test_pauses_come_often_in_any_strip();
 	test_a_cut_file_is_refused();
 	test_wrong_restart_markers_are_refused();
 	test_tables_that_libjpeg_refuses_are_refused();
