@@ -15,6 +15,8 @@
  *	hang-received   it stops itself after it has received the first request;
  *	                `mode` is removed before
  *	silent          it answers only probes
+ *	away            it answers READs from its cache, and nothing else is
+ *	                available
  *	frozen          it is stopped, and receives nothing
  *	no-file number index short pipe    READ's answers are wrong
  *
@@ -137,6 +139,12 @@ static void serve_one(const struct message *m, int fd)
 	int file = -1;
 
 	answer.figures.requests = 1;
+	if (m->kind != MESSAGE_READ && strcmp(mode, "away") == 0) {
+		answer.answer = STORE_UNAVAILABLE;
+		(void)snprintf(answer.detail, sizeof(answer.detail), "away");
+		(void)!message_send(STORE_SOCKET, &answer, -1);
+		return;
+	}
 	if (strcmp(mode, "die-of-bad") == 0 && strncmp(m->id, "bad", 3) == 0)
 		(void)raise(SIGKILL);
 	if (m->kind != MESSAGE_PROBE && strcmp(mode, "hang-received") == 0) {

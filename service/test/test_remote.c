@@ -30,6 +30,7 @@ enum { THREADS = 4, TIMES = 5, FROZEN_THREADS = 100, WAIT_MS = 60000 };
 static char folder[] = "/dev/shm/test_remote.XXXXXX";
 static const char *program;
 static _Atomic uint32_t wrong_count; /* reports of something wrong */
+static _Atomic uint32_t good_count;  /* other reports */
 
 static const struct store_file files[] = {
 	{ "meta.json", "{\"a\":1}", 7 },
@@ -52,7 +53,7 @@ static void take_report(void *arg, bool is_wrong, const char *text)
 {
 	(void)arg;
 	assert(text[0] != '\0');
-	atomic_fetch_add(&wrong_count, is_wrong);
+	atomic_fetch_add(is_wrong ? &wrong_count : &good_count, 1);
 }
 
 static struct store *open_store(const char *mode)
@@ -267,6 +268,36 @@ static void test_a_late_call_is_not_sent(void)
 	assert(find(s, 15, &image) == STORE_OK);
 	store_close_image(&image);
 	store_close(s);
+}
+
+/*
+ * While the store is away, images come from the cache.  They do not say that it
+ * answers: uploads would wait for it again, and the log would say so.
+ */
+static void test_a_copy_is_no_answer_of_the_store(void)
+{
+	uint32_t wrong, good;
+	struct store *s = open_store("good");
+	struct store_image image;
+	struct store_stats stats;
+
+	assert(put(s, 23, WAIT_MS) == STORE_OK);
+	store_close(s);
+	wrong = wrong_count;
+	good = good_count;
+	s = open_store("away");
+	while (wrong_count == wrong) /* until a probe has its answer */
+		(void)poll(NULL, 0, 10);
+	for (uint32_t i = 0; i < TIMES; i++) {
+		assert(find(s, 23, &image) == STORE_OK && image.is_copy);
+		store_close_image(&image);
+		store_stats(s, &stats);
+		assert(stats.remote.is_available == 0);
+		assert(strcmp(stats.remote.why, "away") == 0);
+	}
+	assert(put(s, 24, WAIT_MS) == STORE_UNAVAILABLE);
+	store_close(s);
+	assert(wrong_count == wrong + 1 && good_count == good);
 }
 
 static void *put_for_ever(void *arg)
@@ -570,6 +601,7 @@ int main(int argc, char **argv)
 	test_a_request_that_ends_helpers_is_given_up();
 	test_a_silent_helper();
 	test_a_late_call_is_not_sent();
+	test_a_copy_is_no_answer_of_the_store();
 	test_abandoned_calls_end();
 	test_wrong_answers();
 	test_wrong_numbers();

@@ -218,10 +218,13 @@ static void begin_helper(struct remote *r, const struct message *m)
 
 /*
  * What an answer says about the store.  Only a probe says that it is not
- * available: the time of another request may have been too short.
+ * available: the time of another request may have been too short.  A copy of
+ * the cache says nothing: the helper gives it without the store.
  */
 static bool learn(struct remote *r, const struct message *m)
 {
+	if (m->is_copy)
+		return false;
 	if (m->answer == STORE_OK || m->answer == STORE_NOT_FOUND)
 		return set_available(r, NULL);
 	if (m->number != PROBE_NUMBER)
