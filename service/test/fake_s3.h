@@ -38,6 +38,9 @@
  *	marker           a header says that it is the marker of a removal
  *	kms              another ETag, and the header that says why
  *	kmsother         another ETag, and a header that does not say why
+ *	404              this status without a body
+ *	noversion denied404
+ *	                 404 with another code than that of a missing object
  *	202 204 206      this status, and nothing is done
  *	errorbody        200 with an error as its body, and nothing is done
  *	lateerror        the same, with 4,200 bytes before the error

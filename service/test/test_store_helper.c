@@ -476,6 +476,42 @@ static void test_each_failure_has_its_answer(void)
 	stop(&c);
 }
 
+/*
+ * A balancer whose servers are away, or a wrong path, must not look as if an
+ * image were gone, or removed.
+ */
+static void test_a_404_must_say_that_the_object_is_missing(void)
+{
+	static const char *const faults[] = { "404", "noversion", "denied404" };
+	struct client c = start();
+	struct message m;
+	char head[32], get[32], removal[32];
+
+	for (unsigned i = 0; i < ARRAY_SIZE(faults); i++) {
+		snprintf(head, sizeof(head), "%s 1 HEAD", faults[i]);
+		snprintf(get, sizeof(get), "%s 1 GET", faults[i]);
+		snprintf(removal, sizeof(removal), "%s 1 DELETE", faults[i]);
+		EXPECT(STORE_OK, client_put(&c, 67, 0, SMALL, MS));
+		fake_s3_do(fake, get);
+		m = EXPECT(STORE_FAILED, client_read(&c, 67, "", MS));
+		expect_detail(&m, "the store answered 404");
+		fake_s3_do(fake, head);
+		fake_s3_do(fake, get);
+		m = EXPECT(STORE_FAILED, delete (&c, 67));
+		expect_detail(&m, "the store answered 404");
+		fake_s3_do(fake, removal);
+		m = EXPECT(STORE_FAILED, delete (&c, 67));
+		expect_detail(&m, "the store answered 404");
+		EXPECT(STORE_OK, client_read(&c, 67, "a.jpg", MS));
+		fake_s3_do(fake, head);
+		EXPECT(STORE_OK, delete (&c, 67));
+		EXPECT(STORE_NOT_FOUND, client_read(&c, 67, "", MS));
+		EXPECT(STORE_NOT_FOUND, delete (&c, 67));
+	}
+	assert(m.figures.retries == 0);
+	stop(&c);
+}
+
 static void test_a_store_without_conditions_is_remembered(void)
 {
 	struct client c = start();
@@ -1123,6 +1159,7 @@ static void test_all(bool is_real)
 	test_a_frozen_store_is_asked_again();
 	test_a_request_ends_at_its_deadline();
 	test_each_failure_has_its_answer();
+	test_a_404_must_say_that_the_object_is_missing();
 	test_a_store_without_conditions_is_remembered();
 	test_one_501_is_not_remembered();
 	test_an_image_is_the_same_if_its_head_is();

@@ -692,7 +692,7 @@ static void count_bad(struct verify *v, const char *id, const char *why)
 
 static bool is_absent(const struct s3_call *c)
 {
-	return c->result == S3_NOT_FOUND && strcmp(c->code, "NoSuchKey") == 0;
+	return c->result == S3_NOT_FOUND;
 }
 
 /* The result of a check.  The first time, what is odd is only marked. */

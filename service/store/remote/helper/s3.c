@@ -82,7 +82,11 @@ static const char *method_name(enum s3_method method)
 	return names[method];
 }
 
-/* The first row that fits counts; status 0 or code NULL: any. */
+/*
+ * The first row that fits counts; status 0 or code NULL: any.  A 404 without
+ * the code of a missing object is that of something else, such as a balancer
+ * whose servers are away.
+ */
 static const struct meaning {
 	long status;
 	const char *code;
@@ -113,7 +117,11 @@ static const struct meaning {
 	{ 0, "BadDigest", { S3_UNAVAILABLE, true }, NULL },
 	{ 0, "XAmzContentSHA256Mismatch", { S3_UNAVAILABLE, true }, NULL },
 	{ 403, NULL, { S3_FAILED, false }, "these keys may not do that" },
-	{ 404, NULL, { S3_NOT_FOUND, false }, NULL },
+	{ 404, "NoSuchKey", { S3_NOT_FOUND, false }, NULL },
+	{ 404,
+	  NULL,
+	  { S3_FAILED, false },
+	  "this does not say that there is no such object" },
 	{ 408, NULL, { S3_UNAVAILABLE, true }, NULL },
 	{ 412, NULL, { S3_EXISTS, false }, NULL },
 	{ 413, NULL, { S3_FULL, false }, NULL },
@@ -144,8 +152,8 @@ static const struct meaning *find_meaning(long status, const char *code)
 	for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
 		const struct meaning *m = &meanings[i];
 
-		if (m->code != NULL ? strcmp(m->code, code) == 0 :
-				      m->status == status)
+		if ((m->code == NULL || strcmp(m->code, code) == 0) &&
+		    (m->status == 0 || m->status == status))
 			return m;
 	}
 	return &other_status;
@@ -187,6 +195,9 @@ static struct verdict judge_error(struct s3_call *c, long status)
 			       c->code[0] != '\0' ? " " : "", c->code,
 			       m->hint != NULL ? ": " : "",
 			       m->hint != NULL ? m->hint : "");
+	/* A reply to HEAD has no body that would have a code. */
+	if (c->method == S3_HEAD && c->key[0] != '\0' && status == 404)
+		return (struct verdict){ S3_NOT_FOUND, false };
 	/* Without a key or for a PUT, it is the bucket that is not found. */
 	if (m->verdict.result == S3_NOT_FOUND &&
 	    (c->key[0] == '\0' || c->method == S3_PUT))

@@ -54,7 +54,11 @@ enum s3_method { S3_GET, S3_HEAD, S3_PUT, S3_DELETE };
 
 enum s3_result {
 	S3_OK,
-	S3_NOT_FOUND,     /* no object with this key */
+	/*
+	 * No object with this key.  To a HEAD, the reply does not say whether
+	 * the store gave it, or something before the store that is broken.
+	 */
+	S3_NOT_FOUND,
 	S3_BAD_RANGE,     /* the object ends before `from` */
 	S3_EXISTS,        /* not put, because an object has this key */
 	S3_NOT_SUPPORTED, /* the store does not know conditions */

@@ -494,15 +494,30 @@ static void end_delete(struct s3_call *c)
 	answer_call(r);
 }
 
-static void end_look(struct s3_call *c)
+/* The object is there if its first byte is, or if it has none. */
+static void end_first_byte(struct s3_call *c)
 {
 	struct request *r = c->owner;
 
-	if (c->result != S3_OK) {
+	if (c->result != S3_OK && c->result != S3_BAD_RANGE) {
 		answer_call(r);
 		return;
 	}
 	(void)prepare(r, S3_DELETE, end_delete);
+	send_call(r);
+}
+
+static void end_look(struct s3_call *c)
+{
+	struct request *r = c->owner;
+
+	if (c->result != S3_NOT_FOUND) {
+		end_first_byte(c);
+		return;
+	}
+	/* HEAD has no body that would say what is not found.  This has. */
+	c = prepare(r, S3_GET, end_first_byte);
+	c->has_range = true;
 	send_call(r);
 }
 
