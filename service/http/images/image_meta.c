@@ -179,41 +179,31 @@ enum { URL_PATH_AT = sizeof("\"url\":\"") - 1 };
 
 char *image_meta_below(const char *meta, const char *base)
 {
-	const char *seal = strstr(meta, seal_begin), *end, *at = meta, *next;
+	const char *end = meta + strlen(meta) - SEAL_CHARS, *at = meta, *next;
 	struct text text;
 	FILE *out = text_open(&text);
-	char *below;
 
+	assert(strlen(meta) > SEAL_CHARS);
 	if (out == NULL)
 		return NULL;
-	end = seal != NULL ? seal : meta + strlen(meta);
 	while ((next = strstr(at, url_begin)) != NULL && next < end) {
 		next += URL_PATH_AT;
 		(void)fprintf(out, "%.*s%s", (int)(next - at), at, base);
 		at = next;
 	}
 	(void)fprintf(out, "%.*s", (int)(end - at), at);
-	below = text_close(&text, out);
-	return seal != NULL ? add_checksum(below) : below;
-}
-
-static bool is_json(const char *text)
-{
-	cJSON *o = cJSON_Parse(text);
-
-	cJSON_Delete(o);
-	return o != NULL;
+	return add_checksum(text_close(&text, out));
 }
 
 bool image_meta_is_whole(const char *meta)
 {
 	size_t count = strlen(meta);
-	const char *end = count > SEAL_CHARS ? meta + count - SEAL_CHARS : meta;
 	char sha256[SHA256_TEXT_BYTES];
+	const char *end;
 
-	/* Earlier versions of the program wrote no checksum. */
-	if (strstr(meta, seal_begin) == NULL)
-		return is_json(meta);
+	if (count <= SEAL_CHARS)
+		return false;
+	end = meta + count - SEAL_CHARS;
 	sha256_of(sha256, meta, (size_t)(end - meta));
 	return strncmp(end, seal_begin, SEAL_BEGIN_CHARS) == 0 &&
 	       strncmp(end + SEAL_BEGIN_CHARS, sha256, SHA256_TEXT_BYTES - 1) ==

@@ -70,15 +70,13 @@ void image_files_init(struct image_files *f, const struct upload *u,
 char *image_meta(const char *id, const struct upload *u);
 
 /*
- * A copy of the meta with `base` before the path in each `url`, and with its
- * checksum made again; see urls.h.  The caller frees it.  NULL: no memory.
+ * A copy of the meta, which is whole, with `base` before the path in each
+ * `url`, and with its checksum made again; see urls.h.  The caller frees it.
+ * NULL: no memory.
  */
 char *image_meta_below(const char *meta, const char *base);
 
-/*
- * Is the meta undamaged?  It contains a checksum of itself.  A meta of an
- * earlier version has no checksum; then it only has to be valid JSON.
- */
+/* Is the meta undamaged?  It contains a checksum of itself. */
 MUST_CHECK bool image_meta_is_whole(const char *meta);
 
 /*
