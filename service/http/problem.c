@@ -238,6 +238,25 @@ enum problem problem_of_upload(const struct upload *u)
 	abort();
 }
 
+bool problem_is_final(enum problem problem)
+{
+	switch (problem) {
+	case PROBLEM_NOT_A_JPEG:
+	case PROBLEM_UNSUPPORTED_JPEG:
+	case PROBLEM_CORRUPT_JPEG:
+	case PROBLEM_TRUNCATED_JPEG:
+	case PROBLEM_PICTURE_TOO_LARGE:
+	case PROBLEM_TOO_MANY_SCANS:
+	case PROBLEM_TOO_MUCH_MEMORY:
+	case PROBLEM_OUTPUT_TOO_LARGE:
+	case PROBLEM_TOO_MUCH_CPU:
+	case PROBLEM_STORE_FAILED: /* the spooled upload is damaged */
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool problem_is_refusal(enum problem problem)
 {
 	return problem == PROBLEM_OVERLOADED ||

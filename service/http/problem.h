@@ -73,6 +73,12 @@ enum problem problem_of_upload(const struct upload *u);
 enum problem problem_find(const char *code);
 
 /*
+ * Can an upload that was accepted end with this problem for good, so that it is
+ * not tried again?
+ */
+bool problem_is_final(enum problem problem);
+
+/*
  * Was an upload refused for lack of a slot or of memory, or because the server
  * stops?  These refusals are counted.
  */

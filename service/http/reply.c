@@ -41,6 +41,8 @@ void reply_add_header(struct reply *p, const char *name, const char *value)
 	size_t bytes = strlen(value) + 1;
 	char *text = p->text + p->text_bytes;
 
+	if (value[0] == '\0')
+		return;
 	assert(p->header_count < REPLY_HEADERS_MAX);
 	assert(bytes <= sizeof(p->text) - p->text_bytes);
 	memcpy(text, value, bytes);
@@ -409,8 +411,7 @@ bool reply_problem(struct request *r)
 
 	if (!reply_begin_text(r, &p, problem_text(r->problem, r)))
 		return false;
-	if (retry_after(r, seconds)[0] != '\0')
-		reply_add_header(&p, "Retry-After", seconds);
+	reply_add_header(&p, "Retry-After", retry_after(r, seconds));
 	if (r->problem == PROBLEM_METHOD_NOT_ALLOWED)
 		reply_add_header(&p, "Allow", r->allow);
 	add_challenge_header(r, &p);

@@ -161,7 +161,7 @@ struct reply {
 /* An empty reply. */
 void reply_init(struct reply *p);
 
-/* The value is copied. */
+/* The value is copied.  A header without a value ("") is left out. */
 void reply_add_header(struct reply *p, const char *name, const char *value);
 
 /* The bytes must stay in memory until the request ends, or until release(). */

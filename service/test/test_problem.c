@@ -108,6 +108,27 @@ static void test_each_image_error_is_a_problem(void)
 	}
 }
 
+/* How an accepted upload ends for good: each by a problem that is final. */
+static void test_what_ends_an_upload_is_final(void)
+{
+	struct upload u = { .end = UPLOAD_ENDED };
+
+	for (int i = IMG_OK + 1; i < IMG_ERR_NO_MEMORY; i++) {
+		u.err = (enum img_err)i;
+		assert(problem_is_final(problem_of_upload(&u)));
+	}
+	u.end = UPLOAD_TOO_MUCH;
+	assert(problem_is_final(problem_of_upload(&u)));
+	u.end = UPLOAD_TOO_MUCH_OUTPUT;
+	assert(problem_is_final(problem_of_upload(&u)));
+	u.end = UPLOAD_TOO_MUCH_CPU;
+	assert(problem_is_final(problem_of_upload(&u)));
+	u.end = UPLOAD_LATE;
+	assert(!problem_is_final(problem_of_upload(&u)));
+	assert(!problem_is_final(PROBLEM_NONE));
+	assert(!problem_is_final(PROBLEM_METHOD_NOT_ALLOWED));
+}
+
 int main(void)
 {
 	test_each_is_whole_and_unlike_the_others();
@@ -115,5 +136,6 @@ int main(void)
 	test_better_detail_is_used();
 	test_numbers_of_a_limit_are_members();
 	test_each_image_error_is_a_problem();
+	test_what_ends_an_upload_is_final();
 	return 0;
 }

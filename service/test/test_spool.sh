@@ -335,6 +335,27 @@ test_limits_were_lowered() {
 	stop
 }
 
+# The code in failed/ID/problem.json is used only if an upload can fail by it.
+# Others have no place in a reply to GET, or none at all: a 405 has an Allow.
+test_a_strange_problem() {
+	local id code
+	prepare 1
+	id=$(cat ids)
+	mkdir -p "store/failed/$id"
+	rm -r "store/spool/$id"
+	start --store store
+	for code in method_not_allowed unauthorized not_found no_such_code; do
+		printf '{"code":"%s","detail":"Strange."}' "$code" \
+			>"store/failed/$id/problem.json"
+		[ "$(get_status "$id")" = 500 ] || fail "$code: $(shown body)"
+		holds body '.code == "store_failed" and .detail == "Strange."'
+	done
+	echo '{"code":"corrupt_jpeg"}' >"store/failed/$id/problem.json"
+	[ "$(get_status "$id")" = 422 ] || fail "$(shown body)"
+	remove_image "$id"
+	stop
+}
+
 # An upload without room in the spool is answered when it is stored, or refused.
 test_no_room_no_202() {
 	begin --store-quota 300K
@@ -383,5 +404,6 @@ test_entries_wait_for_memory_in_turn
 test_full_store
 test_damaged_entries
 test_limits_were_lowered
+test_a_strange_problem
 test_no_room_no_202
 test_none

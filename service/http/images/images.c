@@ -244,7 +244,8 @@ static void begin_file(struct request *r, struct reply *p,
 
 /*
  * The image is not stored, and no upload of it goes on.  If one was accepted
- * but failed, the spool has the problem.
+ * but failed, the spool has the problem.  Its file may be damaged, or written
+ * by somebody else: no other code than that of a failed upload is believed.
  */
 static enum problem find_failure(struct request *r)
 {
@@ -260,9 +261,8 @@ static enum problem find_failure(struct request *r)
 	o = cJSON_Parse(text);
 	code = cJSON_GetStringValue(cJSON_GetObjectItem(o, "code"));
 	detail = cJSON_GetStringValue(cJSON_GetObjectItem(o, "detail"));
-	if (code != NULL)
-		problem = problem_find(code);
-	if (problem == PROBLEM_NONE)
+	problem = code != NULL ? problem_find(code) : PROBLEM_NONE;
+	if (!problem_is_final(problem))
 		problem = PROBLEM_STORE_FAILED;
 	if (detail != NULL)
 		(void)snprintf(r->detail, sizeof(r->detail), "%s", detail);
