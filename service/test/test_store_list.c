@@ -28,6 +28,7 @@ enum {
 	HEAD_BYTES = 8192,
 	PAGES_MAX = 500, /* of a list without end; then it is refused */
 	LATER_MS = 100,
+	LONG_MS = 120000,
 	TRIES = 60,
 };
 
@@ -655,6 +656,87 @@ static void test_a_failure_names_the_fault(void)
 			     "attempt was cut short by the deadline");
 }
 
+/* -- Connections -- */
+
+static _Atomic unsigned reused_count, closed_count;
+
+/* Does the next request come on this connection, or on another? */
+static void watch(int to)
+{
+	struct pollfd wait[] = { { .fd = to, .events = POLLIN },
+				 { .fd = listener, .events = POLLIN } };
+	ssize_t n;
+	char byte;
+
+	(void)poll(wait, 2, -1);
+	n = recv(to, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	reused_count += n > 0;
+	closed_count += n == 0;
+	is_held = true; /* the client may keep it */
+	(void)close(to);
+}
+
+/* To a HEAD, then to a GET. */
+static void send_missing(int to, unsigned n, unsigned head_number)
+{
+	if (n == head_number)
+		send_text(to, "HTTP/1.1 404 N\r\nConnection: close\r\n"
+			      "Content-Length: 9\r\n\r\n");
+	else
+		send_absent(to, n);
+}
+
+static void send_503_first(int to, unsigned n)
+{
+	if (n > 1) {
+		send_missing(to, n, 2);
+		return;
+	}
+	send_text(to, "HTTP/1.1 503 S\r\nContent-Length: 0\r\n\r\n");
+	watch(to);
+}
+
+/* To a HEAD, and to a DELETE that is sent twice. */
+static void send_error_first(int to, unsigned n)
+{
+	if (n == 1)
+		send_text(to, "HTTP/1.1 200 OK\r\nConnection: close\r\n"
+			      "Content-Length: 9\r\n\r\n");
+	if (n == 2) {
+		send_text(to, "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n"
+			      "<Error/>");
+		watch(to);
+	}
+	if (n == 3)
+		send_text(to, "HTTP/1.1 204 N\r\nConnection: close\r\n\r\n");
+}
+
+static enum store_answer removal(struct client *c)
+{
+	char id[STORE_ID_BYTES];
+	uint64_t number;
+	int fd;
+
+	sample_id(1, id);
+	number = client_send(c, MESSAGE_DELETE, id, -1, 0, LONG_MS);
+	return (enum store_answer)client_wait(c, number, &fd).answer;
+}
+
+/* The rest of a reply that was odd must not be taken for that of the next. */
+static void test_a_repetition_has_its_own_connection(void)
+{
+	struct client c = client_new();
+
+	client_start(&c);
+	set_answers(send_document, send_503_first);
+	assert(removal(&c) == STORE_NOT_FOUND);
+	assert(closed_count == 1 && object_count == 3);
+	set_answers(send_document, send_error_first);
+	assert(removal(&c) == STORE_OK);
+	assert(reused_count == 0 && object_count == 3);
+	(void)client_stop(&c);
+}
+
 /* -- Output -- */
 
 /* Run the program with its output to a device that is full. */
@@ -739,6 +821,7 @@ int main(int argc, char **argv)
 	test_verify_fetches_large_objects_in_turn();
 	test_a_failure_names_the_fault();
 	test_a_length_is_said_once();
+	test_a_repetition_has_its_own_connection();
 	test_output_that_is_not_written_is_an_error();
 	scratch_release(&scratch);
 	return 0;

@@ -594,6 +594,12 @@ static void set_bad_reply(struct s3_call *c, const char *why)
 	(void)snprintf(c->detail, sizeof(c->detail), "%s", why);
 }
 
+/* After these a server may not know where the next request begins. */
+static bool ends_connection(long status)
+{
+	return status >= 500 || status == 408 || status == 429;
+}
+
 /*
  * Take a line of a head.  Another head follows one of status 1xx, or 417, after
  * which libcurl sends the request again without "Expect".
@@ -625,6 +631,9 @@ static size_t take_line(char *line, size_t size, size_t count, void *arg)
 			return 0;
 		}
 		read_head(c);
+		if (ends_connection(status))
+			(void)curl_easy_setopt(c->easy, CURLOPT_FORBID_REUSE,
+					       1L);
 	}
 	return count;
 }
@@ -873,6 +882,9 @@ static void set_options(struct s3 *s, struct s3_call *c)
 	(void)curl_easy_setopt(e, CURLOPT_HEADERDATA, c);
 	(void)curl_easy_setopt(e, CURLOPT_WRITEFUNCTION, write_body);
 	(void)curl_easy_setopt(e, CURLOPT_WRITEDATA, c);
+	/* The rest of a reply that was odd is no reply to the repetition. */
+	if (c->attempt_count > 1)
+		(void)curl_easy_setopt(e, CURLOPT_FRESH_CONNECT, 1L);
 	if (c->has_range) {
 		(void)snprintf(range, sizeof(range), "%" PRIu64 "-%" PRIu64,
 			       c->from, c->to);

@@ -7,9 +7,10 @@
  * An attempt that fails for a reason that may pass (no connection, no answer,
  * 5xx, 429, a reply that ends early, a PUT that was answered in another way
  * than by 200 with the ETag of its body) is repeated until the deadline of the
- * call, after a random pause that grows from 50 ms to 2 s.  An attempt without
- * progress for 4 s is given up; the next one gets twice that time, so a frozen
- * server is soon asked again, and a slow one gets its time in the end.
+ * call, on a new connection, after a random pause that grows from 50 ms to 2 s.
+ * An attempt without progress for 4 s is given up; the next one gets twice that
+ * time, so a frozen server is soon asked again, and a slow one gets its time in
+ * the end.
  *
  * Ownership  A call belongs to its caller, and stays at its place until done()
  *            is called.  done() may free it, or send it again.
