@@ -620,6 +620,18 @@ static bool spool_begin(struct spool *s, int root)
 	       spool_list(s, count_one, s);
 }
 
+/* False: it is missing, or something else, such as a link; see errno. */
+static bool is_folder(int root, const char *name)
+{
+	struct stat found;
+
+	if (fstatat(root, name, &found, AT_SYMLINK_NOFOLLOW) != 0)
+		return false;
+	if (!S_ISDIR(found.st_mode))
+		errno = ENOTDIR;
+	return S_ISDIR(found.st_mode);
+}
+
 /*
  * May this process read and write all folders?  False: errno says why not, and
  * `file` is the folder.
@@ -632,7 +644,8 @@ static bool may_write(const struct folder *s, char file[ENTRIES_PATH_BYTES])
 		const char *name = folder_name(i, shard);
 
 		(void)snprintf(file, ENTRIES_PATH_BYTES, "%s", name);
-		if (faccessat(s->root, name, R_OK | W_OK | X_OK, 0) != 0)
+		if (!is_folder(s->root, name) ||
+		    faccessat(s->root, name, R_OK | W_OK | X_OK, 0) != 0)
 			return false;
 	}
 	file[0] = '\0';

@@ -590,6 +590,28 @@ static void test_names_have_no_room_for_a_path(void)
 	       store_is_name("abcdefghijklmnopqrstuvwxyz012345"));
 }
 
+/* It would be found only by the first upload whose id begins so. */
+static void test_a_folder_that_is_a_link_is_refused(void)
+{
+	static const char *const names[] = { "7f", "spool", "failed", "tmp" };
+	char command[128];
+
+	store_close(open_store(0));
+	run("mkdir outside");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		(void)snprintf(command, sizeof(command),
+			       "mv %s outside && ln -s outside/%s %s", names[i],
+			       names[i], names[i]);
+		run(command);
+		refuse(folder, strerror(ENOTDIR));
+		refuse(folder, names[i]);
+		(void)snprintf(command, sizeof(command),
+			       "rm %s && mv outside/%s .", names[i], names[i]);
+		run(command);
+	}
+	store_close(open_store(0));
+}
+
 static void test_links_are_not_followed(void)
 {
 	struct store *s = open_store(0);
@@ -823,6 +845,7 @@ int main(void)
 		test_new_folder_becomes_a_store,
 		test_path_is_no_link,
 		test_names_have_no_room_for_a_path,
+		test_a_folder_that_is_a_link_is_refused,
 		test_links_are_not_followed,
 		test_threads_never_see_a_part,
 		test_spool_is_shared,
