@@ -74,7 +74,9 @@ logged_408() {
 }
 
 # A client that sends a byte now and then is not silent, but too slow.  The page
-# of the admin port may read that.
+# of the admin port may read that, unless no byte came within 250 ms after the
+# refusal, as may be on a busy machine: then the reply is prepared, and knows
+# nothing of the request.
 test_drops_do_not_help() {
 	local line body bytes _
 	exec {bytes}<"$photo"
@@ -88,11 +90,12 @@ test_drops_do_not_help() {
 		! read -r -t 0 -u "$line" || ! read -r -t 0 -u "$body" || break
 		printf 'X: y\r\n' >&"$line" || true
 		head -c 1 <&"$bytes" >&"$body" || true
-		sleep 0.2
+		sleep 0.05
 	done 2>/dev/null
 	[ "$(answer_of "$line")" = 408 ] || fail "the header goes on"
 	[ "$(answer_of "$body")" = 408 ] || fail "the body goes on"
-	grep -qx "Access-Control-Allow-Origin: $admin" "$work/head" ||
+	! grep -q '^X-Request-Id: ' "$work/head" ||
+		grep -qx "Access-Control-Allow-Origin: $admin" "$work/head" ||
 		fail "the page may not read it: $(cat "$work/head")"
 	exec {bytes}<&-
 	logged_408 'POST / request_timeout shut, '
