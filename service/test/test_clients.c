@@ -5,7 +5,8 @@
  * nor is one that moves enough bytes.  If there is one connection too many, a
  * client that never sent a byte is closed first, then one of the address with
  * the most connections; but never one that makes progress or whose request is
- * being worked on.  The connections of one address are limited.  A request that
+ * being worked on.  Of those that have just come, those of a flood are closed,
+ * whatever they send.  The connections of one address are limited.  A request that
  * is held continues when it is its turn.  A long body wakes its thread for many
  * bytes at once, and nobody waits for bytes that do not come.
  *
@@ -563,64 +564,156 @@ static void test_who_never_sent_a_byte_goes_first(void)
 
 /*
  * The first byte of a new client may be on its way, so other clients are closed
- * first, if there are any.
+ * first, if there are any.  If there are none, there is room for some more.
  */
 static void test_who_has_just_come_has_time(void)
 {
 	struct clients *t = start_small(2, HOUR_MS);
-	struct pair idle, first, second, third;
+	struct pair idle, young[5];
 
 	connect_pair(&idle, t);
 	client_enter(idle.client, CLIENT_IDLE);
-	connect_pair(&first, t);
-	connect_pair(&second, t);
-	assert(is_shut(&idle, 0) && !is_shut(&first, 0));
-	connect_pair(&third, t);
-	assert(is_shut(&first, 0) && !is_shut(&second, 0));
+	connect_pair(&young[0], t);
+	connect_pair(&young[1], t);
+	assert(is_shut(&idle, 0) && evicted(t) == 1);
+	connect_pair(&young[2], t);
+	connect_pair(&young[3], t);
+	assert(evicted(t) == 1);
 	close_pair(&idle);
-	close_pair(&first);
-	close_pair(&second);
-	close_pair(&third);
+	connect_pair(&young[4], t);
+	assert(is_shut(&young[0], 0) && evicted(t) == 2);
+	for (int i = 0; i < 5; i++)
+		close_pair(&young[i]);
 	clients_stop(t);
 }
 
 /*
  * Who has just begun a request has time to send the rest of its head, and then
- * its body: it may wait for "100 Continue".  A client that has sent nothing
- * goes before it.  Only if there are many more than there should be, one whose
- * head has just begun to arrive is closed.
+ * its body: it may wait for "100 Continue".  Only if there are many more than
+ * there should be, one of them is closed, whatever it has sent: the oldest.
  */
 static void test_a_new_phase_has_time(void)
 {
 	struct clients *t = start_small(3, HOUR_MS);
-	struct pair body, head, resumed, silent, others[2];
+	struct pair head, body, resumed, silent, others[5];
+	struct pair *const oldest[] = { &head, &body, &resumed, &silent };
 
+	connect_pair(&head, t);
+	client_enter(head.client, CLIENT_HEAD);
 	connect_pair(&body, t);
 	client_enter(body.client, CLIENT_HEAD);
 	client_enter(body.client, CLIENT_BODY);
-	connect_pair(&head, t);
-	client_enter(head.client, CLIENT_HEAD);
 	connect_pair(&resumed, t);
 	client_enter(resumed.client, CLIENT_WAIT);
 	assert(client_end_wait(resumed.client, BODY_BYTES));
 	connect_pair(&silent, t);
-	assert(evicted(t) == 0);
 	connect_pair(&others[0], t);
-	assert(is_shut(&silent, 0));
+	assert(evicted(t) == 0);
+	for (uint64_t i = 0; i < 4; i++) {
+		connect_pair(&others[i + 1], t);
+		assert(is_shut(oldest[i], 0) && evicted(t) == i + 1);
+		close_pair(oldest[i]);
+	}
+	for (int i = 0; i < 5; i++)
+		close_pair(&others[i]);
+	clients_stop(t);
+}
+
+/* What the connections of a flood send, each as little as it can. */
+enum flood { FLOOD_EMPTY, FLOOD_BYTE, FLOOD_HEAD, FLOOD_BODY, FLOODS };
+
+static void connect_flood(struct pair *p, struct clients *t, const char *from,
+			  enum flood kind)
+{
+	char byte;
+
+	connect_from(p, t, from);
+	if (kind != FLOOD_EMPTY)
+		assert(write(p->theirs, "P", 1) == 1 &&
+		       read(p->ours, &byte, 1) == 1);
+	if (kind == FLOOD_HEAD || kind == FLOOD_BODY)
+		client_enter(p->client, CLIENT_HEAD);
+	if (kind == FLOOD_BODY) {
+		client_enter(p->client, CLIENT_BODY);
+		(void)client_receive(p->client, 3);
+	}
+}
+
+/*
+ * A flood from addresses that have more connections than others closes its own,
+ * although another client has come before it and sent nothing yet.
+ */
+static void test_a_flood_ends_itself(enum flood kind)
+{
+	static const char *const from[] = { "192.0.2.2", "192.0.2.3" };
+	struct clients *t = start_small(3, HOUR_MS);
+	struct pair silent, body, flood[20];
+
+	connect_from(&silent, t, "192.0.2.1");
+	connect_from(&body, t, "192.0.2.4");
+	client_enter(body.client, CLIENT_BODY);
+	for (int i = 0; i < 20; i++) {
+		connect_flood(&flood[i], t, from[i % 2], kind);
+		if (i < 3)
+			continue;
+		assert(is_shut(&flood[i - 3], 0));
+		assert(evicted(t) == (uint64_t)i - 2);
+		close_pair(&flood[i - 3]);
+	}
+	assert(!is_shut(&silent, 0) && !is_shut(&body, 0));
+	for (int i = 17; i < 20; i++)
+		close_pair(&flood[i]);
 	close_pair(&silent);
-	client_enter(others[0].client, CLIENT_WORK);
-	connect_pair(&others[1], t);
-	client_enter(others[1].client, CLIENT_WORK);
-	assert(evicted(t) == 1);
-	connect_pair(&silent, t);
-	assert(is_shut(&head, 0) && evicted(t) == 2);
-	assert(!is_shut(&body, 0) && !is_shut(&resumed, 0));
-	close_pair(&silent);
-	close_pair(&others[1]);
-	close_pair(&others[0]);
-	close_pair(&resumed);
-	close_pair(&head);
 	close_pair(&body);
+	clients_stop(t);
+}
+
+/*
+ * If all connections of a flood seem to come from different clients, as behind
+ * a proxy, the next one ends the oldest, whatever both have sent.
+ */
+static void test_all_kinds_have_the_same_time(enum flood kind)
+{
+	struct clients *t = start_small(3, HOUR_MS);
+	struct pair silent, flood[8];
+
+	connect_flood(&flood[0], t, "10.0.0.1", kind);
+	connect_from(&silent, t, "10.0.0.1");
+	for (int i = 1; i < 5; i++)
+		connect_flood(&flood[i], t, "10.0.0.1", kind);
+	assert(is_shut(&flood[0], 0) && !is_shut(&silent, 0));
+	close_pair(&flood[0]);
+	connect_flood(&flood[5], t, "10.0.0.1", kind);
+	assert(is_shut(&silent, 0) && evicted(t) == 2);
+	close_pair(&silent);
+	for (int i = 1; i < 6; i++)
+		close_pair(&flood[i]);
+	clients_stop(t);
+}
+
+/* Clients that wait for memory are not closed for those of a flood. */
+static void test_who_waits_outlasts_a_flood(enum flood kind)
+{
+	struct clients *t = start_small(3, HOUR_MS);
+	struct pair waiting[3], flood[20];
+
+	for (int i = 0; i < 3; i++) {
+		connect_pair(&waiting[i], t);
+		client_enter(waiting[i].client, CLIENT_WAIT);
+	}
+	for (int i = 0; i < 20; i++) {
+		connect_flood(&flood[i], t, "10.0.0.1", kind);
+		if (i < 2)
+			continue;
+		assert(is_shut(&flood[i - 2], 0));
+		close_pair(&flood[i - 2]);
+	}
+	for (int i = 0; i < 3; i++) {
+		assert(!is_shut(&waiting[i], 0));
+		close_pair(&waiting[i]);
+	}
+	close_pair(&flood[18]);
+	close_pair(&flood[19]);
 	clients_stop(t);
 }
 
@@ -1278,6 +1371,11 @@ int main(void)
 	test_who_never_sent_a_byte_goes_first();
 	test_who_has_just_come_has_time();
 	test_a_new_phase_has_time();
+	for (int kind = 0; kind < FLOODS; kind++) {
+		test_a_flood_ends_itself((enum flood)kind);
+		test_all_kinds_have_the_same_time((enum flood)kind);
+		test_who_waits_outlasts_a_flood((enum flood)kind);
+	}
 	test_the_time_of_a_new_phase_ends();
 	test_who_makes_progress_stays();
 	test_who_waits_for_memory_goes_late();

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Many new connections per second that send nothing do not cause the server to
-# close an upload that makes progress.  One address may have a limited number of
-# connections, except the address of a proxy.
+# close an upload that makes progress; nor, whatever they send, the connection of
+# a client that sends its request a little later.  One address may have a limited
+# number of connections, except the address of a proxy.
 #
 # usage: DARKROOM=PROGRAM test_crowd.sh SAMPLES_DIR
 . "$(dirname "$0")/server.sh"
@@ -99,6 +100,52 @@ ask() {
 	head -n 1 <&"$1" 2>/dev/null | tr -d '\r'
 }
 
+# begin_many COUNT TEXT: open this number of connections that send this text, and
+# add them to `open`
+begin_many() {
+	local i
+	for i in $(seq "$1"); do
+		connect new
+		printf '%b' "$2" >&"$new" || true
+		open+=("$new")
+	done 2>/dev/null
+}
+
+# is_served_later TEXT: while all connections have sent this text, connect, let
+# more of them come, and when three others were closed for them, ask
+is_served_later() {
+	local open=() asking answer before fd _
+	begin_many 50 "$1"
+	before=$(metric $evicted)
+	connect asking
+	begin_many 4 "$1"
+	for _ in $(patience); do
+		[ "$(metric $evicted)" -lt $((before + 3)) ] || break
+		sleep 0.02
+	done
+	answer=$(ask "$asking" 2>/dev/null)
+	for fd in "$asking" "${open[@]}"; do
+		exec {fd}>&-
+	done
+	[ "$answer" = "HTTP/1.1 200 OK" ]
+}
+
+# All connections count as those of different clients, so each has the same time.
+# On a busy machine, one may need too long once, but not always.
+test_who_sends_later_is_served() {
+	local evicted=darkroom_http_connections_evicted_total
+	local text post='POST / HTTP/1.1\r\nHost: localhost\r\n'
+	local body="${post}Content-Length: 100000\r\n\r\n\xff\xd8" i
+	start "$@" --max-connections 32 --admin-listen 127.0.0.1:0
+	for text in '' P "$post" "$body"; do
+		for i in $(seq 30); do
+			! is_served_later "$text" || break
+			[ "$i" -lt 30 ] || fail "not served beside '$text'"
+		done
+	done
+	stop
+}
+
 # closes_more COUNT: after this number of connections from 127.0.0.1, the server
 # closes the next one
 closes_more() {
@@ -177,10 +224,12 @@ if [ "${2-}" = ipv6 ]; then
 	exit 0
 fi
 
+trap '' PIPE # SIGPIPE comes when the server closes a connection
 test_flags_are_checked
 test_an_address_has_its_share
 test_a_proxy_may_have_all
 with_policies 'default thread-per-connection' test_uploads_outlast_a_flood
+with_policies 'default servlib' test_who_sends_later_is_served
 if command -v ip >/dev/null && unshare -n true 2>/dev/null; then
 	unshare -n bash "$here" "$1" ipv6 || fail "IPv6"
 else

@@ -10,11 +10,11 @@
  * reads this count every window_ms.
  *
  * When a connection must be closed for a new one, the search is cheap if some
- * connections have sent nothing yet: these are in a list, oldest first, and one
- * or two system calls find one.  Otherwise all slots are searched.  A system
- * call is made only for a client that may be slow, judging from its phase and
- * times.  If the client turns out not to be slow, it is skipped for a while
- * (spared_until_ns).
+ * have been silent for long: connections that have sent nothing are in a list,
+ * oldest first, and a system call finds one.  Otherwise all slots are searched.
+ * A system call is made only for a client that would be closed rather than the
+ * one found until then, judging from its phase, times and address.  If it turns
+ * out not to be slow, it is skipped for a while (spared_until_ns).
  */
 #include "service/http/connection/clients.h"
 #include "service/http/transport.h"
@@ -511,15 +511,6 @@ static uint64_t transfer_ns(const struct clients *t, uint64_t bytes)
 	return (bytes < most ? bytes : most) * 1000000000 / rate;
 }
 
-static uint64_t later(uint64_t a_ns, uint64_t b_ns)
-{
-	return a_ns > b_ns ? a_ns : b_ns;
-}
-
-/*
- * Until then, a client in a new phase is not slow: it learns of the phase from
- * us, or must send the next packet.
- */
 static uint64_t grace_end_ns(const struct client *c, uint64_t since_ns)
 {
 	return since_ns + c->clients->config.fresh_ms * NS_PER_MS;
@@ -532,8 +523,7 @@ static bool makes_progress(struct client *c, uint64_t now_ns)
 	uint64_t end_ns;
 
 	if (c->phase == CLIENT_BODY) {
-		end_ns = later(grace_end_ns(c, c->since_ns),
-			       c->since_ns + transfer_ns(t, arrived_bytes(c)));
+		end_ns = c->since_ns + transfer_ns(t, arrived_bytes(c));
 	} else if (c->shown_ns == 0) {
 		c->shown_ns = now_ns;
 		c->shown_bytes = moved_bytes(c);
@@ -570,19 +560,21 @@ static bool has_sent(const struct client *c)
 }
 
 /*
- * Caller holds the lock.  The oldest client that has sent nothing.  NULL: there
- * is none, it came after `before_ns`, or it is `but`.
+ * Caller holds the lock.  The oldest client that came before `before_ns` and
+ * has sent nothing, but not `but`.  NULL: there is none.
  */
 static struct client *find_silent(struct clients *t, const struct client *but,
 				  uint64_t before_ns)
 {
-	struct client *c = TAILQ_FIRST(&t->silent);
+	struct client *c;
 
-	while (c != NULL && c != but && has_sent(c)) {
+	while ((c = TAILQ_FIRST(&t->silent)) != NULL && c != but &&
+	       c->since_ns < before_ns) {
+		if (!has_sent(c))
+			return c;
 		list_remove(c);
-		c = TAILQ_FIRST(&t->silent);
 	}
-	return c != but && c != NULL && c->since_ns < before_ns ? c : NULL;
+	return NULL;
 }
 
 static uint32_t connections_of(const struct client *c)
@@ -590,31 +582,43 @@ static uint32_t connections_of(const struct client *c)
 	return sites_count(&c->clients->sites, c->site);
 }
 
-/* Should `a` be closed rather than `b`, if both may be closed? */
-static bool is_evicted_first(const struct client *a, const struct client *b)
-{
-	uint32_t of_a = connections_of(a), of_b = connections_of(b);
-	bool waits = a->phase == CLIENT_WAIT;
+/*
+ * In which order clients without progress are closed.  A client in a new phase
+ * has grace: it learns of the phase from us, or must send the next packet.
+ */
+enum rank { RANK_LATE, RANK_GRACE, RANK_WAITS };
 
-	if (waits != (b->phase == CLIENT_WAIT))
-		return !waits;
-	if (of_a != of_b)
-		return of_a > of_b;
-	return waits ? a->since_ns > b->since_ns : a->since_ns < b->since_ns;
+static enum rank rank_of(const struct client *c, uint64_t now_ns)
+{
+	if (c->phase == CLIENT_WAIT)
+		return RANK_WAITS;
+	return (c->phase == CLIENT_HEAD || c->phase == CLIENT_BODY) &&
+			       now_ns < grace_end_ns(c, c->since_ns) ?
+		       RANK_GRACE :
+		       RANK_LATE;
 }
 
-/* Has its head just begun to arrive, or TLS to be established? */
-static bool has_new_head(const struct client *c, uint64_t now_ns)
+/* Should `a` be closed rather than `b`, if both may be closed? */
+static bool is_evicted_first(const struct client *a, const struct client *b,
+			     uint64_t now_ns)
 {
-	return c->phase == CLIENT_HEAD && now_ns < grace_end_ns(c, c->since_ns);
+	uint32_t of_a = connections_of(a), of_b = connections_of(b);
+	enum rank rank = rank_of(a, now_ns), other = rank_of(b, now_ns);
+
+	if (rank != other)
+		return rank < other;
+	if (of_a != of_b)
+		return of_a > of_b;
+	return rank == RANK_WAITS ? a->since_ns > b->since_ns :
+				    a->since_ns < b->since_ns;
 }
 
 /*
  * Caller holds the lock.  The client to close among those that make no
- * progress, and have a new head or not, but not `but`.  NULL: there is none.
+ * progress, but not `but`.  NULL: there is none.
  */
 static struct client *find_slow(struct clients *t, const struct client *but,
-				uint64_t now_ns, bool is_new)
+				uint64_t now_ns)
 {
 	struct client *found = NULL;
 
@@ -622,11 +626,9 @@ static struct client *find_slow(struct clients *t, const struct client *but,
 		struct client *c = &t->slots[i];
 
 		if (c->clients == NULL || c->is_shut || c == but ||
-		    c->phase == CLIENT_WORK || c->list == &t->silent ||
-		    now_ns < c->spared_until_ns ||
-		    has_new_head(c, now_ns) != is_new)
+		    c->phase == CLIENT_WORK || now_ns < c->spared_until_ns)
 			continue;
-		if ((found == NULL || is_evicted_first(c, found)) &&
+		if ((found == NULL || is_evicted_first(c, found, now_ns)) &&
 		    may_evict(c, now_ns))
 			found = c;
 	}
@@ -657,28 +659,44 @@ static void look_again(struct clients *t, uint64_t now_ns)
 }
 
 /*
- * Caller holds the lock.  One that is silent or slow and has no grace any more,
- * but not `but`.
+ * May the client that ranks first be closed although it is not crowded?  While
+ * somebody has grace, the new client included, no client that waits for us is
+ * closed: either the former is late soon, or it becomes crowded.
  */
-static struct client *find_late(struct clients *t, const struct client *but,
-				uint64_t now_ns)
+static bool may_go(const struct client *c, const struct client *newest,
+		   uint64_t now_ns)
+{
+	switch (rank_of(c, now_ns)) {
+	case RANK_LATE:
+		return true;
+	case RANK_GRACE:
+		return false;
+	case RANK_WAITS:
+		return newest == NULL || rank_of(newest, now_ns) != RANK_GRACE;
+	}
+	abort();
+}
+
+/* Caller holds the lock.  The client to close, but not `but`; NULL: none yet. */
+static struct client *find_to_close(struct clients *t, const struct client *but,
+				    uint64_t now_ns)
 {
 	uint64_t fresh_ns = t->config.fresh_ms * NS_PER_MS;
 	struct client *c =
 		find_silent(t, but, now_ns > fresh_ns ? now_ns - fresh_ns : 0);
 
-	return c != NULL ? c : find_slow(t, but, now_ns, false);
-}
-
-static void evict(struct clients *t, struct client *c)
-{
-	t->counts.evicted_count++;
-	shut_client(c);
+	if (c != NULL)
+		return c;
+	c = find_slow(t, but, now_ns);
+	return c == NULL || (but != NULL && is_crowded(t)) ||
+			       may_go(c, but, now_ns) ?
+		       c :
+		       NULL;
 }
 
 /*
- * Caller holds the lock.  `but` is the new client, which is not closed; it may
- * be NULL.
+ * Caller holds the lock.  Close one, but not `but`, the new client; it may be
+ * NULL.  If there are still too many, the watch looks again.
  */
 static void evict_if_full(struct clients *t, const struct client *but)
 {
@@ -688,28 +706,13 @@ static void evict_if_full(struct clients *t, const struct client *but)
 	if (t->open_count <= t->config.open_max)
 		return;
 	now_ns = clock_now_ns();
-	c = find_late(t, but, now_ns);
-	if (c == NULL)
-		c = find_silent(t, but, WAIT_NEVER_NS);
-	if (c == NULL && is_crowded(t))
-		c = find_slow(t, but, now_ns, true);
-	if (c != NULL)
-		evict(t, c);
-	else
+	c = find_to_close(t, but, now_ns);
+	if (c != NULL) {
+		t->counts.evicted_count++;
+		shut_client(c);
+	}
+	if (t->open_count > t->config.open_max)
 		look_again(t, now_ns);
-}
-
-/* Caller holds the lock.  Close one that had grace when others came. */
-static void evict_late(struct clients *t, uint64_t now_ns)
-{
-	struct client *c;
-
-	if (t->open_count <= t->config.open_max)
-		return;
-	c = find_late(t, NULL, now_ns);
-	if (c != NULL)
-		evict(t, c);
-	look_again(t, now_ns);
 }
 
 /* Caller holds the lock. */
@@ -1130,7 +1133,7 @@ static void check_all(struct clients *t)
 		if (c->end_ns < t->wake_ns)
 			t->wake_ns = c->end_ns;
 	}
-	evict_late(t, now_ns);
+	evict_if_full(t, NULL);
 }
 
 /* Caller holds the lock, which is released while it sleeps. */

@@ -26,23 +26,30 @@
  * It is taken from the first of these groups that is not empty:
  *
  *	1. connections that sent no byte within fresh_ms, oldest first;
- *	2. connections without progress, except those of 3 and 5: those of the
- *	   site (addresses.h) with the most connections first; within a site,
- *	   the longest in its phase first;
- *	3. connections in WAIT: those of the site with the most connections
- *	   first; within a site, the last that began to wait first;
- *	4. other connections that have not sent a byte yet, oldest first;
- *	5. if half of the slots beyond open_max are in use: connections in HEAD
- *	   that have been in it for less than fresh_ms, as in 2.
+ *	2. connections without progress, except those of 3 and 4;
+ *	3. connections in HEAD or BODY, in it for less than fresh_ms, and without
+ *	   progress; only if half of the slots beyond open_max are in use,
+ *	   otherwise none is closed yet;
+ *	4. connections in WAIT; not before then, if the new one may be in 3.
+ *
+ * In 2 to 4, those of the site (addresses.h) with the most connections are
+ * first; within a site, in 2 and 3 the longest in its phase, in 4 the last that
+ * began to wait.
+ *
+ * What a connection of 3 has sent makes no difference, and should not: nobody
+ * knows which of them go on.  A flood could send what is spared most, and
+ * become older than those who come later.  In this order, it ends its own
+ * connections, if its sites have more than others, and else each has the same
+ * time for its next packet, whatever the flood sends.
  *
  * A connection in WORK always makes progress.  In BODY, REPLY and STREAM, it
  * makes progress if its mean rate is at least rate_min, or 1 KiB per s if there
- * is no rate_min; and in the first fresh_ms, because a client may have to learn
- * from us that it may send.  In HEAD, WAIT, HELD and IDLE it makes none.  A
- * connection that makes progress is never closed for another.
+ * is no rate_min; in REPLY and STREAM also in the first fresh_ms.  In HEAD,
+ * WAIT, HELD and IDLE it makes none.  A connection that makes progress is never
+ * closed for another.
  *
- * If none can be closed for the new one, the watch looks again, and closes one
- * of groups 1 to 3 at a time until there are `open_max`.
+ * While there are more than `open_max`, the watch closes one of groups 1, 2 and
+ * 4 at a time.
  *
  * A site may have per_address_max connections.  Connections of trusted proxies
  * are not counted.
