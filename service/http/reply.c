@@ -65,14 +65,19 @@ void reply_drop(struct reply *p)
 		p->release(p->arg);
 }
 
-/* Is it the last reply on its connection? */
+/*
+ * Is it the last reply on its connection?  If there are too many connections,
+ * this one would be closed in any case, perhaps while its client sends the next
+ * request.
+ */
 static bool is_last(const struct request *r)
 {
 	uint64_t max = r->config->requests_max;
 
 	return r->must_close || r->head->is_last ||
 	       atomic_load(&r->port->http->leaving) ||
-	       (max > 0 && client_request_count(r->client) >= max);
+	       (max > 0 && client_request_count(r->client) >= max) ||
+	       clients_are_too_many(r->port->clients);
 }
 
 /* 0 for an upload to be stored, because it may still be in the pipeline. */

@@ -189,6 +189,47 @@ test_new_clients_find_room() {
 	done
 }
 
+# keeps: ask over a new connection: does the reply say that it stays?
+keeps() {
+	connect new
+	printf '%b\r\n' "$head" >&"$new"
+	[ "$(answer_of "$new")" = 200 ] || fail "not answered"
+	! grep -qix 'connection: close' "$work/head" || {
+		ended "$new"
+		return 1
+	}
+	exec {new}>&-
+}
+
+# Uploads that make progress have all connections.  A reply over one more says
+# that it is the last, because that connection is the first to be closed.
+test_one_too_many_learns_it() {
+	local i _ all=() bytes
+	bytes=$(stat -c %s "$photo")
+	for i in $(seq 8); do
+		connect new
+		all+=("$new")
+		printf 'POST / HTTP/1.1\r\nHost: localhost\r\n%s: %d\r\n\r\n' \
+			Content-Length "$bytes" >&"$new"
+		head -c -1 "$photo" >&"$new"
+	done
+	for _ in $(patience); do # until all are accepted
+		keeps || break
+		sleep 0.02
+	done
+	! keeps || fail "the reply promises more requests"
+	for new in "${all[@]}"; do
+		tail -c 1 "$photo" >&"$new"
+		[ "$(answer_of "$new")" = 200 ] || fail "an upload was closed"
+		exec {new}>&-
+	done
+	for _ in $(patience); do
+		! keeps || return 0
+		sleep 0.02
+	done
+	fail "all replies are the last"
+}
+
 test_all() (
 	apart
 	trap '' PIPE # SIGPIPE comes when the server closes a connection
@@ -210,6 +251,9 @@ test_all() (
 	stop
 	start --max-connections 8 "$@"
 	test_new_clients_find_room
+	stop
+	start --max-connections 8 "$@"
+	test_one_too_many_learns_it
 	stop
 )
 

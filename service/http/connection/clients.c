@@ -881,6 +881,16 @@ uint32_t clients_excess(struct clients *t)
 	return excess;
 }
 
+bool clients_are_too_many(struct clients *t)
+{
+	bool are_too_many;
+
+	(void)pthread_mutex_lock(&t->lock);
+	are_too_many = t->open_count > t->config.open_max;
+	(void)pthread_mutex_unlock(&t->lock);
+	return are_too_many;
+}
+
 void client_enter(struct client *c, enum client_phase phase)
 {
 	struct clients *t = c->clients;

@@ -256,6 +256,12 @@ void client_cut(struct client *c);
  */
 uint64_t client_request_count(const struct client *c);
 
+/*
+ * Are there more than open_max?  Then a client that becomes idle may be closed
+ * at once.
+ */
+bool clients_are_too_many(struct clients *t);
+
 /* Slots in use beyond open_max. */
 uint32_t clients_excess(struct clients *t);
 
