@@ -414,7 +414,7 @@ enum store_answer spool_find_failed(const struct spool *s, const char *id,
 		return STORE_NOT_FOUND;
 	answer = read_text(entry, problem_name, text);
 	(void)close(entry);
-	return answer;
+	return answer == STORE_NOT_FOUND ? STORE_DAMAGED : answer;
 }
 
 enum store_answer spool_put(struct spool *s, struct spool_hold *h,
@@ -526,6 +526,9 @@ enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
 		return STORE_NOT_FOUND;
 	}
 	answer = entry_extend(&s->store->entries, &s->folder, h->id, &file);
+	/* Something else has this name, such as a folder: it stays there. */
+	if (answer == STORE_FAILED && errno == EEXIST)
+		answer = STORE_OK;
 	if (answer == STORE_OK)
 		answer = entry_move(&s->store->entries, &s->folder, &s->failed,
 				    h->id);

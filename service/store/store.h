@@ -253,7 +253,7 @@ bool spool_has(const struct spool *s, const char *id);
 /*
  * Read the problem that spool_fail() has written, and append a NUL.  STORE_OK
  * also means that this entry can become no image any more; another upload of
- * the same id can.
+ * the same id can.  STORE_DAMAGED: there is such an entry, but not its problem.
  */
 MUST_CHECK enum store_answer spool_find_failed(const struct spool *s,
 					       const char *id,

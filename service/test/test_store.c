@@ -809,6 +809,23 @@ static void test_spool_is_there_after_a_restart(void)
 	store_close(s);
 }
 
+/* It would be tried again for ever. */
+static void test_a_problem_that_cannot_be_written_is_no_obstacle(void)
+{
+	struct store *s = open_store(0);
+	struct spool *spool = store_spool(s);
+	char text[SPOOL_TEXT_BYTES];
+
+	assert(spool_put(spool, &first, "r", "bytes", 5) == STORE_OK);
+	run("mkdir -p spool/" ID_A "/problem.json/folder");
+	assert(spool_fail(spool, &first, "{}", true) == STORE_OK);
+	assert(!spool_has(spool, ID_A));
+	assert(spool_find_failed(spool, ID_A, text) == STORE_DAMAGED);
+	assert(stats_of(s).spool.waiting_count == 0);
+	run("test -d failed/" ID_A "/problem.json/folder");
+	store_close(s);
+}
+
 static void test_spool_has_no_room_over_the_quota(void)
 {
 	struct store *s = open_store(8 << 10);
@@ -851,6 +868,7 @@ int main(void)
 		test_spool_is_shared,
 		test_damage_that_was_mended_is_no_failure,
 		test_spool_is_there_after_a_restart,
+		test_a_problem_that_cannot_be_written_is_no_obstacle,
 		test_spool_has_no_room_over_the_quota,
 	};
 

@@ -251,13 +251,16 @@ static enum problem find_failure(struct request *r)
 {
 	const struct spool *spool = store_spool(r->config->store);
 	char text[SPOOL_TEXT_BYTES];
-	enum problem problem = PROBLEM_NOT_FOUND;
+	enum store_answer answer =
+		spool != NULL ? spool_find_failed(spool, r->segments[0], text) :
+				STORE_NOT_FOUND;
+	enum problem problem;
 	cJSON *o;
 	const char *code, *detail;
 
-	if (spool == NULL ||
-	    spool_find_failed(spool, r->segments[0], text) != STORE_OK)
-		return problem;
+	if (answer != STORE_OK)
+		return answer == STORE_NOT_FOUND ? PROBLEM_NOT_FOUND :
+						   PROBLEM_STORE_FAILED;
 	o = cJSON_Parse(text);
 	code = cJSON_GetStringValue(cJSON_GetObjectItem(o, "code"));
 	detail = cJSON_GetStringValue(cJSON_GetObjectItem(o, "detail"));
