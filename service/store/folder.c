@@ -215,6 +215,31 @@ static enum store_answer open_shard(const struct folder *s, const char *id,
 	return folder_find(s->root, shard->name, &shard->fd);
 }
 
+/* Is the folder that was opened still at its path? */
+static bool is_at_its_path(const struct folder *s)
+{
+	struct stat there, open;
+
+	return stat(s->path, &there) == 0 && fstat(s->root, &open) == 0 &&
+	       there.st_dev == open.st_dev && there.st_ino == open.st_ino;
+}
+
+static const char moved_text[] = "its folder was moved, removed or unmounted";
+
+/*
+ * What is written to a folder that is not at its path is lost for the next
+ * server, or hidden by what was mounted there.  False: told; *why says it, too.
+ */
+static bool is_in_place(struct folder *s, struct error *why)
+{
+	if (is_at_its_path(s))
+		return true;
+	error_set(why, "%s", moved_text);
+	store_tell_failure(&s->store, "%s: '%s'", moved_text, s->path);
+	errno = ENOENT;
+	return false;
+}
+
 /* The put() of the kind. */
 static enum store_answer folder_put_image(struct store *s, const char *id,
 					  const struct store_file *files,
@@ -228,7 +253,8 @@ static enum store_answer folder_put_image(struct store *s, const char *id,
 	bool moved = false;
 
 	(void)deadline_ns;
-	(void)why;
+	if (!is_in_place(f, why))
+		return STORE_FAILED;
 	if (open_shard(f, id, &shard) != STORE_OK) {
 		tell_failed(f, shard.name, errno);
 		return store_write_error();
@@ -425,12 +451,18 @@ enum store_answer spool_put(struct spool *s, struct spool_hold *h,
 		{ upload_name, jpeg, jpeg_bytes },
 		{ request_name, request, strlen(request) },
 	};
-	struct bucket *b = bucket_lock(s, h->id);
-	bool was_there = folder_contains(s->folder.fd, h->id), moved;
+	struct bucket *b;
+	bool was_there, moved;
+	enum store_answer answer;
+	struct error ignored;
+
+	if (!is_in_place(s->store, &ignored))
+		return STORE_FAILED;
+	b = bucket_lock(s, h->id);
+	was_there = folder_contains(s->folder.fd, h->id);
 	/* This replaces a damaged entry of an earlier run. */
-	enum store_answer answer =
-		entry_put(&s->store->entries, &s->folder, h->id, files,
-			  ARRAY_SIZE(files), &moved);
+	answer = entry_put(&s->store->entries, &s->folder, h->id, files,
+			   ARRAY_SIZE(files), &moved);
 
 	atomic_fetch_add(&s->waiting_count, moved && !was_there);
 	if (answer == STORE_OK) {
@@ -669,22 +701,13 @@ static bool has_room(const struct entries *e)
 	       (disk.f_files == 0 || disk.f_favail > 0);
 }
 
-/* Is the folder that was opened still at its path? */
-static bool is_at_its_path(const struct folder *s)
-{
-	struct stat there, open;
-
-	return stat(s->path, &there) == 0 && fstat(s->root, &open) == 0 &&
-	       there.st_dev == open.st_dev && there.st_ino == open.st_ino;
-}
-
 static enum store_answer folder_look(struct store *store, struct error *why)
 {
 	struct folder *s = folder_of(store);
 	char file[ENTRIES_PATH_BYTES];
 
 	if (!is_at_its_path(s)) {
-		error_set(why, "its folder was moved, removed or unmounted");
+		error_set(why, "%s", moved_text);
 		return STORE_FAILED;
 	}
 	if (!may_write(s, file)) {

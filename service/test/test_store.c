@@ -591,6 +591,26 @@ static void test_names_have_no_room_for_a_path(void)
 }
 
 /* It would be found only by the first upload whose id begins so. */
+/* Something else may be at its path now, which hides what is written. */
+static void test_a_store_that_is_not_at_its_path_takes_nothing(void)
+{
+	struct store *s = open_store(0);
+	struct spool *spool = store_spool(s);
+	struct spool_hold hold = { .id = ID_B };
+	char other[64];
+
+	assert(put_files(s, ID_A) == STORE_OK);
+	(void)snprintf(other, sizeof(other), "%s.moved", folder);
+	assert(rename(folder, other) == 0);
+	assert(put_files(s, ID_B) == STORE_FAILED);
+	assert(spool_put(spool, &hold, "r", "bytes", 5) == STORE_FAILED);
+	check_whole(s, ID_A); /* it can be read */
+	assert(rename(other, folder) == 0);
+	assert(!spool_has(spool, ID_B) && is_absent(s, ID_B));
+	assert(put_files(s, ID_B) == STORE_OK);
+	store_close(s);
+}
+
 static void test_a_folder_that_is_a_link_is_refused(void)
 {
 	static const char *const names[] = { "7f", "spool", "failed", "tmp" };
@@ -862,6 +882,7 @@ int main(void)
 		test_new_folder_becomes_a_store,
 		test_path_is_no_link,
 		test_names_have_no_room_for_a_path,
+		test_a_store_that_is_not_at_its_path_takes_nothing,
 		test_a_folder_that_is_a_link_is_refused,
 		test_links_are_not_followed,
 		test_threads_never_see_a_part,
