@@ -184,11 +184,19 @@ static size_t body_extra_bytes(const struct body *b)
 	return b->form_type != NULL ? MULTIPART_BYTES + BODY_FIELD_BYTES : 0;
 }
 
+/* The limits of which a form with this fault has more. */
+static const struct excess form_limits[MULTIPART_FAULTS] = {
+	[MULTIPART_MANY_PARTS] = { NAN, MULTIPART_PARTS_MAX, "parts" },
+	[MULTIPART_LONG_HEAD] = { NAN, MULTIPART_HEAD_BYTES, "bytes" },
+	[MULTIPART_MANY_HEADERS] = { NAN, MULTIPART_HEADERS_MAX, "headers" },
+};
+
 /* The problem of a form with this fault, which is explained. */
 static enum problem form_problem(struct body *b, enum multipart_fault fault)
 {
 	if (fault == MULTIPART_OK || fault == MULTIPART_REFUSED)
 		return b->problem;
+	b->excess = form_limits[fault];
 	(void)refuse_part(b,
 			  fault == MULTIPART_NESTED ? PROBLEM_SECOND_FILE :
 						      PROBLEM_BAD_FORM,

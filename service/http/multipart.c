@@ -34,10 +34,12 @@ struct multipart {
 	size_t delimiter_bytes;
 	char delimiter[sizeof("\r\n--") + MULTIPART_BOUNDARY_BYTES_MAX];
 	char after; /* the first byte after the delimiter */
+	uint32_t part_count;
 
 	/* Of the part; the texts are in `head`. */
 	const char *name, *filename;
 	bool has_disposition, has_type, has_encoding;
+	uint32_t header_count; /* and parameters of Content-Disposition */
 	bool is_begun;
 	uint64_t offset;
 	size_t head_bytes, line_at;
@@ -202,7 +204,7 @@ static const char *find_boundary(char *type)
 	return NULL;
 }
 
-/* False: malformed. */
+/* False: malformed, or too many parameters. */
 static bool take_disposition(struct multipart *m, char *text)
 {
 	char *type, *rest = take_text(text, "", &type), *name, *value;
@@ -210,12 +212,14 @@ static bool take_disposition(struct multipart *m, char *text)
 
 	if (rest == NULL || strcasecmp(type, "form-data") != 0)
 		return false;
-	while (take_parameter(&rest, "", &name, &value)) {
+	while (m->header_count <= MULTIPART_HEADERS_MAX &&
+	       take_parameter(&rest, "", &name, &value)) {
 		if (name == NULL) {
 			if (m->filename == NULL)
 				m->filename = coded;
 			return true;
 		}
+		m->header_count++;
 		if ((strcasecmp(name, "name") == 0 &&
 		     !set_once(&m->name, value)) ||
 		    (strcasecmp(name, "filename") == 0 &&
@@ -247,6 +251,8 @@ static enum multipart_fault take_header(struct multipart *m, const char *name,
 {
 	bool ignored = false, *has = &ignored;
 
+	if (m->header_count++ == MULTIPART_HEADERS_MAX)
+		return MULTIPART_MANY_HEADERS;
 	if (strcasecmp(name, "Content-Disposition") == 0)
 		has = &m->has_disposition;
 	else if (strcasecmp(name, "Content-Type") == 0)
@@ -257,7 +263,9 @@ static enum multipart_fault take_header(struct multipart *m, const char *name,
 		return MULTIPART_HEADER;
 	*has = true;
 	if (has == &m->has_disposition && !take_disposition(m, value))
-		return MULTIPART_DISPOSITION;
+		return m->header_count > MULTIPART_HEADERS_MAX ?
+			       MULTIPART_MANY_HEADERS :
+			       MULTIPART_DISPOSITION;
 	if (has == &m->has_encoding && !is_plain(value))
 		return MULTIPART_ENCODING;
 	return has == &m->has_type && is_nested(value) ? MULTIPART_NESTED :
@@ -291,7 +299,12 @@ static enum multipart_fault take_line(struct multipart *m, char *line,
 
 static void begin_part(struct multipart *m)
 {
+	if (m->part_count++ == MULTIPART_PARTS_MAX) {
+		m->fault = MULTIPART_MANY_PARTS;
+		return;
+	}
 	m->state = HEAD;
+	m->header_count = 0;
 	m->name = m->filename = NULL;
 	m->has_disposition = m->has_type = m->has_encoding = false;
 	m->is_begun = false;
@@ -541,8 +554,12 @@ const char *multipart_fault_text(enum multipart_fault fault)
 			"Content-Type has.",
 		[MULTIPART_AFTER] =
 			"In the body, only CR LF or -- can follow a boundary.",
+		[MULTIPART_MANY_PARTS] = "The form has more than 128 parts.",
 		[MULTIPART_LONG_HEAD] = "The headers of a part of the form "
 					"have more than 16 KiB.",
+		[MULTIPART_MANY_HEADERS] =
+			"A part of the form has more than 64 headers and "
+			"parameters.",
 		[MULTIPART_HEADER] = "A header of a part of the form is "
 				     "malformed, or there twice.",
 		[MULTIPART_DISPOSITION] =

@@ -18,8 +18,10 @@
  * Ownership  The texts and the data that a part function gets are the reader's
  *            or the caller's, and are valid during the call.
  * Threads    A reader is used by one thread at a time.
- * Limits     MULTIPART_HEAD_BYTES of headers of a part,
- *            MULTIPART_BOUNDARY_BYTES_MAX of a boundary (RFC 2046, 5.1.1).
+ * Limits     MULTIPART_PARTS_MAX parts, empty ones too; MULTIPART_HEADERS_MAX
+ *            headers and parameters of a part, together, in
+ *            MULTIPART_HEAD_BYTES; MULTIPART_BOUNDARY_BYTES_MAX of a boundary
+ *            (RFC 2046, 5.1.1).
  */
 #ifndef SERVICE_MULTIPART_H
 #define SERVICE_MULTIPART_H
@@ -33,6 +35,9 @@
 enum {
 	MULTIPART_BOUNDARY_BYTES_MAX = 70,
 	MULTIPART_HEAD_BYTES = 16 << 10,
+	MULTIPART_PARTS_MAX = 128,
+	/* Of a part; parameters of its Content-Disposition count too. */
+	MULTIPART_HEADERS_MAX = 64,
 	/* The memory that a reader takes, at most. */
 	MULTIPART_BYTES = MULTIPART_HEAD_BYTES + 512,
 };
@@ -40,15 +45,17 @@ enum {
 /* What is wrong with a form. */
 enum multipart_fault {
 	MULTIPART_OK,
-	MULTIPART_REFUSED,     /* the part function has returned false */
-	MULTIPART_TYPE,        /* Content-Type has no valid boundary */
-	MULTIPART_NO_BOUNDARY, /* the form does not begin with it */
-	MULTIPART_AFTER,       /* other bytes follow a boundary */
-	MULTIPART_LONG_HEAD,   /* more than MULTIPART_HEAD_BYTES */
-	MULTIPART_HEADER,      /* a header is malformed, or there twice */
-	MULTIPART_DISPOSITION, /* Content-Disposition is malformed */
-	MULTIPART_ENCODING,    /* a part has a Content-Transfer-Encoding */
-	MULTIPART_NESTED,      /* a part is multipart itself */
+	MULTIPART_REFUSED,      /* the part function has returned false */
+	MULTIPART_TYPE,         /* Content-Type has no valid boundary */
+	MULTIPART_NO_BOUNDARY,  /* the form does not begin with it */
+	MULTIPART_AFTER,        /* other bytes follow a boundary */
+	MULTIPART_MANY_PARTS,   /* more than MULTIPART_PARTS_MAX */
+	MULTIPART_LONG_HEAD,    /* more than MULTIPART_HEAD_BYTES */
+	MULTIPART_MANY_HEADERS, /* more than MULTIPART_HEADERS_MAX */
+	MULTIPART_HEADER,       /* a header is malformed, or there twice */
+	MULTIPART_DISPOSITION,  /* Content-Disposition is malformed */
+	MULTIPART_ENCODING,     /* a part has a Content-Transfer-Encoding */
+	MULTIPART_NESTED,       /* a part is multipart itself */
 	MULTIPART_NO_EMPTY_LINE,
 	MULTIPART_CUT_SHORT, /* the end is missing */
 	MULTIPART_EPILOGUE,  /* bytes follow the end */

@@ -80,6 +80,12 @@ test_fields_are_bounded() {
 	head -c 16400 /dev/zero | tr '\0' 1 >long
 	expect_problem 400 bad_form -F "w=<long" -F "file=@$photo" "$url/"
 	detail 'more than 16 KiB'
+	args=()
+	for i in $(seq 129); do
+		args+=(-F 'unused=;filename=x')
+	done
+	expect_problem 400 bad_form "${args[@]}" "$url/"
+	detail 'more than 128 parts'
 	printf '2\0000' >nul
 	expect_problem 400 bad_form -F "w=<nul" -F "file=@$photo" "$url/"
 	detail "The field 'w' has a NUL byte"

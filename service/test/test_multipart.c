@@ -308,6 +308,46 @@ static void test_ambiguous_headers_are_refused(void)
 		"", MULTIPART_HEADER);
 }
 
+/* The fault of `count` texts between `begin` and `end`. */
+static enum multipart_fault fault_of(const char *begin, const char *text,
+				     int count, const char *end)
+{
+	static struct shown s;
+	size_t bytes = strlen(text), at = strlen(begin);
+	char *body = malloc(at + bytes * (size_t)count + strlen(end) + 1);
+	enum multipart_fault fault;
+
+	assert(body != NULL);
+	memcpy(body, begin, at);
+	for (int i = 0; i < count; i++, at += bytes)
+		memcpy(body + at, text, bytes);
+	memcpy(body + at, end, strlen(end));
+	at += strlen(end);
+	fault = read_form(&s, TYPE, body, at, at / 3, at / 2);
+	assert(read_bytewise(&s, TYPE, body, at) == fault);
+	free(body);
+	return fault;
+}
+
+/* Parts without bytes count, too, and so do unknown headers and parameters. */
+static void test_parts_and_headers_are_bounded(void)
+{
+	static const char part[] = PART(NAMED("form-data; filename=\"\""), "");
+	static const char begin[] = "--xyz\r\nContent-Disposition: form-data";
+	static const char end[] = "\r\nX:\r\n\r\nval\r\n" END;
+	static const char head_end[] = "\r\nval\r\n" END;
+
+	assert(fault_of("", part, 128, END) == MULTIPART_OK);
+	assert(fault_of("", part, 129, END) == MULTIPART_MANY_PARTS);
+	assert(fault_of("--xyz\r\n", "X:\r\n", 64, head_end) == MULTIPART_OK);
+	assert(fault_of("--xyz\r\n", "X:\r\n", 65, head_end) ==
+	       MULTIPART_MANY_HEADERS);
+	assert(fault_of(begin, ";a=b", 62, end) == MULTIPART_OK);
+	assert(fault_of(begin, ";a=b", 63, end) == MULTIPART_MANY_HEADERS);
+	assert(fault_of(begin, ";a=b", 64, end) == MULTIPART_MANY_HEADERS);
+	assert(fault_of(begin, ";a=b", 4000, end) == MULTIPART_MANY_HEADERS);
+}
+
 static void test_nul_is_refused_outside_data(void)
 {
 	static const char form[] =
@@ -445,7 +485,7 @@ static enum multipart_fault read_long_head(size_t bytes, size_t line_bytes)
 static void test_head_is_bounded(void)
 {
 	assert(read_long_head(1000, 1000) == MULTIPART_OK);
-	for (size_t line = 10; line <= 20000; line *= 10) {
+	for (size_t line = 300; line <= 30000; line *= 10) {
 		assert(read_long_head(MULTIPART_HEAD_BYTES, line) ==
 		       MULTIPART_OK);
 		assert(read_long_head(MULTIPART_HEAD_BYTES + 1, line) ==
@@ -531,6 +571,7 @@ int main(void)
 	test_end_must_be_there();
 	test_ambiguous_boundaries_are_refused();
 	test_ambiguous_headers_are_refused();
+	test_parts_and_headers_are_bounded();
 	test_nul_is_refused_outside_data();
 	test_bad_dispositions_are_refused();
 	test_encoded_and_nested_parts_are_refused();
