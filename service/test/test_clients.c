@@ -6,9 +6,9 @@
  * client that never sent a byte is closed first, then one of the address with
  * the most connections; but never one that makes progress or whose request is
  * being worked on.  Of those that have just come, those of a flood are closed,
- * whatever they send.  The connections of one address are limited.  A request that
- * is held continues when it is its turn.  A long body wakes its thread for many
- * bytes at once, and nobody waits for bytes that do not come.
+ * whatever they send.  The connections of one address are limited.  A request
+ * that is held continues when it is its turn.  A long body wakes its thread for
+ * many bytes at once, and nobody waits for bytes that do not come.
  *
  * The sockets are real, because the kernel counts the bytes.  Times are short
  * where something has to end, and an hour where nothing may.

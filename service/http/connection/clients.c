@@ -677,7 +677,7 @@ static bool may_go(const struct client *c, const struct client *newest,
 	abort();
 }
 
-/* Caller holds the lock.  The client to close, but not `but`; NULL: none yet. */
+/* Caller holds the lock.  The one to close, but not `but`; NULL: none yet. */
 static struct client *find_to_close(struct clients *t, const struct client *but,
 				    uint64_t now_ns)
 {

@@ -27,7 +27,7 @@
  *
  *	1. connections that sent no byte within fresh_ms, oldest first;
  *	2. connections without progress, except those of 3 and 4;
- *	3. connections in HEAD or BODY, in it for less than fresh_ms, and without
+ *	3. connections in HEAD or BODY for less than fresh_ms, and without
  *	   progress; only if half of the slots beyond open_max are in use,
  *	   otherwise none is closed yet;
  *	4. connections in WAIT; not before then, if the new one may be in 3.
