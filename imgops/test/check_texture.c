@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage: check_texture
+ * usage: check_texture [STEP]
  *
  * Promises: at 60 ratios from 1 to 20, whatever DCT scale is chosen, a zone
  * plate has at least PSNR_MIN dB, and stripes that a full decode and Lanczos-3
  * remove are removed; for sequential and progressive files, and for every
- * subsampling.
+ * subsampling.  With STEP, every STEPth ratio is tried.
  *
  * The zone plate has every frequency up to one half in each direction.  Stripes
  * have several periods; those count whose contrast (the standard deviation of
@@ -211,21 +211,25 @@ static bool check_ratio(const struct inputs *in, double ratio)
 	return ok;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static struct inputs in;
-	int wrong_count = 0;
+	int step = argc > 1 ? atoi(argv[1]) : 1;
+	int wrong_count = 0, count = 0;
+
+	assert(step > 0);
 
 	make_inputs(&in);
 	printf("luma of zone plates, PSNR in dB;              "
 	       "stripes: contrast left\n"
 	       "ratio 4:4:4 prog. 4:2:2 prog. 4:2:0 prog. 4:4:0 prog. 4:2:0 "
 	       "prog.\n");
-	for (int i = 0; i < RATIOS; i++)
+	for (int i = 0; i < RATIOS; i += step) {
 		wrong_count += !check_ratio(
 			&in, pow(RATIO_MAX, (double)i / (RATIOS - 1)));
+		count++;
+	}
 	free_inputs(&in);
-	printf("%d of %d ratios are worse than promised\n", wrong_count,
-	       RATIOS);
+	printf("%d of %d ratios are worse than promised\n", wrong_count, count);
 	return wrong_count == 0 ? 0 : 1;
 }

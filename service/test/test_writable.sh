@@ -160,8 +160,7 @@ test_the_folder_is_gone() {
 	rm -rf "$store"
 	becomes 503 'its folder was moved, removed or unmounted'
 	post 500 w=66
-	logged "'$store/"
-	logged '(ENOENT)'
+	logged "its folder was moved, removed or unmounted: '$store'"
 	stop
 }
 
