@@ -30,7 +30,8 @@
  *	3. connections in HEAD or BODY for less than fresh_ms, and without
  *	   progress; only if half of the slots beyond open_max are in use,
  *	   otherwise none is closed yet;
- *	4. connections in WAIT; not before then, if the new one may be in 3.
+ *	4. connections in WAIT; unless half of these slots are in use, not while
+ *	   the new connection is as those of 3.
  *
  * In 2 to 4, those of the site (addresses.h) with the most connections are
  * first; within a site, in 2 and 3 the longest in its phase, in 4 the last that
