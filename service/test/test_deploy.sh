@@ -222,7 +222,7 @@ test_manifest
 test_manifests_are_valid() {
 	local status=0
 	have npm || return 0
-	"$deploy/../script/check-manifests" >"$work/report" 2>&1 || status=$?
+	"$deploy/../script/lab/check-manifests" >"$work/report" 2>&1 || status=$?
 	case $status in
 	0) ;;
 	77) echo "skipped: npm cannot install the client of Kubernetes" ;;

@@ -289,7 +289,7 @@ test_help() {
 	local file count=0
 	only bash dirname awk
 	stub cmake 'echo "starts a build" >&2'
-	for file in "$source"/script/* "$source"/datasets/{fetch,mknull}; do
+	for file in "$source"/script/{,lab/}* "$source"/datasets/{fetch,mknull}; do
 		[ -f "$file" ] && grep -q '^# usage: ' "$file" || continue
 		count=$((count + 1))
 		for word in --help -h; do

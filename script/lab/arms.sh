@@ -1,5 +1,5 @@
-# Sourced by script/bench-control, bench-live, bench-spool, bench-stall,
-# bench-wrk and figures: starts and stops a server to measure.  Sets $work; needs
+# Sourced by bench-control, bench-live, bench-spool, bench-stall, bench-wrk and
+# script/figures: starts and stops a server to measure.  Sets $work; needs
 # $query.
 
 work=$(mktemp -d)
