@@ -8,10 +8,13 @@
  *	path \n
  *	key=value \n       for each parameter, decoded, sorted by bytes
  */
-#include "service/http/request.h"
 #include "service/http/auth.h"
+
 #include "service/http/browsers.h"
+#include "service/http/params.h"
+#include "service/http/request.h"
 #include "service/http/text_part.h"
+#include "service/http/watch/reports.h"
 
 #include "base/file.h"
 #include "base/util.h"
@@ -555,8 +558,8 @@ static void explain_signed_text(struct request *r, const struct signed_query *q)
 		show_signed(shown, q->parameters[i].key, "=");
 		show_signed(shown, parameter_value(&q->parameters[i]), "\n");
 	}
-	(void)snprintf(
-		r->detail, sizeof(r->detail),
+	request_explain(
+		r,
 		"The signature is not the HMAC-SHA256 of \"%s\"%s with a "
 		"key of this server, taken without its line feed.",
 		shown, strlen(shown) + 1 < sizeof(shown) ? "" : " and so on");
@@ -598,12 +601,12 @@ static enum problem check_signed_query(const struct keys *k, struct request *r)
 			.key = r->arguments[i].name,
 			.value = r->arguments[i].value,
 		};
-	problem = match_signature(k, &q, time(NULL), r->storing.owner);
+	problem = match_signature(k, &q, time(NULL), r->owner);
 	if (problem != PROBLEM_BAD_SIGNATURE)
 		return problem;
 	wrong = wrong_with_query(&q);
 	if (wrong != NULL)
-		(void)snprintf(r->detail, sizeof(r->detail), "%s", wrong);
+		request_explain(r, "%s", wrong);
 	else
 		explain_signed_text(r, &q);
 	return problem;
@@ -637,13 +640,12 @@ static enum problem check_keys(const struct keys *k, struct request *r)
 
 	if (is_public(r->route->role))
 		return PROBLEM_NONE;
-	problem = match_key(k, request_header(r, "Authorization"),
-			    r->storing.owner);
+	problem = match_key(k, request_header(r, "Authorization"), r->owner);
 	if (problem == PROBLEM_INVALID_KEY)
 		problem = match_metrics_key(k, r);
 	if (problem == PROBLEM_UNAUTHORIZED && r->route->role != ROLE_UPLOAD)
-		(void)snprintf(r->detail, sizeof(r->detail),
-			       "Send a key as \"Authorization: Bearer KEY\".");
+		request_explain(r,
+				"Send a key as \"Authorization: Bearer KEY\".");
 	if (problem == PROBLEM_NONE || r->route->role != ROLE_UPLOAD)
 		return problem;
 	signature = check_signed_query(k, r);

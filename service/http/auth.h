@@ -32,6 +32,7 @@
 #ifndef SERVICE_AUTH_H
 #define SERVICE_AUTH_H
 
+#include "service/http/problem.h"
 #include "base/util.h"
 
 #include <stdbool.h>
@@ -45,6 +46,7 @@ enum {
 };
 
 struct auth;
+struct request;
 
 /* A new struct auth has no keys.  NULL: no memory. */
 struct auth *auth_new(void);
@@ -75,5 +77,8 @@ bool auth_is_on(struct auth *a);
  * `signature`?  Such a parameter is not one of the upload.
  */
 bool auth_takes_parameter(struct auth *a, const char *key);
+
+/* May the client send this request?  Sets the owner of what is stored. */
+enum problem auth_check_request(struct request *r);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/browsers.h"
 
-#include "service/http/auth.h"
 #include "service/http/hosts.h"
+#include "service/http/http_state.h"
+#include "service/http/params.h"
 #include "service/http/request.h"
 #include "service/http/urls.h"
 
@@ -176,8 +177,8 @@ static enum problem refuse_foreign(struct request *r)
 	char origin[HOST_SHOWN_BYTES], host[HOST_SHOWN_BYTES];
 
 	if (is_of_plain_page(r) && r->host != NULL)
-		(void)snprintf(
-			r->detail, sizeof(r->detail),
+		request_explain(
+			r,
 			"The page's origin is %s, but the request's Host is "
 			"%s. If a proxy is between them, let it pass on the "
 			"client's Host with its port (nginx: proxy_set_header "
@@ -189,11 +190,9 @@ static enum problem refuse_foreign(struct request *r)
 	return PROBLEM_CROSS_SITE;
 }
 
-void browsers_find_reader(struct request *r)
+bool browsers_is_reader(const struct request *r)
 {
-	if (is_admin_page(r) && host_of(r) == HOST_OWN &&
-	    !auth_is_on(r->config->auth))
-		r->reader_origin = request_header(r, "Origin");
+	return is_admin_page(r) && host_of(r) == HOST_OWN;
 }
 
 static enum problem refuse_host(struct request *r)
@@ -202,8 +201,8 @@ static enum problem refuse_host(struct request *r)
 	struct text_part name = text_part_of(r->host);
 
 	if (host_cut_port(&name) && host_is_name(name))
-		(void)snprintf(
-			r->detail, sizeof(r->detail),
+		request_explain(
+			r,
 			"The Host header has the name '%s', which this "
 			"server does not know; if it is its own, give it "
 			"by --host %.*s.",
@@ -225,8 +224,8 @@ enum problem browsers_check_page(struct request *r, bool is_public)
 		return refuse_foreign(r);
 	if (kind == HOST_OWN || !is_of_plain_page(r))
 		return PROBLEM_NONE;
-	(void)snprintf(r->detail, sizeof(r->detail),
-		       "The page has the name of a private network, for which "
-		       "other machines may answer; give the name by --host.");
+	request_explain(r,
+			"The page has the name of a private network, for which "
+			"other machines may answer; give the name by --host.");
 	return PROBLEM_WRONG_HOST;
 }

@@ -39,15 +39,14 @@ struct request;
 bool browsers_check_names(const char *names, const char **why);
 
 /*
- * Is it an upload by the page of our admin port?  Then that page may read the
- * reply, also one that refuses the head: sets `reader_origin`.  The request has
- * a route.
+ * Is it an upload by the page of our admin port?  Without keys, that page may
+ * read the reply, also one that refuses the head.  The request has a route.
  */
-void browsers_find_reader(struct request *r);
+bool browsers_is_reader(const struct request *r);
 
 /*
  * Could the request come from a page of another site?  A page of any site may
- * ask for what is public.  browsers_find_reader() was called before.
+ * ask for what is public, and that of r->reader_origin for uploads.
  */
 enum problem browsers_check_page(struct request *r, bool is_public);
 

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Requests about the server itself: the page and its files, the probes /healthz
- * and /readyz, the load, and the reports /metrics, /stats, /trace and
- * /v1/blocking-graph.
+ * and /readyz, the load, the reports /metrics, /stats, /trace and
+ * /v1/blocking-graph, and /v1/live, a reply without an end.
  */
 #include "service/http/hosts.h"
+#include "service/http/http_state.h"
 #include "service/http/request.h"
 #include "service/http/urls.h"
+#include "service/http/watch/reports.h"
 #include "service/http/watch/viewers.h"
 
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/take.h"
+#include "service/pipeline/pipeline.h"
+#include "service/store/store.h"
 #include "service/web/web.h"
 
 #include <stdio.h>
@@ -209,8 +213,7 @@ static bool reply_without_store(struct request *r, enum store_answer answer,
 			   is_remote                   ? "refuses images" :
 							 "cannot be written";
 
-	(void)snprintf(r->detail, sizeof(r->detail), "The store %s: %.200s.",
-		       what, why);
+	request_explain(r, "The store %s: %.200s.", what, why);
 	if (is_remote)
 		return reply_without_remote(r, answer);
 	r->problem = PROBLEM_NOT_READY;
@@ -232,8 +235,7 @@ static bool reply_ready(struct request *r)
 		return reply_ok(r, "ready\n");
 	r->problem = readiness == READINESS_STOPPING ? PROBLEM_STOPPING :
 						       PROBLEM_NOT_READY;
-	(void)snprintf(r->detail, sizeof(r->detail), "%s",
-		       readiness_reason(readiness));
+	request_explain(r, "%s", readiness_reason(readiness));
 	return reply_problem(r);
 }
 
@@ -376,10 +378,19 @@ char *control_make_report(void *http, const struct report_query *q)
 	abort();
 }
 
-bool control_start_report(struct request *r)
+/* The `own` of a request for a report. */
+struct report_request {
+	struct report_wait wait;
+	struct viewer *viewer; /* of /v1/live; NULL: none */
+};
+
+/* A start hook: ask for the report of the route. */
+static bool start_report(struct request *r)
 {
-	r->report.query.kind = r->route->report;
-	return !reports_ask(r->http->reports, &r->report,
+	struct report_request *own = r->own;
+
+	own->wait.query.kind = (enum report_kind)r->route->report;
+	return !reports_ask(r->http->reports, &own->wait,
 			    request_suspendable(r));
 }
 
@@ -391,16 +402,17 @@ static bool reply_report(struct request *r)
 		[REPORT_BLOCKING] = "application/json",
 		[REPORT_TRACE] = "application/json",
 	};
-	struct report_result *result = r->report.result;
+	struct report_request *own = r->own;
+	struct report_result *result = own->wait.result;
 	struct reply p;
 
-	r->problem = report_problem(&r->report);
+	r->problem = report_problem(&own->wait);
 	if (r->problem != PROBLEM_NONE)
 		return reply_problem(r);
 	reply_begin_bytes(r, &p, result->text, result->bytes);
 	p.release = report_drop;
 	p.arg = result;
-	r->report.result = NULL;
+	own->wait.result = NULL;
 	return reply_send(r, STATUS_OK, types[r->route->report], &p);
 }
 
@@ -417,14 +429,12 @@ static bool read_window(struct request *r, uint64_t *since_ns,
 		return false;
 	if (ms_text != NULL &&
 	    !number_read_whole(ms_text, 1, TRACE_MS_MAX, &ms)) {
-		(void)snprintf(r->detail, sizeof(r->detail),
-			       "ms must be 1 to %d.", TRACE_MS_MAX);
+		request_explain(r, "ms must be 1 to %d.", TRACE_MS_MAX);
 		return false;
 	}
 	if (until_text != NULL &&
 	    !number_read_whole(until_text, 0, UINT64_MAX / 1000, &until_us)) {
-		(void)snprintf(r->detail, sizeof(r->detail),
-			       "until_us must be a time in us.");
+		request_explain(r, "until_us must be a time in us.");
 		return false;
 	}
 	*until_ns = until_us * 1000;
@@ -434,20 +444,116 @@ static bool read_window(struct request *r, uint64_t *since_ns,
 
 static bool start_trace(struct request *r)
 {
-	struct report_query *q = &r->report.query;
+	struct report_request *own = r->own;
+	struct report_query *q = &own->wait.query;
 
 	if (r->config->trace_json == NULL)
 		r->problem = PROBLEM_NO_TRACE;
 	else if (!read_window(r, &q->since_ns, &q->until_ns))
 		r->problem = PROBLEM_BAD_PARAMETER;
-	return r->problem == PROBLEM_NONE && control_start_report(r);
+	return r->problem == PROBLEM_NONE && start_report(r);
 }
 
 static bool start_blocking(struct request *r)
 {
 	if (r->config->blocking_json == NULL)
 		r->problem = PROBLEM_NO_BLOCKING_GRAPH;
-	return r->problem == PROBLEM_NONE && control_start_report(r);
+	return r->problem == PROBLEM_NONE && start_report(r);
+}
+
+/* Of /v1/live, for HTTP/1.0; chunks have their own size. */
+enum { PIECE_BYTES = 32 * 1024 };
+
+/* The read() of the reply. */
+static ssize_t on_stream_read(void *cls, uint64_t position, char *to,
+			      size_t bytes_max)
+{
+	struct request *r = cls;
+	struct report_request *own = r->own;
+	ssize_t bytes = viewer_read(own->viewer, to, bytes_max);
+
+	(void)position;
+	if (bytes < 0)
+		return REPLY_END;
+	atomic_fetch_add(&r->http->counts.sent_bytes[request_role(r)],
+			 (uint64_t)bytes);
+	return bytes;
+}
+
+/* Begin to watch, with the report as the first thing to read. */
+static enum problem become_viewer(struct request *r)
+{
+	struct report_request *own = r->own;
+	char *hello = strdup(own->wait.result->text);
+
+	report_drop(own->wait.result);
+	own->wait.result = NULL;
+	if (hello == NULL)
+		return PROBLEM_OUT_OF_MEMORY;
+	switch (viewer_add(r->http->viewers, hello, request_suspendable(r),
+			   &own->viewer)) {
+	case VIEWERS_ENTERED:
+		r->is_stream = true;
+		return PROBLEM_NONE;
+	case VIEWERS_FULL:
+		free(hello);
+		return PROBLEM_TOO_MANY_VIEWERS;
+	case VIEWERS_ENDED:
+		free(hello);
+		return PROBLEM_STOPPING;
+	case VIEWERS_NO_MEMORY:
+		free(hello);
+		return PROBLEM_OUT_OF_MEMORY;
+	}
+	abort();
+}
+
+/* No greeting is made if there are too many viewers already. */
+static bool start_live(struct request *r)
+{
+	if (r->is_head)
+		return false;
+	if (viewers_count(r->http->viewers) == VIEWERS_MAX)
+		r->problem = PROBLEM_TOO_MANY_VIEWERS;
+	return r->problem == PROBLEM_NONE && start_report(r);
+}
+
+static bool reply_live(struct request *r)
+{
+	struct report_request *own = r->own;
+	struct reply p;
+
+	if (!r->is_head)
+		r->problem = report_problem(&own->wait);
+	if (!r->is_head && r->problem == PROBLEM_NONE)
+		r->problem = become_viewer(r);
+	if (r->problem != PROBLEM_NONE)
+		return reply_problem(r);
+	reply_init(&p);
+	p.kind = REPLY_READ;
+	p.has_length = false;
+	p.read = on_stream_read;
+	p.read_bytes = PIECE_BYTES;
+	p.arg = r;
+	reply_add_header(&p, "Cache-Control", "no-store");
+	reply_add_header(&p, "X-Accel-Buffering", "no");
+	if (!reply_send(r, STATUS_OK, "text/event-stream", &p))
+		return false;
+	if (r->is_stream) {
+		client_enter(r->client, CLIENT_STREAM);
+		reply_limit_unsent(r);
+	}
+	return true;
+}
+
+/* For /v1/live: the client has disconnected, or the server stops. */
+static void release_report(struct request *r)
+{
+	struct report_request *own = r->own;
+
+	if (own->viewer != NULL)
+		viewer_remove(own->viewer);
+	report_drop(own->wait.result);
 }
 
 const struct handler page_handler = { .reply = reply_page };
@@ -459,16 +565,29 @@ const struct handler ready_handler = { .reply = reply_ready };
 const struct handler load_handler = { .reply = reply_load };
 
 const struct handler report_handler = {
-	.start = control_start_report,
+	.state_bytes = sizeof(struct report_request),
+	.start = start_report,
 	.reply = reply_report,
+	.release = release_report,
 };
 
 const struct handler trace_handler = {
+	.state_bytes = sizeof(struct report_request),
 	.start = start_trace,
 	.reply = reply_report,
+	.release = release_report,
 };
 
 const struct handler blocking_handler = {
+	.state_bytes = sizeof(struct report_request),
 	.start = start_blocking,
 	.reply = reply_report,
+	.release = release_report,
+};
+
+const struct handler live_handler = {
+	.state_bytes = sizeof(struct report_request),
+	.start = start_live,
+	.reply = reply_live,
+	.release = release_report,
 };

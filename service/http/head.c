@@ -5,8 +5,10 @@
  * because it is not known where the next request begins.
  */
 #include "service/http/request.h"
+
 #include "service/http/auth.h"
 #include "service/http/field_values.h"
+#include "service/http/query.h"
 
 #include "base/clock.h"
 
@@ -240,14 +242,15 @@ static bool read_head(struct request *r, struct findings *f)
 static bool is_over(struct request *r, const char *what, size_t value,
 		    size_t limit, const char *unit)
 {
-	char before[32];
+	char before[32], detail[REQUEST_DETAIL_BYTES];
 
 	if (value <= limit)
 		return false;
 	r->excess = (struct excess){ (double)value, (double)limit, unit };
 	(void)snprintf(before, sizeof(before), "%s has ", what);
-	excess_explain(r->detail, sizeof(r->detail), &r->excess, before,
-		       "; at most ", " are taken.");
+	excess_explain(detail, sizeof(detail), &r->excess, before, "; at most ",
+		       " are taken.");
+	request_explain(r, "%s", detail);
 	return true;
 }
 
@@ -273,6 +276,7 @@ static enum problem read_length(struct request *r, const struct findings *f)
 {
 	const char *length = request_header(r, "Content-Length");
 	uint64_t max = r->config->body_bytes_max;
+	char detail[REQUEST_DETAIL_BYTES];
 
 	if (f->length_count > 1 ||
 	    request_header(r, "Transfer-Encoding") != NULL) {
@@ -286,8 +290,9 @@ static enum problem read_length(struct request *r, const struct findings *f)
 	r->must_close = true;
 	r->excess = (struct excess){ (double)r->length_bytes, (double)max,
 				     "bytes" };
-	excess_explain(r->detail, sizeof(r->detail), &r->excess,
-		       "The body has ", "; --max-body allows ", ".");
+	excess_explain(detail, sizeof(detail), &r->excess, "The body has ",
+		       "; --max-body allows ", ".");
+	request_explain(r, "%s", detail);
 	return PROBLEM_BODY_TOO_LARGE;
 }
 
@@ -327,7 +332,7 @@ static enum problem explain_fault(struct request *r)
 	if (limit > 0)
 		r->excess = (struct excess){ NAN, limit, "bytes" };
 	if (detail != NULL)
-		(void)snprintf(r->detail, sizeof(r->detail), "%s", detail);
+		request_explain(r, "%s", detail);
 	r->must_close = true;
 	return faults[r->head->fault].problem;
 }
@@ -342,10 +347,10 @@ static enum problem check_scheme(struct request *r, const struct findings *f)
 
 	if (!f->is_other_scheme || client_is_trusted(r->client))
 		return PROBLEM_NONE;
-	(void)snprintf(r->detail, sizeof(r->detail),
-		       "The target begins with %s://, but this connection has "
-		       "%s.",
-		       has_tls ? "http" : "https", has_tls ? "TLS" : "no TLS");
+	request_explain(r,
+			"The target begins with %s://, but this connection has "
+			"%s.",
+			has_tls ? "http" : "https", has_tls ? "TLS" : "no TLS");
 	return PROBLEM_WRONG_HOST;
 }
 

@@ -31,6 +31,8 @@ extern const char *const role_names[ROLES];
 
 enum { STATUSES = 600 };
 
+enum { OWNER_BYTES = 64 + 1 }; /* of a key: characters [A-Za-z0-9._-] */
+
 /* Of http_config.uthreads: those beside the threads of connections. */
 enum { HTTP_OWN_UTHREADS = 1 }; /* it accepts */
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/request.h"
-#include "service/http/connection/clients.h"
+
 #include "service/http/connection/tls.h"
+#include "service/http/http_state.h"
 
 #include "base/clock.h"
 #include "base/util.h"
-#include "service/log/log.h"
 #include "base/text.h"
+#include "service/pipeline/pipeline.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -19,7 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TIMING_BYTES = 512, UNSENT_BYTES_MAX = 16 * 1024 };
+enum { UNSENT_BYTES_MAX = 16 * 1024 };
 
 /* What the page of the admin port may read besides the body. */
 static const char reader_headers[] =
@@ -80,19 +81,6 @@ static bool is_last(const struct request *r)
 	       clients_are_too_many(r->port->clients);
 }
 
-/* 0 for an upload to be stored, because it may still be in the pipeline. */
-static uint64_t result_bytes(const struct upload *u)
-{
-	uint64_t bytes = 0;
-
-	if (u->store != NULL)
-		return 0;
-	for (uint32_t i = 0; i < u->variant_count; i++)
-		if (u->variants[i].jpeg != NULL)
-			bytes += u->variants[i].jpeg_bytes;
-	return bytes;
-}
-
 /*
  * Called before a byte is sent, so that a client that has the reply finds it
  * counted.
@@ -103,7 +91,7 @@ static void count_reply(const struct request *r, unsigned int status)
 
 	atomic_fetch_add(&c->replies[request_role(r)][status], 1);
 	atomic_fetch_add(&c->sent_bytes[request_role(r)],
-			 r->reply_bytes + result_bytes(&r->upload));
+			 r->reply_bytes + r->result_bytes);
 	if (request_role(r) == ROLE_UPLOAD)
 		minute_count(&r->http->minute, r->replied_ns, status,
 			     r->replied_ns - r->begin_ns);
@@ -114,43 +102,6 @@ static void count_reply(const struct request *r, unsigned int status)
 	    (r->problem == PROBLEM_OVERLOADED ||
 	     r->problem == PROBLEM_MEMORY_FULL))
 		atomic_store(&r->http->refused_ns, clock_now_ns());
-}
-
-__attribute__((format(printf, 3, 4))) static int
-print_at(char text[TIMING_BYTES], int at, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	at += vsnprintf(text + at, TIMING_BYTES - (size_t)at, format, list);
-	va_end(list);
-	assert(at < TIMING_BYTES);
-	return at;
-}
-
-/*
- * "body;dur=1.1, queue;dur=0.1, decode;dur=8.4;start=1.2, ..., total;dur=10.2",
- * in milliseconds; `start` is the time after the head.
- */
-static void add_timing_header(const struct request *r, struct reply *p)
-{
-	const struct upload *u = &r->upload;
-	char text[TIMING_BYTES];
-	int at = print_at(text, 0, "body;dur=%.3f, queue;dur=%.3f",
-			  (double)(u->submitted_ns - r->begin_ns) / 1e6,
-			  (double)u->waited_ns / 1e6);
-
-	for (uint32_t i = 0; i < upload_stage_count(u); i++) {
-		at = print_at(text, at, ", %s;dur=%.3f", pipeline_step_names[i],
-			      (double)u->service_ns[i] / 1e6);
-		if (u->begun_ns[i] > 0)
-			at = print_at(text, at, ";start=%.3f",
-				      (double)(u->begun_ns[i] - r->begin_ns) /
-					      1e6);
-	}
-	(void)print_at(text, at, ", total;dur=%.3f",
-		       (double)(r->replied_ns - r->begin_ns) / 1e6);
-	reply_add_header(p, "Server-Timing", text);
 }
 
 /* Added if the caller has sent its trace. */
@@ -206,7 +157,7 @@ static void add_headers(const struct request *r, const char *type,
 	if (r->content_range[0] != '\0')
 		reply_add_header(p, "Content-Range", r->content_range);
 	if (r->has_timing)
-		add_timing_header(r, p);
+		r->handler->add_timing(r, p);
 	if (is_last(r))
 		reply_add_header(p, "Connection", "close");
 }
@@ -318,8 +269,7 @@ static char *problem_text(enum problem problem, const struct request *r)
 {
 	if (r == NULL)
 		return problem_json(problem, NULL, NULL, NULL);
-	return problem_json(problem, r->detail[0] != '\0' ? r->detail : NULL,
-			    &r->excess, r->id);
+	return problem_json(problem, r->detail, &r->excess, r->id);
 }
 
 /* The headers of reply_whole_problem() that belong to the request. */

@@ -25,21 +25,25 @@
  *	until the reply is sent   the results
  *	at the end                nothing
  */
-#include "service/http/request.h"
+#include "service/http/upload_request.h"
+
 #include "service/http/auth.h"
 #include "service/http/result.h"
 
 #include "base/clock.h"
 #include "base/take.h"
 #include "base/util.h"
+#include "service/log/log.h"
 
 #include <assert.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
+	TIMING_BYTES = 512,  /* of Server-Timing */
 	PEEK_BYTES_MIN = 64, /* enough to recognise other kinds of files */
 	TEXT_BYTES = 512,    /* examined to tell kinds of files apart */
 	TIMEOUT_S_MAX = 86400,
@@ -60,13 +64,14 @@ enum {
  */
 static bool is_client_gone(const struct upload *u)
 {
-	const struct request *r = request_of_upload(u);
+	const struct upload_request *own =
+		container_of(u, struct upload_request, upload);
 
 	/*
 	 * Ask the socket first: is_accepted is set before the 202 is sent, so
 	 * it is true if the client disconnects after its 202.
 	 */
-	return client_has_closed(r->fd) && !atomic_load(&u->is_accepted);
+	return client_has_closed(own->fd) && !atomic_load(&u->is_accepted);
 }
 
 /*
@@ -76,9 +81,10 @@ static bool is_client_gone(const struct upload *u)
  */
 static void free_decoded_body(struct upload *u)
 {
-	struct request *r = request_of_upload(u);
+	struct upload_request *own =
+		container_of(u, struct upload_request, upload);
 
-	body_free_picture(&r->body);
+	body_free_picture(&own->body);
 	u->jpeg = NULL;
 	budget_lower(&u->charge, u->charge.bytes - u->jpeg_charge_bytes);
 	u->jpeg_charge_bytes = 0;
@@ -87,7 +93,9 @@ static void free_decoded_body(struct upload *u)
 /* Will the results be stored? */
 static bool is_stored(const struct request *r)
 {
-	return r->upload.store != NULL;
+	const struct upload_request *own = r->own;
+
+	return own->upload.store != NULL;
 }
 
 /*
@@ -99,7 +107,8 @@ static bool is_stored(const struct request *r)
 static void on_upload_done(struct upload *u)
 {
 	struct request *r = request_of_upload(u);
-	bool answers_early = r->storing.answers_early;
+	const struct upload_request *own = r->own;
+	bool answers_early = own->storing.answers_early;
 
 	if (!is_stored(r) || storing_end_upload(r))
 		request_resume(r);
@@ -113,21 +122,12 @@ static void on_upload_done(struct upload *u)
  */
 static void drop_body(struct request *r)
 {
-	struct upload *u = &r->upload;
+	struct upload_request *own = r->own;
+	struct upload *u = &own->upload;
 
-	body_release(&r->body);
+	body_release(&own->body);
 	budget_lower(&u->charge, upload_result_bytes(u));
 	budget_give_slot(&u->charge);
-}
-
-void upload_refuse(struct request *r, enum problem problem)
-{
-	r->problem = problem;
-	drop_body(r);
-	if (!problem_is_refusal(problem))
-		return;
-	pipeline_count_refused(r->config->pipeline);
-	atomic_fetch_add(&r->http->counts.refusals[problem], 1);
 }
 
 /* Bytes that a kind of file has at an offset; "?" is any byte. */
@@ -246,35 +246,44 @@ static bool has_lost_bytes(const uint8_t *bytes, size_t count)
  */
 static enum problem explained_problem(struct request *r)
 {
-	const struct upload *u = &r->upload;
+	struct upload_request *own = r->own;
+	const struct upload *u = &own->upload;
 	enum problem problem = problem_of_upload(u);
+	char detail[REQUEST_DETAIL_BYTES] = "";
 
 	if (u->end == UPLOAD_ENDED && u->err != IMG_OK &&
 	    u->err != IMG_ERR_NO_MEMORY &&
 	    has_lost_bytes(u->jpeg, u->jpeg_bytes)) {
-		(void)snprintf(r->detail, sizeof(r->detail),
-			       "The file has no NUL, CR or LF: curl's --data "
-			       "removes these bytes; use --data-binary.");
+		request_explain(r,
+				"The file has no NUL, CR or LF: curl's --data "
+				"removes these bytes; use --data-binary.");
 		return problem;
 	}
-	pipeline_explain(r->config->pipeline, u, r->detail, sizeof(r->detail),
+	pipeline_explain(r->config->pipeline, u, detail, sizeof(detail),
 			 &r->excess);
+	if (detail[0] != '\0')
+		request_explain(r, "%s", detail);
 	if (problem == PROBLEM_NOT_A_JPEG)
-		(void)snprintf(r->detail, sizeof(r->detail),
-			       "The file is %s; only JPEG files are read.",
-			       kind_of_file(u->jpeg, u->jpeg_bytes));
+		request_explain(r, "The file is %s; only JPEG files are read.",
+				kind_of_file(u->jpeg, u->jpeg_bytes));
 	return problem;
 }
 
 /* False: `detail` says what is wrong with it. */
 static bool set_parameter(struct request *r, const char *key, const char *value)
 {
-	if (strcmp(key, "respond") != 0)
-		return query_set(&r->query, key, value, r->detail);
+	struct upload_request *own = r->own;
+	char detail[PARAMS_DETAIL_BYTES];
+
+	if (strcmp(key, "respond") != 0) {
+		if (query_set(&own->query, key, value, detail))
+			return true;
+		request_explain(r, "%s", detail);
+		return false;
+	}
 	if (is_stored(r))
 		return storing_set_respond(r, value);
-	(void)snprintf(r->detail, sizeof(r->detail),
-		       "respond is only for POST /v1/images.");
+	request_explain(r, "respond is only for POST /v1/images.");
 	return false;
 }
 
@@ -284,14 +293,17 @@ static bool set_parameter(struct request *r, const char *key, const char *value)
  */
 static void explain_field(struct request *r, const char *name)
 {
-	size_t at = strlen(r->detail);
+	char detail[REQUEST_DETAIL_BYTES];
 
-	if (strcmp(name, "respond") == 0 || query_has(name))
+	if (strcmp(name, "respond") == 0 || query_has(name) ||
+	    r->detail == NULL)
 		return;
-	(void)snprintf(r->detail + at, sizeof(r->detail) - at,
-		       " The form has a field of this name: a submit button "
-		       "must have no name, and an upload library must add no "
-		       "fields.");
+	(void)snprintf(detail, sizeof(detail), "%s", r->detail);
+	request_explain(r,
+			"%s The form has a field of this name: a submit button "
+			"must have no name, and an upload library must add no "
+			"fields.",
+			detail);
 }
 
 /* Take the parameters of the query, up to the first bad one. */
@@ -344,19 +356,20 @@ static enum problem take_field(struct request *r, struct field *f)
 	if (f->is_given)
 		return PROBLEM_NONE;
 	if (r->is_signed) {
-		(void)snprintf(r->detail, sizeof(r->detail),
-			       "The field '%s' is not in the signed query with "
-			       "this value; the query must have all "
-			       "parameters.",
-			       params_shown(name, f->name));
+		request_explain(
+			r,
+			"The field '%s' is not in the signed query with "
+			"this value; the query must have all "
+			"parameters.",
+			params_shown(name, f->name));
 		return PROBLEM_BAD_SIGNATURE;
 	}
 	if (f->other != NULL && strcmp(f->name, "variant") != 0) {
-		(void)snprintf(r->detail, sizeof(r->detail),
-			       "%s is '%s' in the query and '%s' in the form.",
-			       params_shown(name, f->name),
-			       params_shown(there, f->other),
-			       params_shown(here, f->value));
+		request_explain(r,
+				"%s is '%s' in the query and '%s' in the form.",
+				params_shown(name, f->name),
+				params_shown(there, f->other),
+				params_shown(here, f->value));
 		return PROBLEM_BAD_PARAMETER;
 	}
 	if (set_parameter(r, f->name, f->value))
@@ -368,11 +381,13 @@ static enum problem take_field(struct request *r, struct field *f)
 /* Take the fields that are complete by now. */
 static enum problem take_fields(struct request *r)
 {
+	struct upload_request *own = r->own;
 	struct field f = { .is_given = false };
 	enum problem problem = PROBLEM_NONE;
 
 	while (problem == PROBLEM_NONE &&
-	       body_next_field(&r->body, &r->fields_at, &f.name, &f.value)) {
+	       body_next_field(&own->body, &own->fields_at, &f.name,
+			       &f.value)) {
 		f.other = NULL;
 		f.is_given = false;
 		problem = take_field(r, &f);
@@ -382,11 +397,12 @@ static enum problem take_fields(struct request *r)
 
 static void drop_variants(struct request *r)
 {
-	struct upload *u = &r->upload;
+	struct upload_request *own = r->own;
+	struct upload *u = &own->upload;
 
-	if (u->variants != &r->variant)
+	if (u->variants != &own->variant)
 		free(u->variants);
-	r->variant = (struct variant){ .name = "" };
+	own->variant = (struct variant){ .name = "" };
 	u->variants = NULL;
 	u->variant_count = 0;
 }
@@ -397,42 +413,48 @@ static void drop_variants(struct request *r)
  */
 static enum problem make_variants(struct request *r)
 {
-	struct upload *u = &r->upload;
-	struct query q = r->query;
+	struct upload_request *own = r->own;
+	struct upload *u = &own->upload;
+	struct query q = own->query;
+	char detail[PARAMS_DETAIL_BYTES];
 	uint32_t count;
 
 	drop_variants(r);
 	if (is_stored(r))
 		query_add_presets(&q, r->config->presets);
 	count = query_picture_count(&q);
-	u->variants =
-		count == 1 ? &r->variant : calloc(count, sizeof(*u->variants));
+	u->variants = count == 1 ? &own->variant :
+				   calloc(count, sizeof(*u->variants));
 	if (u->variants == NULL)
 		return PROBLEM_OUT_OF_MEMORY;
 	u->variant_count = count;
-	return query_make(&q, r->config->presets, u, r->detail) ?
-		       PROBLEM_NONE :
-		       PROBLEM_BAD_PARAMETER;
+	if (query_make(&q, r->config->presets, u, detail))
+		return PROBLEM_NONE;
+	request_explain(r, "%s", detail);
+	return PROBLEM_BAD_PARAMETER;
 }
 
 /* If the body is refused, say why. */
 static void explain_body(struct request *r)
 {
-	if (r->body.detail[0] == '\0')
+	struct upload_request *own = r->own;
+
+	if (own->body.detail[0] == '\0')
 		return;
-	(void)snprintf(r->detail, sizeof(r->detail), "%s", r->body.detail);
-	r->excess = r->body.excess;
+	request_explain(r, "%s", own->body.detail);
+	r->excess = own->body.excess;
 }
 
 /* The body is complete, and with it the last field. */
 static enum problem finish_body(struct request *r)
 {
-	bool is_form = r->body.form != NULL;
-	enum problem problem = body_finish(&r->body);
+	struct upload_request *own = r->own;
+	bool is_form = own->body.form != NULL;
+	enum problem problem = body_finish(&own->body);
 
 	if (problem == PROBLEM_NONE && is_form)
 		problem = take_fields(r);
-	if (problem == PROBLEM_NONE && r->fields_at > 0)
+	if (problem == PROBLEM_NONE && own->fields_at > 0)
 		problem = make_variants(r);
 	explain_body(r);
 	return problem;
@@ -469,6 +491,7 @@ static uint32_t find_timeout(const struct request_head *head, const char **text)
  */
 static enum problem set_deadline(struct request *r)
 {
+	struct upload_request *own = r->own;
 	uint64_t time_ns = r->config->deadline_ms * NS_PER_MS;
 	const char *text = "";
 	uint32_t count = find_timeout(r->head, &text);
@@ -476,8 +499,8 @@ static enum problem set_deadline(struct request *r)
 	uint64_t asked_ns;
 
 	if (count > 1 || (count == 1 && !timeout_read(text, &asked_ns))) {
-		(void)snprintf(
-			r->detail, sizeof(r->detail),
+		request_explain(
+			r,
 			"Request-Timeout must be given once, as a number "
 			"of seconds above 0 and up to %d, such as 2.5, "
 			"not '%s'.",
@@ -488,34 +511,39 @@ static enum problem set_deadline(struct request *r)
 		time_ns = asked_ns;
 		client_expect_until(r->client, r->begin_ns + time_ns);
 	}
-	r->upload.deadline_ns = time_ns > 0 ? r->begin_ns + time_ns : 0;
-	r->upload.reply_ns = time_ns / REPLY_PART;
+	own->upload.deadline_ns = time_ns > 0 ? r->begin_ns + time_ns : 0;
+	own->upload.reply_ns = time_ns / REPLY_PART;
 	return PROBLEM_NONE;
 }
 
 /* Has the deadline passed?  Then a slow body must not keep its memory. */
 static bool is_late(const struct request *r)
 {
-	return r->upload.deadline_ns > 0 &&
-	       clock_now_ns() >= r->upload.deadline_ns;
+	const struct upload_request *own = r->own;
+
+	return own->upload.deadline_ns > 0 &&
+	       clock_now_ns() >= own->upload.deadline_ns;
 }
 
 static enum problem admit_upload(struct request *r)
 {
+	struct upload_request *own = r->own;
 	enum problem problem;
 
+	own->request = r;
+	own->upload.number = r->number;
 	if (!r->has_length)
 		return PROBLEM_LENGTH_REQUIRED;
 	if (atomic_load(&r->http->refusing)) {
 		r->must_close = true;
 		return PROBLEM_STOPPING;
 	}
-	query_init(&r->query);
-	r->peek_bytes_min = PEEK_BYTES_MIN;
+	query_init(&own->query);
+	own->peek_bytes_min = PEEK_BYTES_MIN;
 	problem = set_deadline(r);
 	if (problem != PROBLEM_NONE)
 		return problem;
-	r->fd = r->connection->fd;
+	own->fd = r->connection->fd;
 	problem = take_parameters(r);
 	if (problem == PROBLEM_NONE)
 		problem = make_variants(r);
@@ -528,12 +556,13 @@ static enum problem admit_upload(struct request *r)
 static bool is_waiter_gone(const struct budget_waiter *w)
 {
 	return is_client_gone(
-		&container_of(w, struct request, memory_wait)->upload);
+		&container_of(w, struct upload_request, memory_wait)->upload);
 }
 
 static void end_memory_wait(struct budget_waiter *w)
 {
-	request_resume(container_of(w, struct request, memory_wait));
+	request_resume(
+		container_of(w, struct upload_request, memory_wait)->request);
 }
 
 /*
@@ -542,20 +571,21 @@ static void end_memory_wait(struct budget_waiter *w)
  */
 static bool wait_for_memory(struct request *r)
 {
+	struct upload_request *own = r->own;
 	struct pipeline *p = r->config->pipeline;
-	struct upload *u = &r->upload;
+	struct upload *u = &own->upload;
 	bool is_suspended;
 	uint64_t bytes;
 
-	body_begin(&r->body, request_header(r, "Content-Type"), r->length_bytes,
-		   p, &u->charge);
-	u->jpeg_charge_bytes = r->body.whole_bytes;
-	bytes = body_need_bytes(&r->body);
+	body_begin(&own->body, request_header(r, "Content-Type"),
+		   r->length_bytes, p, &u->charge);
+	u->jpeg_charge_bytes = own->body.whole_bytes;
+	bytes = body_need_bytes(&own->body);
 	if (!pipeline_waits_for_memory(p) ||
 	    bytes > u->charge.budget->limit_bytes ||
 	    budget_try(&u->charge, bytes))
 		return false;
-	r->memory_wait = (struct budget_waiter){
+	own->memory_wait = (struct budget_waiter){
 		.line = BUDGET_OUTSIDE,
 		.charge = &u->charge,
 		.bytes = bytes,
@@ -568,18 +598,19 @@ static bool wait_for_memory(struct request *r)
 	is_suspended = request_suspend(r);
 	assert(is_suspended); /* a policy whose uploads wait has workers */
 	(void)is_suspended;
-	if (budget_wait(&r->memory_wait))
+	if (budget_wait(&own->memory_wait))
 		request_resume(r);
 	return true;
 }
 
 static enum problem prepare_for_body(struct request *r)
 {
-	bool has_waited = r->memory_wait.charge != NULL;
+	struct upload_request *own = r->own;
+	bool has_waited = own->memory_wait.charge != NULL;
 
-	if (!has_waited || r->memory_wait.answer == BUDGET_OK) {
+	if (!has_waited || own->memory_wait.answer == BUDGET_OK) {
 		enum problem problem =
-			body_admit(&r->body, r->config->pipeline);
+			body_admit(&own->body, r->config->pipeline);
 
 		explain_body(r);
 		return problem;
@@ -587,7 +618,7 @@ static enum problem prepare_for_body(struct request *r)
 	if (is_late(r))
 		return PROBLEM_DEADLINE_EXCEEDED;
 	if (!atomic_load(&r->http->refusing)) {
-		r->upload.end = UPLOAD_GONE;
+		r->is_gone = true;
 		return PROBLEM_NONE;
 	}
 	r->must_close = true;
@@ -601,43 +632,45 @@ static enum problem prepare_for_body(struct request *r)
  */
 static enum problem peek_at_header(struct request *r)
 {
-	struct upload *u = &r->upload;
+	struct upload_request *own = r->own;
+	struct upload *u = &own->upload;
 	uint32_t variant_count = u->variant_count;
-	size_t bytes = r->body.count;
+	size_t bytes = own->body.count;
 	bool is_known;
 
-	if (r->peek_bytes_min == 0 || bytes < r->peek_bytes_min ||
+	if (own->peek_bytes_min == 0 || bytes < own->peek_bytes_min ||
 	    bytes == r->length_bytes)
 		return PROBLEM_NONE;
-	r->peek_bytes_min = 2 * bytes;
-	u->jpeg = r->body.bytes;
+	own->peek_bytes_min = 2 * bytes;
+	u->jpeg = own->body.bytes;
 	u->jpeg_bytes = bytes;
 	/* In a form, fields after the file may ask for other results. */
-	if (r->body.form != NULL)
+	if (own->body.form != NULL)
 		u->variant_count = 0;
 	is_known = pipeline_peek(r->config->pipeline, u);
 	u->variant_count = variant_count;
 	if (!is_known)
 		return PROBLEM_NONE;
-	r->peek_bytes_min = 0;
+	own->peek_bytes_min = 0;
 	return explained_problem(r);
 }
 
 static enum problem receive_piece(struct request *r, const char *data,
 				  size_t bytes)
 {
+	struct upload_request *own = r->own;
 	enum problem problem;
 
 	if (is_late(r))
 		return PROBLEM_DEADLINE_EXCEEDED;
-	problem = body_receive(&r->body, data, bytes);
+	problem = body_receive(&own->body, data, bytes);
 	explain_body(r);
 	if (problem == PROBLEM_NONE)
 		problem = take_fields(r);
 	if (problem == PROBLEM_NONE)
 		problem = peek_at_header(r);
-	if (r->peek_bytes_min > r->body.count)
-		r->wanted_bytes = r->peek_bytes_min - r->body.count;
+	if (own->peek_bytes_min > own->body.count)
+		r->wanted_bytes = own->peek_bytes_min - own->body.count;
 	return problem;
 }
 
@@ -647,10 +680,11 @@ static enum problem receive_piece(struct request *r, const char *data,
  */
 static bool submit_upload(struct request *r)
 {
-	struct upload *u = &r->upload;
+	struct upload_request *own = r->own;
+	struct upload *u = &own->upload;
 
-	u->jpeg = r->body.bytes;
-	u->jpeg_bytes = r->body.count;
+	u->jpeg = own->body.bytes;
+	u->jpeg_bytes = own->body.count;
 	u->is_gone = is_client_gone;
 	u->done = on_upload_done;
 	if (!is_stored(r))
@@ -661,12 +695,13 @@ static bool submit_upload(struct request *r)
 
 static bool start_upload(struct request *r)
 {
+	struct upload_request *own = r->own;
 	enum problem problem = finish_body(r);
-	bool answers_early = r->storing.answers_early;
-	bool is_suspended;
+	bool answers_early = own->storing.answers_early;
+	bool is_suspended, is_submitted;
 
 	if (problem != PROBLEM_NONE) {
-		upload_refuse(r, problem);
+		request_refuse(r, problem);
 		return false;
 	}
 	if (answers_early)
@@ -676,11 +711,13 @@ static bool start_upload(struct request *r)
 	 * before pipeline_submit() returns.
 	 */
 	is_suspended = request_suspend(r);
-	if (submit_upload(r))
+	is_submitted = submit_upload(r);
+	r->submitted_ns = own->upload.submitted_ns;
+	if (is_submitted)
 		return is_suspended;
-	upload_refuse(r, atomic_load(&r->http->abandoning) ?
-				 PROBLEM_STOPPING :
-				 problem_of_upload(&r->upload));
+	request_refuse(r, atomic_load(&r->http->abandoning) ?
+				  PROBLEM_STOPPING :
+				  problem_of_upload(&own->upload));
 	if (answers_early)
 		atomic_fetch_sub(&r->holder_count, 1);
 	request_resume(r);
@@ -689,21 +726,28 @@ static bool start_upload(struct request *r)
 
 static bool reply_results(struct request *r)
 {
+	struct upload_request *own = r->own;
+	const struct upload *u = &own->upload;
 	char type[RESULT_TYPE_CHARS];
 	struct reply p;
 
-	return result_begin_reply(&p, r->head, &r->upload, type) &&
+	for (uint32_t i = 0; i < u->variant_count; i++)
+		r->result_bytes += u->variants[i].jpeg_bytes;
+	return result_begin_reply(&p, r->head, u, type) &&
 	       reply_send(r, STATUS_OK, type, &p);
 }
 
 static bool reply_to_upload(struct request *r)
 {
+	struct upload_request *own = r->own;
+
 	if (storing_is_accepted(r))
-		return storing_reply_accepted(r, r->config->spools);
-	if (r->upload.end != UPLOAD_GONE)
+		return storing_reply_accepted(r, own->storing.accepted.id,
+					      r->config->spools);
+	if (own->upload.end != UPLOAD_GONE)
 		r->problem = explained_problem(r);
 	drop_body(r); /* not needed while the client reads the reply */
-	if (r->upload.end == UPLOAD_GONE)
+	if (own->upload.end == UPLOAD_GONE)
 		return false;
 	r->has_timing = true;
 	if (r->problem != PROBLEM_NONE)
@@ -711,11 +755,91 @@ static bool reply_to_upload(struct request *r)
 	return is_stored(r) ? storing_reply_stored(r) : reply_results(r);
 }
 
+/* The number of stages for which an upload has times. */
+static uint32_t stage_count(const struct upload *u)
+{
+	return u->store != NULL ? PIPELINE_STAGES : PIPELINE_STEPS;
+}
+
+__attribute__((format(printf, 3, 4))) static int
+print_at(char text[TIMING_BYTES], int at, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	at += vsnprintf(text + at, TIMING_BYTES - (size_t)at, format, list);
+	va_end(list);
+	assert(at < TIMING_BYTES);
+	return at;
+}
+
+/*
+ * "body;dur=1.1, queue;dur=0.1, decode;dur=8.4;start=1.2, ..., total;dur=10.2",
+ * in milliseconds; `start` is the time after the head.
+ */
+static void add_timing(const struct request *r, struct reply *p)
+{
+	const struct upload_request *own = r->own;
+	const struct upload *u = &own->upload;
+	char text[TIMING_BYTES];
+	int at = print_at(text, 0, "body;dur=%.3f, queue;dur=%.3f",
+			  (double)(u->submitted_ns - r->begin_ns) / 1e6,
+			  (double)u->waited_ns / 1e6);
+
+	for (uint32_t i = 0; i < stage_count(u); i++) {
+		at = print_at(text, at, ", %s;dur=%.3f", pipeline_step_names[i],
+			      (double)u->service_ns[i] / 1e6);
+		if (u->begun_ns[i] > 0)
+			at = print_at(text, at, ";start=%.3f",
+				      (double)(u->begun_ns[i] - r->begin_ns) /
+					      1e6);
+	}
+	(void)print_at(text, at, ", total;dur=%.3f",
+		       (double)(r->replied_ns - r->begin_ns) / 1e6);
+	reply_add_header(p, "Server-Timing", text);
+}
+
+/*
+ * Steps begin in this order: a step has a beginning only if all earlier steps
+ * have one.
+ */
+static void log_upload(const struct request *r, struct log_request *line)
+{
+	const struct upload_request *own = r->own;
+	const struct upload *u = &own->upload;
+
+	/* The pipeline may still have the upload. */
+	if (storing_is_accepted(r))
+		return;
+	line->pixels_in = img_pixels(u->stored);
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		const struct variant *v = &u->variants[i];
+
+		if (v->jpeg == NULL)
+			continue;
+		line->pixels_out += img_pixels(v->size);
+		line->bytes_out += v->jpeg_bytes;
+		line->variant_count++;
+	}
+	log_request_add_time(line, "queue", u->waited_ns);
+	for (uint32_t i = 0; i < stage_count(u); i++) {
+		const char *name = pipeline_step_names[i];
+
+		log_request_add_time(line, name, u->service_ns[i]);
+		if (u->begun_ns[i] > 0)
+			log_request_add_step(line, name,
+					     u->begun_ns[i] - r->begin_ns,
+					     u->service_ns[i]);
+	}
+}
+
 static void release_upload(struct request *r)
 {
-	upload_free_results(&r->upload);
+	struct upload_request *own = r->own;
+
+	upload_free_results(&own->upload);
 	drop_body(r);
-	free(r->storing.meta);
+	free(own->storing.meta);
 	drop_variants(r);
 }
 
@@ -727,21 +851,31 @@ static enum problem admit_stored_upload(struct request *r)
 }
 
 const struct handler upload_handler = {
+	.state_bytes = sizeof(struct upload_request),
 	.admit = admit_upload,
 	.wait = wait_for_memory,
 	.prepare = prepare_for_body,
 	.receive = receive_piece,
 	.start = start_upload,
 	.reply = reply_to_upload,
+	.refuse = drop_body,
+	.goes_on = storing_is_accepted,
+	.add_timing = add_timing,
+	.log = log_upload,
 	.release = release_upload,
 };
 
 const struct handler stored_upload_handler = {
+	.state_bytes = sizeof(struct upload_request),
 	.admit = admit_stored_upload,
 	.wait = wait_for_memory,
 	.prepare = prepare_for_body,
 	.receive = receive_piece,
 	.start = start_upload,
 	.reply = reply_to_upload,
+	.refuse = drop_body,
+	.goes_on = storing_is_accepted,
+	.add_timing = add_timing,
+	.log = log_upload,
 	.release = release_upload,
 };

@@ -3,6 +3,7 @@
 
 #include "service/http/field_values.h"
 #include "service/http/hosts.h"
+#include "service/http/http_state.h"
 #include "service/http/request.h"
 
 #include <stdio.h>

@@ -10,6 +10,7 @@
 #ifndef SERVICE_IMAGE_META_H
 #define SERVICE_IMAGE_META_H
 
+#include "service/http/http_config.h"
 #include "service/http/query.h"
 #include "service/store/store.h"
 
@@ -18,7 +19,6 @@
 enum {
 	SHA256_TEXT_BYTES = 64 + 1,
 	ETAG_BYTES = SHA256_TEXT_BYTES + 2,
-	OWNER_BYTES = 64 + 1, /* characters [A-Za-z0-9._-] */
 	IMAGE_REQUEST_BYTES = QUERY_TEXT_BYTES + OWNER_BYTES + 32,
 };
 

@@ -4,11 +4,11 @@
  * thread sends files.  The store stage changes the disk, and reads a picture to
  * its end to check that it is not damaged.
  */
-#include "service/http/request.h"
+#include "service/http/upload_request.h"
 #include "service/http/result.h"
 #include "service/http/images/conditions.h"
 #include "service/http/images/image_meta.h"
-#include "service/http/images/pieces.h"
+#include "service/http/images/picture_request.h"
 #include "service/http/urls.h"
 
 #include "service/log/log.h"
@@ -49,24 +49,25 @@ enum problem images_store_problem(struct request *r, enum store_answer answer,
 	case STORE_UNAVAILABLE:
 		break;
 	}
-	(void)snprintf(r->detail, sizeof(r->detail),
-		       "The image could not be %s: %.200s.", what, why);
+	request_explain(r, "The image could not be %s: %.200s.", what, why);
 	return answer == STORE_UNAVAILABLE ? PROBLEM_STORE_UNAVAILABLE :
 					     PROBLEM_STORE_FAILED;
 }
 
 enum problem images_charge(struct request *r, uint64_t bytes)
 {
-	switch (budget_charge(&r->picture.charge, bytes)) {
+	struct picture_request *own = r->own;
+
+	switch (budget_charge(&own->charge, bytes)) {
 	case BUDGET_OK:
 		return PROBLEM_NONE;
 	case BUDGET_FULL:
 	case BUDGET_NEVER:
 		break;
 	}
-	(void)snprintf(r->detail, sizeof(r->detail),
-		       "Images that are being sent use all memory for them; "
-		       "see Retry-After.");
+	request_explain(r,
+			"Images that are being sent use all memory for them; "
+			"see Retry-After.");
 	return PROBLEM_MEMORY_FULL;
 }
 
@@ -74,7 +75,8 @@ enum problem images_charge(struct request *r, uint64_t bytes)
 static enum problem open_image(struct request *r, bool is_fresh,
 			       struct store_image *image)
 {
-	struct charge *charge = &r->picture.charge;
+	struct picture_request *own = r->own;
+	struct charge *charge = &own->charge;
 	enum problem problem = PROBLEM_NONE;
 	enum store_answer answer;
 	struct error why;
@@ -85,7 +87,7 @@ static enum problem open_image(struct request *r, bool is_fresh,
 	if (problem != PROBLEM_NONE)
 		return problem;
 	answer = store_find(r->config->store, r->segments[0], is_fresh,
-			    r->picture.deadline_ns, image, &why);
+			    own->deadline_ns, image, &why);
 	if (answer == STORE_OK && image->is_package && image->is_copy)
 		budget_lower(charge, 0);
 	return images_store_problem(r, answer, "read", why.text);
@@ -97,6 +99,9 @@ static enum problem open_image(struct request *r, bool is_fresh,
  */
 static enum problem check_target(struct request *r)
 {
+	struct picture_request *own = r->own;
+
+	own->request = r;
 	if (r->config->store == NULL)
 		return PROBLEM_NO_STORE;
 	if (!store_is_id(r->segments[0]))
@@ -107,9 +112,10 @@ static enum problem check_target(struct request *r)
 /* For a GET or HEAD, whose picture or text is found: sets `is_known`. */
 static enum problem check_get(struct request *r)
 {
-	enum condition condition = conditions_check(r->head, r->picture.etag);
+	struct picture_request *own = r->own;
+	enum condition condition = conditions_check(r->head, own->etag);
 
-	r->picture.is_known = condition == CONDITION_KNOWN;
+	own->is_known = condition == CONDITION_KNOWN;
 	return condition == CONDITION_UNLIKE ? PROBLEM_PRECONDITION_FAILED :
 					       PROBLEM_NONE;
 }
@@ -117,15 +123,17 @@ static enum problem check_get(struct request *r)
 /* This file of the image is missing, or its bytes are wrong. */
 static enum problem note_damage(struct request *r, const char *name)
 {
-	(void)snprintf(r->picture.damaged, sizeof(r->picture.damaged), "%s",
-		       name);
+	struct picture_request *own = r->own;
+
+	(void)snprintf(own->damaged, sizeof(own->damaged), "%s", name);
 	return PROBLEM_IMAGE_DAMAGED;
 }
 
 /* The image is damaged, unless it was deleted meanwhile. */
 static enum problem report_damage(struct request *r)
 {
-	const char *name = r->picture.damaged;
+	struct picture_request *own = r->own;
+	const char *name = own->damaged;
 	struct store_image image;
 	enum problem problem = open_image(r, true, &image);
 
@@ -133,10 +141,10 @@ static enum problem report_damage(struct request *r)
 		return PROBLEM_NOT_FOUND;
 	if (problem == PROBLEM_NONE)
 		store_close_image(&image);
-	(void)snprintf(r->detail, sizeof(r->detail),
-		       "%s%sthis image is damaged; delete the image and "
-		       "upload the picture again.",
-		       name, *name != '\0' ? " of " : "");
+	request_explain(r,
+			"%s%sthis image is damaged; delete the image and "
+			"upload the picture again.",
+			name, *name != '\0' ? " of " : "");
 	log_message(r->config->log, LOG_LEVEL_ERROR,
 		    "%s%sthe stored image %s is damaged", name,
 		    *name != '\0' ? " of " : "", r->segments[0]);
@@ -179,16 +187,17 @@ static enum problem open_file(struct request *r,
 static enum problem fetch_part(struct request *r, bool is_fresh,
 			       struct store_part *part)
 {
+	struct picture_request *own = r->own;
 	enum problem problem =
-		images_charge(r, r->picture.charge.bytes + part->bytes);
+		images_charge(r, own->charge.bytes + part->bytes);
 	enum store_answer answer;
 	struct error why;
 
 	if (problem != PROBLEM_NONE)
 		return problem;
 	answer = store_fetch(r->config->store, r->segments[0], part->offset,
-			     part->bytes, is_fresh, r->picture.deadline_ns,
-			     part, &why);
+			     part->bytes, is_fresh, own->deadline_ns, part,
+			     &why);
 	return images_store_problem(r, answer, "read", why.text);
 }
 
@@ -268,7 +277,7 @@ static enum problem find_failure(struct request *r)
 	if (!problem_is_final(problem))
 		problem = PROBLEM_STORE_FAILED;
 	if (detail != NULL)
-		(void)snprintf(r->detail, sizeof(r->detail), "%s", detail);
+		request_explain(r, "%s", detail);
 	cJSON_Delete(o);
 	return problem;
 }
@@ -311,16 +320,16 @@ bool images_begin_meta(struct request *r, struct reply *p, const char *meta,
 
 static bool reply_meta(struct request *r, const char *meta)
 {
+	struct picture_request *own = r->own;
 	char base[URL_BASE_BYTES];
 	struct reply p;
 
 	urls_base(base, r);
 	if (!images_begin_meta(r, &p, meta, base))
 		return false;
-	reply_add_header(&p, "ETag", r->picture.etag);
+	reply_add_header(&p, "ETag", own->etag);
 	reply_add_header(&p, "Cache-Control", "no-cache");
-	return reply_send(r,
-			  r->picture.is_known ? STATUS_NOT_MODIFIED : STATUS_OK,
+	return reply_send(r, own->is_known ? STATUS_NOT_MODIFIED : STATUS_OK,
 			  "application/json", &p);
 }
 
@@ -329,27 +338,33 @@ static void start_work(struct request *r);
 /* The work is done.  Another request may get the turn. */
 static void end_work(struct request *r)
 {
+	struct picture_request *own = r->own;
 	struct read_turn *next =
-		r->picture.has_turn ? reading_leave(&r->http->reading) : NULL;
+		own->has_turn ? reading_leave(&r->http->reading) : NULL;
 
-	r->picture.has_turn = false;
+	own->has_turn = false;
 	request_resume(r); /* which may free it */
 	if (next != NULL)
-		start_work(container_of(next, struct request, picture.turn));
+		start_work(container_of(next, struct picture_request, turn)
+				   ->request);
 }
 
 /* The run() of a task of the store stage. */
 static void run_store_work(struct task *task)
 {
-	struct request *r = container_of(task, struct request, task);
+	struct picture_request *own =
+		container_of(task, struct picture_request, task);
+	struct request *r = own->request;
 
-	r->picture.work(r);
+	own->work(r);
 	end_work(r);
 }
 
 static void start_work(struct request *r)
 {
-	if (pipeline_send_task(r->config->pipeline, &r->task))
+	struct picture_request *own = r->own;
+
+	if (pipeline_send_task(r->config->pipeline, &own->task))
 		return;
 	r->problem = PROBLEM_STOPPING;
 	end_work(r);
@@ -362,19 +377,20 @@ static void start_work(struct request *r)
 static bool send_work(struct request *r, void (*work)(struct request *r),
 		      bool is_read)
 {
+	struct picture_request *own = r->own;
 	bool is_suspended = request_suspend(r);
 	uint32_t deadline_ms = r->config->deadline_ms;
 
 	if (is_read && deadline_ms == 0)
 		deadline_ms = REMOTE_WAIT_MS;
-	r->picture.work = work;
-	r->picture.has_turn = is_read;
+	own->work = work;
+	own->has_turn = is_read;
 	/* The time in the queue, or until its turn, counts. */
 	if (deadline_ms > 0)
-		r->picture.deadline_ns = clock_after_ms(deadline_ms);
-	r->task.run = run_store_work;
-	r->task.event.number = r->upload.number;
-	if (!is_read || reading_enter(&r->http->reading, &r->picture.turn))
+		own->deadline_ns = clock_after_ms(deadline_ms);
+	own->task.run = run_store_work;
+	own->task.event.number = r->number;
+	if (!is_read || reading_enter(&r->http->reading, &own->turn))
 		start_work(r);
 	return is_suspended;
 }
@@ -390,11 +406,10 @@ static bool begin_read(struct request *r, void (*work)(struct request *r))
 {
 	if (reading_admit(&r->http->reading, false))
 		return send_work(r, work, true);
-	r->picture.is_turned_away = true;
+	r->is_turned_away = true;
 	r->problem = PROBLEM_STORE_UNAVAILABLE;
-	(void)snprintf(r->detail, sizeof(r->detail),
-		       "%" PRIu32 " reads wait for the store already.",
-		       r->http->reading.admitted_max);
+	request_explain(r, "%" PRIu32 " reads wait for the store already.",
+			r->http->reading.admitted_max);
 	return false;
 }
 
@@ -409,17 +424,18 @@ static bool do_work(struct request *r, void (*work)(struct request *r))
 
 static enum problem read_image_once(struct request *r, bool is_fresh)
 {
+	struct picture_request *own = r->own;
 	struct store_image image;
 	enum problem problem = open_image(r, is_fresh, &image);
 	char base[URL_BASE_BYTES];
 
 	if (problem == PROBLEM_NONE) {
-		problem = read_meta(r, is_fresh, &image, &r->picture.meta);
+		problem = read_meta(r, is_fresh, &image, &own->meta);
 		store_close_image(&image);
 	}
 	if (problem == PROBLEM_NONE) {
 		urls_base(base, r);
-		image_meta_etag(r->picture.etag, r->picture.meta, base);
+		image_meta_etag(own->etag, own->meta, base);
 	}
 	return problem;
 }
@@ -427,7 +443,7 @@ static enum problem read_image_once(struct request *r, bool is_fresh)
 /* An image that is not stored yet is nothing that conditions could mean. */
 static void read_image(struct request *r)
 {
-	struct picture *p = &r->picture;
+	struct picture_request *p = r->own;
 	enum problem problem = read_carefully(r, read_image_once);
 
 	budget_lower(&p->charge, 0);
@@ -443,6 +459,8 @@ static void read_image(struct request *r)
 
 static bool start_image(struct request *r)
 {
+	struct picture_request *own = r->own;
+
 	r->problem = check_target(r);
 	if (r->problem != PROBLEM_NONE)
 		return false;
@@ -450,16 +468,17 @@ static bool start_image(struct request *r)
 	 * Done before the store is asked, because the image may be stored in
 	 * between.
 	 */
-	r->picture.state = find_image_state(r);
+	own->state = find_image_state(r);
 	return do_work(r, read_image);
 }
 
 static bool reply_image(struct request *r)
 {
-	if (r->picture.meta != NULL)
-		return reply_meta(r, r->picture.meta);
-	(void)memcpy(r->storing.accepted.id, r->segments[0], STORE_ID_BYTES);
-	return storing_reply_accepted(r, r->picture.state.is_durable);
+	struct picture_request *own = r->own;
+
+	if (own->meta != NULL)
+		return reply_meta(r, own->meta);
+	return storing_reply_accepted(r, r->segments[0], own->state.is_durable);
 }
 
 static void name_file(char name[FILE_NAME_BYTES], const struct request *r)
@@ -472,7 +491,7 @@ static void name_file(char name[FILE_NAME_BYTES], const struct request *r)
 static enum problem open_picture(struct request *r, bool is_fresh,
 				 const struct store_image *image)
 {
-	struct picture *p = &r->picture;
+	struct picture_request *p = r->own;
 	char name[FILE_NAME_BYTES], sha256[SHA256_TEXT_BYTES];
 	char *meta;
 	enum problem problem = read_meta(r, is_fresh, image, &meta);
@@ -483,10 +502,10 @@ static enum problem open_picture(struct request *r, bool is_fresh,
 	is_found = image_meta_find(meta, r->segments[1], sha256);
 	free(meta);
 	if (!is_found) {
-		(void)snprintf(r->detail, sizeof(r->detail),
-			       "The image has no variant '%s'; its JSON lists "
-			       "those that it has.",
-			       r->segments[1]);
+		request_explain(r,
+				"The image has no variant '%s'; its JSON lists "
+				"those that it has.",
+				r->segments[1]);
 		return PROBLEM_NOT_FOUND;
 	}
 	(void)snprintf(p->etag, sizeof(p->etag), "\"%s\"", sha256);
@@ -498,26 +517,31 @@ static enum problem open_picture(struct request *r, bool is_fresh,
 
 static void close_file(struct request *r)
 {
-	if (r->picture.is_open && r->picture.file.fd >= 0)
-		(void)close(r->picture.file.fd);
-	r->picture.is_open = false;
+	struct picture_request *own = r->own;
+
+	if (own->is_open && own->file.fd >= 0)
+		(void)close(own->file.fd);
+	own->is_open = false;
 }
 
 static void close_picture(struct request *r)
 {
+	struct picture_request *own = r->own;
+
 	close_file(r);
 	pieces_release(r);
-	if (r->picture.charge.bytes > 0)
-		budget_lower(&r->picture.charge, 0);
-	free(r->picture.meta);
-	r->picture.meta = NULL;
+	if (own->charge.bytes > 0)
+		budget_lower(&own->charge, 0);
+	free(own->meta);
+	own->meta = NULL;
 }
 
 /*
  * The part to send.  With If-Range, a part is sent only if the picture is still
  * the same.  HEAD always means the whole picture.
  */
-static enum range_kind read_range(struct request *r, const struct picture *p,
+static enum range_kind read_range(struct request *r,
+				  const struct picture_request *p,
 				  struct range *part)
 {
 	const char *same = request_header(r, "If-Range");
@@ -539,7 +563,7 @@ static enum range_kind read_range(struct request *r, const struct picture *p,
 
 static bool reply_picture(struct request *r)
 {
-	struct picture *p = &r->picture;
+	struct picture_request *p = r->own;
 	struct range part = { 0, p->file.bytes };
 	enum range_kind kind =
 		p->is_known ? RANGE_ALL : read_range(r, p, &part);
@@ -565,7 +589,8 @@ static bool reply_picture(struct request *r)
 }
 
 /* The SHA-256 that the picture must have. */
-static void read_etag(char sha256[SHA256_TEXT_BYTES], const struct picture *p)
+static void read_etag(char sha256[SHA256_TEXT_BYTES],
+		      const struct picture_request *p)
 {
 	(void)snprintf(sha256, SHA256_TEXT_BYTES, "%s", p->etag + 1);
 }
@@ -573,20 +598,22 @@ static void read_etag(char sha256[SHA256_TEXT_BYTES], const struct picture *p)
 /* A picture that the client already has is not sent, so it is not checked. */
 static bool needs_check(const struct request *r)
 {
+	const struct picture_request *own = r->own;
 	char sha256[SHA256_TEXT_BYTES];
 
-	read_etag(sha256, &r->picture);
-	return !r->picture.is_known &&
-	       !store_is_checked(r->config->store, &r->picture.file, sha256);
+	read_etag(sha256, own);
+	return !own->is_known &&
+	       !store_is_checked(r->config->store, &own->file, sha256);
 }
 
 static enum problem check_file(struct request *r)
 {
+	struct picture_request *own = r->own;
 	char name[FILE_NAME_BYTES], sha256[SHA256_TEXT_BYTES];
 	enum store_answer answer;
 
-	read_etag(sha256, &r->picture);
-	answer = store_check(r->config->store, &r->picture.file, sha256);
+	read_etag(sha256, own);
+	answer = store_check(r->config->store, &own->file, sha256);
 	name_file(name, r);
 	if (answer == STORE_DAMAGED)
 		return note_damage(r, name);
@@ -622,7 +649,7 @@ static void find_picture(struct request *r)
 static enum problem fetch_picture_once(struct request *r, bool is_fresh)
 {
 	enum problem problem = find_picture_once(r, is_fresh);
-	struct picture *p = &r->picture;
+	struct picture_request *p = r->own;
 
 	if (problem != PROBLEM_NONE || p->is_known)
 		return problem;
@@ -658,7 +685,7 @@ static bool start_picture(struct request *r)
  */
 static enum problem check_removal(struct request *r)
 {
-	struct picture *p = &r->picture;
+	struct picture_request *p = r->own;
 	const char *etag = p->etag;
 	enum problem problem;
 
@@ -672,7 +699,8 @@ static enum problem check_removal(struct request *r)
 		etag = NULL;
 	else if (problem != PROBLEM_NONE && problem != PROBLEM_IMAGE_DAMAGED)
 		return problem;
-	r->detail[0] = '\0';
+	free(r->detail);
+	r->detail = NULL;
 	return conditions_check(r->head, etag) == CONDITION_HOLDS ?
 		       PROBLEM_NONE :
 		       PROBLEM_PRECONDITION_FAILED;
@@ -680,6 +708,7 @@ static enum problem check_removal(struct request *r)
 
 static void delete_image(struct request *r)
 {
+	struct picture_request *own = r->own;
 	struct store *store = r->config->store;
 	struct error why;
 	enum store_answer answer;
@@ -692,8 +721,8 @@ static void delete_image(struct request *r)
 		answer = spool_delete(store_spool(store), r->segments[0]);
 		error_set(&why, "%s", strerror(errno));
 	} else {
-		answer = store_delete(store, r->segments[0],
-				      r->picture.deadline_ns, &why);
+		answer = store_delete(store, r->segments[0], own->deadline_ns,
+				      &why);
 	}
 	r->problem = images_store_problem(r, answer, "removed", why.text);
 }
@@ -713,18 +742,21 @@ static bool reply_removed(struct request *r)
 }
 
 const struct handler image_handler = {
+	.state_bytes = sizeof(struct picture_request),
 	.start = start_image,
 	.reply = reply_image,
 	.release = close_picture,
 };
 
 const struct handler image_removal_handler = {
+	.state_bytes = sizeof(struct picture_request),
 	.start = start_removal,
 	.reply = reply_removed,
 	.release = close_picture,
 };
 
 const struct handler picture_handler = {
+	.state_bytes = sizeof(struct picture_request),
 	.start = start_picture,
 	.reply = reply_picture,
 	.release = close_picture,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "service/http/images/pieces.h"
+#include "service/http/images/picture_request.h"
 
 #include "service/log/log.h"
 
@@ -28,16 +28,20 @@ static uint64_t piece_bytes(const struct request *r)
 /* Of the piece that begins at `at` of the picture. */
 static uint64_t bytes_of_piece(const struct request *r, uint64_t at)
 {
-	return min_u64(piece_bytes(r), r->picture.file.bytes - at);
+	const struct picture_request *own = r->own;
+
+	return min_u64(piece_bytes(r), own->file.bytes - at);
 }
 
 static enum store_answer fetch(struct request *r, uint64_t at, uint64_t bytes,
 			       bool is_fresh, struct store_part *part,
 			       struct error *why)
 {
+	struct picture_request *own = r->own;
+
 	return store_fetch(r->config->store, r->segments[0],
-			   r->picture.package_at + at, bytes, is_fresh,
-			   r->picture.deadline_ns, part, why);
+			   own->package_at + at, bytes, is_fresh,
+			   own->deadline_ns, part, why);
 }
 
 /* Hash a piece, and add it to the hash of the picture unless that is NULL. */
@@ -66,7 +70,7 @@ static enum store_answer hash_piece(const struct store_part *part,
 }
 
 /* Has the picture the SHA-256 of its ETag? */
-static bool is_right(const struct picture *p, struct sha256_ctx *ctx)
+static bool is_right(const struct picture_request *p, struct sha256_ctx *ctx)
 {
 	char text[BASE16_ENCODE_LENGTH(SHA256_DIGEST_SIZE)];
 	uint8_t digest[SHA256_DIGEST_SIZE];
@@ -81,6 +85,7 @@ static enum store_answer hash_pieces(struct request *r,
 				     const struct store_part *part, uint64_t at,
 				     struct sha256_ctx *picture)
 {
+	struct picture_request *own = r->own;
 	uint64_t step = piece_bytes(r);
 	enum store_answer answer = STORE_OK;
 
@@ -91,7 +96,7 @@ static enum store_answer hash_pieces(struct request *r,
 		piece.offset += done;
 		piece.bytes = min_u64(step, part->bytes - done);
 		answer = hash_piece(&piece, picture,
-				    r->picture.digests[(at + done) / step]);
+				    own->digests[(at + done) / step]);
 	}
 	return answer;
 }
@@ -100,7 +105,7 @@ static enum store_answer hash_pieces(struct request *r,
 static enum store_answer compare_pieces(struct request *r, uint64_t step,
 					bool is_fresh, struct error *why)
 {
-	struct picture *p = &r->picture;
+	struct picture_request *p = r->own;
 	struct sha256_ctx ctx;
 
 	sha256_init(&ctx);
@@ -123,7 +128,7 @@ static enum store_answer compare_pieces(struct request *r, uint64_t step,
 
 static enum problem fetch_whole(struct request *r, bool is_fresh)
 {
-	struct picture *p = &r->picture;
+	struct picture_request *p = r->own;
 	char sha256[SHA256_TEXT_BYTES];
 	struct store_part part;
 	struct error why;
@@ -146,7 +151,8 @@ static enum problem fetch_whole(struct request *r, bool is_fresh)
 static enum store_answer compare(struct request *r, bool is_fresh,
 				 struct error *why)
 {
-	struct charge *charge = &r->picture.charge;
+	struct picture_request *own = r->own;
+	struct charge *charge = &own->charge;
 	uint64_t step = piece_bytes(r), kept = charge->bytes;
 	enum store_answer answer;
 
@@ -159,7 +165,7 @@ static enum store_answer compare(struct request *r, bool is_fresh,
 
 enum problem pieces_fetch(struct request *r, uint64_t at, bool is_fresh)
 {
-	struct picture *p = &r->picture;
+	struct picture_request *p = r->own;
 	uint64_t count = p->file.bytes / piece_bytes(r) + 1;
 	uint64_t digest_bytes = count * PIECE_DIGEST_BYTES;
 	enum problem problem;
@@ -179,7 +185,7 @@ enum problem pieces_fetch(struct request *r, uint64_t at, bool is_fresh)
 				    why.text);
 }
 
-static void drop_piece(struct picture *p)
+static void drop_piece(struct picture_request *p)
 {
 	if (p->has_piece)
 		(void)close(p->piece.fd);
@@ -190,7 +196,7 @@ static void drop_piece(struct picture *p)
 static enum store_answer fetch_piece(struct request *r, bool is_fresh,
 				     struct error *why)
 {
-	struct picture *p = &r->picture;
+	struct picture_request *p = r->own;
 	uint8_t digest[PIECE_DIGEST_BYTES];
 	const uint8_t *right = p->digests[p->piece_at / piece_bytes(r)];
 	enum store_answer answer =
@@ -226,7 +232,7 @@ static void fetch_next(struct request *r)
 		    answer == STORE_DAMAGED ? "it is damaged" : why.text);
 }
 
-static bool has_byte(const struct picture *p, uint64_t at)
+static bool has_byte(const struct picture_request *p, uint64_t at)
 {
 	return p->has_piece && at >= p->piece_at &&
 	       at < p->piece_at + p->piece.bytes;
@@ -236,7 +242,7 @@ static bool has_byte(const struct picture *p, uint64_t at)
 static ssize_t read_pieces(void *arg, uint64_t at, char *to, size_t bytes_max)
 {
 	struct request *r = arg;
-	struct picture *p = &r->picture;
+	struct picture_request *p = r->own;
 	uint64_t from = p->sent_from + at, offset;
 	ssize_t n;
 
@@ -257,20 +263,24 @@ static ssize_t read_pieces(void *arg, uint64_t at, char *to, size_t bytes_max)
 void pieces_begin_reply(struct request *r, struct reply *p, uint64_t from,
 			uint64_t count)
 {
+	struct picture_request *own = r->own;
+
 	reply_init(p);
 	p->kind = REPLY_READ;
 	p->bytes = count;
 	p->read = read_pieces;
 	p->read_bytes = READ_BYTES;
 	p->arg = r;
-	r->picture.sent_from = from;
+	own->sent_from = from;
 	r->reply_bytes = count;
 	reply_limit_unsent(r);
 }
 
 void pieces_release(struct request *r)
 {
-	drop_piece(&r->picture);
-	free(r->picture.digests);
-	r->picture.digests = NULL;
+	struct picture_request *own = r->own;
+
+	drop_piece(own);
+	free(own->digests);
+	own->digests = NULL;
 }

@@ -20,8 +20,9 @@
  * Without a spool (http_config.spools is false), the reply is 202 as soon as
  * the upload is decoded, and a list in memory keeps the result.
  */
-#include "service/http/request.h"
-#include "service/http/images/pieces.h"
+#include "service/http/upload_request.h"
+#include "service/http/images/image_meta.h"
+#include "service/http/images/picture_request.h"
 #include "service/http/images/spooler.h"
 #include "service/http/urls.h"
 
@@ -159,7 +160,9 @@ static enum early_state early_advance(struct storing *s, enum early_event event)
 
 bool storing_is_accepted(const struct request *r)
 {
-	return atomic_load(&r->storing.early) == EARLY_ACCEPTED;
+	const struct upload_request *own = r->own;
+
+	return atomic_load(&own->storing.early) == EARLY_ACCEPTED;
 }
 
 static struct spool *spool_of(const struct request *r)
@@ -170,7 +173,9 @@ static struct spool *spool_of(const struct request *r)
 /* The upload goes on alone, and the connection sends a 202. */
 static void accept_upload(struct request *r)
 {
-	atomic_store(&r->upload.is_accepted, true);
+	struct upload_request *own = r->own;
+
+	atomic_store(&own->upload.is_accepted, true);
 	request_resume(r);
 }
 
@@ -182,10 +187,11 @@ static void accept_upload(struct request *r)
  */
 static bool is_worth_spooling(struct request *r)
 {
+	struct upload_request *own = r->own;
 	_Atomic uint64_t *spool_ns = &r->http->spool_ns;
 	uint64_t ns = atomic_load(spool_ns);
 
-	if (upload_left_ns(&r->upload) > ns)
+	if (upload_left_ns(&own->upload) > ns)
 		return true;
 	atomic_store(spool_ns, ns - ns / SPOOL_TIMES);
 	return false;
@@ -203,15 +209,16 @@ static void learn_spool_time(struct request *r, uint64_t taken_ns)
 /* True: `spooled` is now the upload's entry. */
 static bool write_spool_entry(struct request *r)
 {
-	struct storing *s = &r->storing;
-	const struct upload *u = &r->upload;
+	struct upload_request *own = r->own;
+	struct storing *s = &own->storing;
+	const struct upload *u = &own->upload;
 	char request[IMAGE_REQUEST_BYTES];
 
 	s->spooled = calloc(1, sizeof(*s->spooled));
 	if (s->spooled == NULL)
 		return false;
 	(void)memcpy(s->spooled->hold.id, s->accepted.id, STORE_ID_BYTES);
-	image_request_print(request, u, s->owner);
+	image_request_print(request, u, r->owner);
 	if (spool_put(spool_of(r), &s->spooled->hold, request, u->jpeg,
 		      u->jpeg_bytes) == STORE_OK)
 		return true;
@@ -223,7 +230,8 @@ static bool write_spool_entry(struct request *r)
 /* Allowed, because no client knows the id of the image yet. */
 static void remove_spool_entry(struct request *r)
 {
-	struct storing *s = &r->storing;
+	struct upload_request *own = r->own;
+	struct storing *s = &own->storing;
 
 	spool_drop(spool_of(r), &s->spooled->hold);
 	free(s->spooled);
@@ -237,11 +245,12 @@ static void remove_spool_entry(struct request *r)
  */
 static void spool_upload(struct request *r)
 {
-	struct storing *s = &r->storing;
+	struct upload_request *own = r->own;
+	struct storing *s = &own->storing;
 	uint64_t begin_ns = clock_now_ns();
 	bool is_written;
 
-	if (upload_is_made(&r->upload) ||
+	if (upload_is_made(&own->upload) ||
 	    early_advance(s, EVENT_WRITE_BEGINS) != EARLY_QUEUED)
 		return;
 	is_written = write_spool_entry(r);
@@ -263,7 +272,8 @@ static void spool_upload(struct request *r)
 static void run_spool_task(struct task *task)
 {
 	struct request *r =
-		container_of(task, struct request, storing.spool_task);
+		container_of(task, struct upload_request, storing.spool_task)
+			->request;
 
 	spool_upload(r);
 	atomic_fetch_sub(&r->http->spooling_count, 1);
@@ -291,12 +301,13 @@ static bool reserve_spool_task(struct http *h)
  */
 static void send_spool_task(struct request *r)
 {
-	struct storing *s = &r->storing;
+	struct upload_request *own = r->own;
+	struct storing *s = &own->storing;
 
 	if (!reserve_spool_task(r->http))
 		return;
 	s->spool_task.run = run_spool_task;
-	s->spool_task.event.number = r->upload.number;
+	s->spool_task.event.number = own->upload.number;
 	atomic_store(&s->early, EARLY_QUEUED);
 	atomic_fetch_add(&r->holder_count, 1);
 	if (pipeline_send_task(r->config->pipeline, &s->spool_task))
@@ -310,9 +321,10 @@ static void send_spool_task(struct request *r)
 static void on_decoded(struct upload *u)
 {
 	struct request *r = request_of_upload(u);
-	struct storing *s = &r->storing;
+	struct upload_request *own = r->own;
+	struct storing *s = &own->storing;
 	char request[IMAGE_REQUEST_BYTES];
-	uint32_t version = image_request_print(request, u, s->owner);
+	uint32_t version = image_request_print(request, u, r->owner);
 
 	image_id(s->accepted.id, version, request, u->jpeg, u->jpeg_bytes);
 	/* The thread that would send a 202 is in the middle of the steps. */
@@ -332,15 +344,16 @@ static void on_decoded(struct upload *u)
 /* Store the image; after a 202, it replaces the entry in the spool. */
 static enum store_answer put_image(struct request *r, struct error *why)
 {
-	struct storing *s = &r->storing;
+	struct upload_request *own = r->own;
+	struct storing *s = &own->storing;
 	struct image_files f;
 	enum store_answer answer;
 
-	image_files_init(&f, &r->upload, s->meta);
+	image_files_init(&f, &own->upload, s->meta);
 	if (early_advance(s, EVENT_STORE_BEGINS) != EARLY_ACCEPTED ||
 	    s->spooled == NULL)
 		return store_put(r->config->store, s->accepted.id, f.files,
-				 f.count, r->upload.deadline_ns, why);
+				 f.count, own->upload.deadline_ns, why);
 	answer = spool_finish(spool_of(r), &s->spooled->hold, f.files, f.count);
 	error_set(why, "%s", strerror(errno));
 	if (answer == STORE_FULL || answer == STORE_FAILED)
@@ -358,7 +371,8 @@ static enum store_answer put_image(struct request *r, struct error *why)
 static enum upload_end store_image(struct upload *u)
 {
 	struct request *r = request_of_upload(u);
-	struct storing *s = &r->storing;
+	struct upload_request *own = r->own;
+	struct storing *s = &own->storing;
 	struct error why = { "no memory" };
 	enum store_answer answer = STORE_FAILED;
 
@@ -370,9 +384,8 @@ static enum upload_end store_image(struct upload *u)
 	if (answer == STORE_UNAVAILABLE && atomic_load(&r->http->abandoning))
 		return UPLOAD_ABANDONED;
 	if (answer != STORE_FULL)
-		(void)snprintf(r->detail, sizeof(r->detail),
-			       "The image could not be written: %.200s.",
-			       why.text);
+		request_explain(r, "The image could not be written: %.200s.",
+				why.text);
 	return answer == STORE_FULL        ? UPLOAD_STORE_FULL :
 	       answer == STORE_UNAVAILABLE ? UPLOAD_STORE_UNAVAILABLE :
 					     UPLOAD_NOT_STORED;
@@ -381,22 +394,25 @@ static enum upload_end store_image(struct upload *u)
 /* An upload that was accepted is done.  Called by a worker. */
 static void settle_accepted(struct request *r)
 {
-	struct storing *s = &r->storing;
+	struct upload_request *own = r->own;
+	struct storing *s = &own->storing;
 
 	if (!r->config->spools) {
-		if (r->upload.end == UPLOAD_ABANDONED)
+		if (own->upload.end == UPLOAD_ABANDONED)
 			request_count_abandoned(r);
 		accepted_settle(&r->http->accepted, &s->accepted,
-				problem_of_upload(&r->upload));
+				problem_of_upload(&own->upload));
 	} else if (s->spooled != NULL) {
-		spooler_take(r->http->spooler, s->spooled, &r->upload);
+		spooler_take(r->http->spooler, s->spooled, &own->upload);
 		s->spooled = NULL;
 	}
 }
 
 bool storing_end_upload(struct request *r)
 {
-	switch (early_advance(&r->storing, EVENT_DONE)) {
+	struct upload_request *own = r->own;
+
+	switch (early_advance(&own->storing, EVENT_DONE)) {
 	case EARLY_ACCEPTED:
 		settle_accepted(r);
 		return false;
@@ -408,20 +424,18 @@ bool storing_end_upload(struct request *r)
 	}
 }
 
-static bool reply_json(struct request *r, const char *base, unsigned int status,
-		       struct reply *p)
+static bool reply_json(struct request *r, const char *base, const char *id,
+		       unsigned int status, struct reply *p)
 {
 	char url[URL_BASE_BYTES + sizeof(IMAGES_PATH "/") + STORE_ID_BYTES];
 
-	(void)snprintf(url, sizeof(url), "%s" IMAGES_PATH "/%s", base,
-		       r->storing.accepted.id);
+	(void)snprintf(url, sizeof(url), "%s" IMAGES_PATH "/%s", base, id);
 	reply_add_header(p, "Location", url);
 	return reply_send(r, status, "application/json", p);
 }
 
-bool storing_reply_accepted(struct request *r, bool is_durable)
+bool storing_reply_accepted(struct request *r, const char *id, bool is_durable)
 {
-	const char *id = r->storing.accepted.id;
 	char base[URL_BASE_BYTES];
 	struct reply p;
 	char *text;
@@ -433,12 +447,13 @@ bool storing_reply_accepted(struct request *r, bool is_durable)
 		     id, base, id, is_durable ? "true" : "false") < 0)
 		return false;
 	return reply_begin_text(r, &p, text) &&
-	       reply_json(r, base, STATUS_ACCEPTED, &p);
+	       reply_json(r, base, id, STATUS_ACCEPTED, &p);
 }
 
 bool storing_reply_stored(struct request *r)
 {
-	const char *meta = r->storing.meta;
+	struct upload_request *own = r->own;
+	const char *meta = own->storing.meta;
 	char base[URL_BASE_BYTES], etag[ETAG_BYTES];
 	struct reply p;
 
@@ -447,29 +462,32 @@ bool storing_reply_stored(struct request *r)
 		return false;
 	image_meta_etag(etag, meta, base);
 	reply_add_header(&p, "ETag", etag);
-	return reply_json(r, base, STATUS_CREATED, &p);
+	return reply_json(r, base, own->storing.accepted.id, STATUS_CREATED,
+			  &p);
 }
 
 bool storing_set_respond(struct request *r, const char *value)
 {
+	struct upload_request *own = r->own;
 	bool is_decoded = value != NULL && strcmp(value, "decoded") == 0;
 	char shown[PARAMS_SHOWN_BYTES];
 
-	r->storing.answers_early = is_decoded;
+	own->storing.answers_early = is_decoded;
 	if (is_decoded || (value != NULL && strcmp(value, "stored") == 0))
 		return true;
-	(void)snprintf(r->detail, sizeof(r->detail),
-		       "respond must be stored or decoded, not '%s'.",
-		       params_shown(shown, value != NULL ? value : ""));
+	request_explain(r, "respond must be stored or decoded, not '%s'.",
+			params_shown(shown, value != NULL ? value : ""));
 	return false;
 }
 
 enum problem storing_begin(struct request *r)
 {
+	struct upload_request *own = r->own;
+
 	if (r->config->store == NULL)
 		return PROBLEM_NO_STORE;
-	atomic_store(&r->storing.early, EARLY_NO);
-	r->upload.on_decoded = on_decoded;
-	r->upload.store = store_image;
+	atomic_store(&own->storing.early, EARLY_NO);
+	own->upload.on_decoded = on_decoded;
+	own->upload.store = store_image;
 	return PROBLEM_NONE;
 }

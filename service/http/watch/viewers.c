@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GET /v1/live: a reply without an end.
- *
- *	start    ask for the greeting, as for any report
- *	reply    the request becomes a viewer, which reads the greeting first
- *	read     by the transport, whenever it can write more
- *	release  the client has disconnected, or the server stops
- *
  * One lock protects everything; it is not held while a frame is made.  A
  * connection is suspended and resumed with the lock held, so that it is resumed
  * exactly once each time, and not before it was suspended.  If the client of a
  * suspended connection disconnects, this is noticed only when the next frame is
  * written.
  */
-#include "service/http/request.h"
 #include "service/http/watch/viewers.h"
+
+#include "service/http/transport.h"
 
 #include "base/clock.h"
 #include "service/wait.h"
@@ -28,13 +22,6 @@
 #include <sys/socket.h>
 
 static const uint64_t interval_ns = VIEWERS_INTERVAL_MS * NS_PER_MS;
-
-enum viewers_entry {
-	VIEWERS_ENTERED,
-	VIEWERS_FULL,
-	VIEWERS_ENDED, /* the server stops */
-	VIEWERS_NO_MEMORY,
-};
 
 /*
  * A text, and the number of references to it: from viewers, and from `newest`.
@@ -224,15 +211,9 @@ static enum viewers_entry enter_viewer(struct viewers *all,
 	return VIEWERS_ENTERED;
 }
 
-/*
- * `hello` is freed with the viewer; if the viewer is not admitted, `hello`
- * still belongs to the caller.  `connection` is suspended while there is
- * nothing to read; if it is NULL, the connection has a thread of its own, which
- * waits.
- */
-static enum viewers_entry viewer_add(struct viewers *all, char *hello,
-				     struct connection *connection,
-				     struct viewer **viewer)
+enum viewers_entry viewer_add(struct viewers *all, char *hello,
+			      struct connection *connection,
+			      struct viewer **viewer)
 {
 	struct viewer_message *m = message_new(hello);
 	enum viewers_entry entry;
@@ -299,12 +280,7 @@ static ssize_t copy_message(struct viewer *v, char *to, size_t bytes_max)
 	return (ssize_t)bytes;
 }
 
-/*
- * Called by the connection's callback: copy the next bytes, at most
- * `bytes_max`.  Returns how many; 0: there are none yet, and the connection is
- * suspended until there are some; -1: the stream ends.
- */
-static ssize_t viewer_read(struct viewer *v, char *to, size_t bytes_max)
+ssize_t viewer_read(struct viewer *v, char *to, size_t bytes_max)
 {
 	struct viewers *all = v->all;
 	ssize_t bytes = 0;
@@ -317,7 +293,7 @@ static ssize_t viewer_read(struct viewer *v, char *to, size_t bytes_max)
 	return bytes;
 }
 
-static void viewer_remove(struct viewer *v)
+void viewer_remove(struct viewer *v)
 {
 	struct viewers *all = v->all;
 
@@ -364,96 +340,3 @@ void viewers_stop(struct viewers *all)
 	(void)pthread_mutex_destroy(&all->lock);
 	free(all);
 }
-
-/* For HTTP/1.0; chunks have their own size. */
-enum { PIECE_BYTES = 32 * 1024 };
-
-/* The read() of a reply. */
-static ssize_t on_stream_read(void *cls, uint64_t position, char *to,
-			      size_t bytes_max)
-{
-	struct request *r = cls;
-	ssize_t bytes = viewer_read(r->viewer, to, bytes_max);
-
-	(void)position;
-	if (bytes < 0)
-		return REPLY_END;
-	atomic_fetch_add(&r->http->counts.sent_bytes[request_role(r)],
-			 (uint64_t)bytes);
-	return bytes;
-}
-
-/* Begin to watch, with the report as the first thing to read. */
-static enum problem become_viewer(struct request *r)
-{
-	char *hello = strdup(r->report.result->text);
-
-	report_drop(r->report.result);
-	r->report.result = NULL;
-	if (hello == NULL)
-		return PROBLEM_OUT_OF_MEMORY;
-	switch (viewer_add(r->http->viewers, hello, request_suspendable(r),
-			   &r->viewer)) {
-	case VIEWERS_ENTERED:
-		return PROBLEM_NONE;
-	case VIEWERS_FULL:
-		free(hello);
-		return PROBLEM_TOO_MANY_VIEWERS;
-	case VIEWERS_ENDED:
-		free(hello);
-		return PROBLEM_STOPPING;
-	case VIEWERS_NO_MEMORY:
-		free(hello);
-		return PROBLEM_OUT_OF_MEMORY;
-	}
-	abort();
-}
-
-/* No greeting is made if there are too many viewers already. */
-static bool start_live(struct request *r)
-{
-	if (r->is_head)
-		return false;
-	if (viewers_count(r->http->viewers) == VIEWERS_MAX)
-		r->problem = PROBLEM_TOO_MANY_VIEWERS;
-	return r->problem == PROBLEM_NONE && control_start_report(r);
-}
-
-static bool reply_live(struct request *r)
-{
-	struct reply p;
-
-	if (!r->is_head)
-		r->problem = report_problem(&r->report);
-	if (!r->is_head && r->problem == PROBLEM_NONE)
-		r->problem = become_viewer(r);
-	if (r->problem != PROBLEM_NONE)
-		return reply_problem(r);
-	reply_init(&p);
-	p.kind = REPLY_READ;
-	p.has_length = false;
-	p.read = on_stream_read;
-	p.read_bytes = PIECE_BYTES;
-	p.arg = r;
-	reply_add_header(&p, "Cache-Control", "no-store");
-	reply_add_header(&p, "X-Accel-Buffering", "no");
-	if (!reply_send(r, STATUS_OK, "text/event-stream", &p))
-		return false;
-	if (r->viewer != NULL) {
-		client_enter(r->client, CLIENT_STREAM);
-		reply_limit_unsent(r);
-	}
-	return true;
-}
-
-static void leave_live(struct request *r)
-{
-	if (r->viewer != NULL)
-		viewer_remove(r->viewer);
-}
-
-const struct handler live_handler = {
-	.start = start_live,
-	.reply = reply_live,
-	.release = leave_live,
-};
