@@ -3,7 +3,7 @@
  * Upload request: what the handlers of uploads remember of a request, and what
  * upload_request.c and images/store_request.c need of each other.
  *
- * Threads    As struct request; after a reply of 202 it belongs to the pipeline.
+ * Threads    As struct request: after a reply of 202, it is the pipeline's.
  */
 #ifndef SERVICE_UPLOAD_REQUEST_H
 #define SERVICE_UPLOAD_REQUEST_H
