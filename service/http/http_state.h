@@ -14,9 +14,9 @@
 #include "service/http/connection/acceptor.h"
 #include "service/http/connection/clients.h"
 #include "service/http/http_config.h"
-#include "service/http/images/reading.h"
+#include "service/http/handlers/images/reading.h"
 #include "service/http/transport.h"
-#include "service/http/watch/minute.h"
+#include "service/http/handlers/watch/minute.h"
 #include "service/store/store.h"
 
 #include <pthread.h>

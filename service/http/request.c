@@ -2,7 +2,7 @@
 #include "service/http/request.h"
 
 #include "service/http/http_state.h"
-#include "service/http/params.h"
+#include "service/http/head/params.h"
 
 #include "service/log/log.h"
 #include "service/pipeline/pipeline.h"

@@ -5,13 +5,14 @@
  *
  * request_steps.c has the states that it goes through.  The steps are in:
  *
- *	head.c            is the head valid, and how long is the body?
+ *	head/head.c       is the head valid, and how long is the body?
  *	route.c           which handler answers this path and method?
- *	auth.c            may this client send the request?
- *	reply.c           the reply
+ *	head/auth.c       may this client send the request?
+ *	reply/reply.c     the reply
  *
  * A handler answers the requests of a kind.  What it must remember of a
- * request is in a struct of its own, r->own, whose size the handler states:
+ * request is in a struct of its own, r->own, whose size the handler states.  In
+ * handlers/:
  *
  *	upload_request.c  POST / and /v1/process, and /v1/images; with body.c
  *	images/           what POST /v1/images does in addition; GET and DELETE

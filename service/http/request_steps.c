@@ -35,8 +35,8 @@
  * threads.
  */
 #include "service/http/request.h"
-#include "service/http/auth.h"
-#include "service/http/browsers.h"
+#include "service/http/head/auth.h"
+#include "service/http/head/browsers.h"
 #include "service/http/http_state.h"
 
 #include "base/clock.h"

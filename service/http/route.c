@@ -3,8 +3,8 @@
 #include "service/http/request.h"
 
 #include "service/http/http_state.h"
-#include "service/http/params.h"
-#include "service/http/watch/reports.h"
+#include "service/http/head/params.h"
+#include "service/http/handlers/watch/reports.h"
 
 #include "base/util.h"
 

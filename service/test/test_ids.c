@@ -7,7 +7,7 @@
  * understand is one image.  The id of a request that only the later one
  * understands says its version.
  */
-#include "service/http/images/image_meta.h"
+#include "service/http/handlers/images/image_meta.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * as the same request.  Parameters come from params_table, so that a new one is
  * tested without a change here.  The meta of an image shows when it is damaged.
  */
-#include "service/http/images/image_meta.h"
+#include "service/http/handlers/images/image_meta.h"
 
 #include "base/util.h"
 
@@ -167,7 +167,7 @@ static void check_each_byte(size_t offset, const void *mask, size_t bytes,
 			(void)printf(
 				"byte %zu of %s is in no id: has its member an "
 				"entry in params_table "
-				"(service/http/params.c)?\n",
+				"(service/http/head/params.c)?\n",
 				i, name);
 		assert(strcmp(id, other_id) != 0);
 	}

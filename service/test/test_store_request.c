@@ -13,7 +13,7 @@
  * and exactly one of them sends the reply.  An impossible event ends the
  * program.
  */
-#include "service/http/images/store_request.c"
+#include "service/http/handlers/images/store_request.c"
 
 #include <assert.h>
 #include <inttypes.h>
