@@ -20,7 +20,7 @@
 #define SERVICE_RESOURCES_H
 
 #include "service/config/options.h"
-#include "service/http/auth.h"
+#include "service/http/head/auth.h"
 #include "service/http/connection/tls.h"
 #include "service/store/remote/remote.h"
 

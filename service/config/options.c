@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "service/http/connection/acceptor.h"
 #include "service/http/connection/clients.h"
-#include "service/http/query.h"
+#include "service/http/head/query.h"
 
 #include "stages/cgroup.h"
 

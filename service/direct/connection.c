@@ -6,7 +6,7 @@
 #include "service/direct/direct.h"
 
 #include "base/util.h"
-#include "service/http/field_values.h"
+#include "service/http/head/field_values.h"
 #include "service/http/connection/clients.h"
 
 #include <assert.h>

@@ -6,7 +6,7 @@
 #ifndef SERVICE_DIRECT_H
 #define SERVICE_DIRECT_H
 
-#include "service/http/head_reader.h"
+#include "service/http/head/head_reader.h"
 #include "service/direct/outgoing.h"
 #include "service/direct/uthread.h"
 #include "service/direct/wire.h"

@@ -3,15 +3,18 @@
 
 #include "service/http/connection/acceptor.h"
 #include "service/http/connection/linger.h"
+#include "service/http/http_state.h"
 #include "service/http/request.h"
-#include "service/http/images/spooler.h"
+#include "service/http/handlers/images/spooler.h"
 #include "service/http/mhd/version.h"
-#include "service/http/watch/agent.h"
-#include "service/http/watch/viewers.h"
+#include "service/http/handlers/watch/agent.h"
+#include "service/http/handlers/watch/reports.h"
+#include "service/http/handlers/watch/viewers.h"
 
 #include "base/clock.h"
 #include "service/direct/uthread.h"
 #include "service/log/log.h"
+#include "service/pipeline/pipeline.h"
 #include "stages/stage.h"
 
 #include <inttypes.h>

@@ -22,8 +22,8 @@
  * answers even while uploads keep the main port busy.  Reports are then served
  * at the admin port only.  Both ports serve probes and the page.
  *
- * An agent (watch/agent.h) answers balancers at a port of its own.  It says 0
- * from http_leave() to http_stop().
+ * An agent (handlers/watch/agent.h) answers balancers at a port of its own.  It
+ * says 0 from http_leave() to http_stop().
  *
  * Threads    One thread calls all functions, in the order of this file.  It may
  *            call http_wait_answered() again after http_abandon().

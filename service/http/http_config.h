@@ -6,7 +6,7 @@
 #ifndef SERVICE_HTTP_CONFIG_H
 #define SERVICE_HTTP_CONFIG_H
 
-#include "service/http/problem.h"
+#include "service/http/reply/problem.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -30,6 +30,8 @@ enum role {
 extern const char *const role_names[ROLES];
 
 enum { STATUSES = 600 };
+
+enum { OWNER_BYTES = 64 + 1 }; /* of a key: characters [A-Za-z0-9._-] */
 
 /* Of http_config.uthreads: those beside the threads of connections. */
 enum { HTTP_OWN_UTHREADS = 1 }; /* it accepts */
@@ -93,7 +95,7 @@ struct http_config {
 	/*
 	 * Memory for images that are read from a remote store, and the threads
 	 * of the store stage, a part of which are kept from reads; see
-	 * images/reading.h.
+	 * handlers/images/reading.h.
 	 */
 	uint64_t read_bytes_max;
 	uint32_t read_threads;

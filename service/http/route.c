@@ -2,6 +2,10 @@
 /* Which paths and methods there are, and which file answers them. */
 #include "service/http/request.h"
 
+#include "service/http/http_state.h"
+#include "service/http/head/params.h"
+#include "service/http/handlers/watch/reports.h"
+
 #include "base/util.h"
 
 #include <stdio.h>
@@ -131,8 +135,7 @@ static bool explain_other_port(struct request *r, unsigned int wanted)
 		    routes[i].method != wanted ||
 		    !matches(routes[i].path, r->path, segments))
 			continue;
-		(void)snprintf(r->detail, sizeof(r->detail), "%s",
-			       reason_for_not(r, routes[i].role));
+		request_explain(r, "%s", reason_for_not(r, routes[i].role));
 		return true;
 	}
 	return false;
@@ -149,19 +152,18 @@ static void explain_missing(struct request *r)
 	if (r->port != &r->http->main ||
 	    (strcmp(method, "POST") != 0 && strcmp(method, "PUT") != 0))
 		return;
-	(void)snprintf(r->detail, sizeof(r->detail),
-		       "There is nothing at %s; uploads go to POST / or POST "
-		       "/v1/images.",
-		       params_show(shown, sizeof(shown), r->path));
+	request_explain(r,
+			"There is nothing at %s; uploads go to POST / or POST "
+			"/v1/images.",
+			params_show(shown, sizeof(shown), r->path));
 }
 
 static void explain_method(struct request *r)
 {
 	char shown[PARAMS_SHOWN_BYTES];
 
-	(void)snprintf(r->detail, sizeof(r->detail),
-		       "This path takes %s, not %s.", r->allow,
-		       params_shown(shown, r->head->method));
+	request_explain(r, "This path takes %s, not %s.", r->allow,
+			params_shown(shown, r->head->method));
 }
 
 /* The value of the Allow header. */

@@ -6,8 +6,8 @@
  *	transport -- port_admit(), connection_begin(), connection_end() -->
  *	                                                              http.c
  *	transport -- request_new(), request_head(), request_piece(),
- *	             request_next(), request_end() -----------------> request.c
- *	transport <- struct transport: suspend(), resume(), send() -- request.c
+ *	             request_next(), request_end() -----------> request_steps.c
+ *	transport <- struct transport: suspend(), resume(), send() -- request.h
  *
  * The transport calls the functions below; struct transport has the functions
  * that it offers.  mhd/ has the transport over libmicrohttpd; no file outside
@@ -26,7 +26,7 @@
  * was answered by send() early may still get pieces of its body.
  *
  * Ownership  A struct connection is the transport's, from connection_begin() to
- *            the return of connection_end().  A struct request is request.c's.
+ *            the return of connection_end().  A struct request is not its.
  * Threads    All calls for one connection come from one thread: an I/O thread
  *            that serves many connections, or a thread of its own, for which
  *            the thread that accepts, or the one that stops accepting, may
@@ -255,7 +255,7 @@ void connection_begin(struct connection *c, const struct sockaddr *from);
 /* It will be closed after this call. */
 void connection_end(struct connection *c);
 
-/* Called by a transport; request.c has these. */
+/* Called by a transport; request_steps.c has these. */
 
 enum request_ending {
 	ENDED_SENT, /* the reply was sent to its last byte */

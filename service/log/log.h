@@ -93,6 +93,18 @@ struct log *log_start(const struct log_config *config);
 /* Sets `is_slow` and `policy` of `r`. */
 void log_request(struct log *l, struct log_request *r);
 
+static inline void log_request_add_time(struct log_request *r, const char *name,
+					uint64_t ns)
+{
+	r->times[r->time_count++] = (struct log_time){ name, ns };
+}
+
+static inline void log_request_add_step(struct log_request *r, const char *name,
+					uint64_t start_ns, uint64_t ns)
+{
+	r->steps[r->step_count++] = (struct log_step){ name, start_ns, ns };
+}
+
 /*
  * Log one line, given without a line feed.  TEXT puts "darkroom: " before it.
  */

@@ -92,7 +92,7 @@ struct variant {
 
 /*
  * The parameters of the whole upload, as opposed to those of a variant.  Every
- * member is in the table of service/http/params.c, and so in the id of its
+ * member is in the table of service/http/head/params.c, and so in the id of its
  * image.
  */
 struct upload_wants {

@@ -10,7 +10,7 @@
  */
 #include "service/report/live.h"
 
-#include "service/http/watch/viewers.h"
+#include "service/http/handlers/watch/viewers.h"
 #include "service/pipeline/pipeline_graph.h"
 #include "service/report/recent.h"
 

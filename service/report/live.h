@@ -13,7 +13,7 @@
 #ifndef SERVICE_LIVE_H
 #define SERVICE_LIVE_H
 
-#include "service/http/watch/minute.h"
+#include "service/http/handlers/watch/minute.h"
 #include "service/report/stats.h"
 
 #include <stdbool.h>

@@ -9,7 +9,7 @@
  * whatever the order of the parameters; two different requests have different
  * signatures; a single wrong digit is noticed.
  */
-#include "service/http/auth.c"
+#include "service/http/head/auth.c"
 
 #include "base/util.h"
 

@@ -3,7 +3,7 @@
  * Promise: a piece that is read in any steps gives the same text as when it is
  * read at once.
  */
-#include "service/http/result.c"
+#include "service/http/reply/result.c"
 
 #include "base/util.h"
 

@@ -3,7 +3,7 @@
  * Promise: a request from our own page is distinguished from one of another
  * page; a host name that somebody else could let point to us is not accepted.
  */
-#include "service/http/browsers.c"
+#include "service/http/head/browsers.c"
 
 #include "base/util.h"
 

@@ -5,7 +5,7 @@
  * defines it, and never goes beyond the file, whatever the numbers; a header
  * that is not a range we support is ignored.
  */
-#include "service/http/images/conditions.h"
+#include "service/http/handlers/images/conditions.h"
 
 #include "base/util.h"
 

@@ -181,8 +181,9 @@ test_the_example_for_programs_works() {
 
 test_endpoints_are_described() {
 	local path
-	grep -ohE '"/[A-Za-z0-9/_.{}-]*"' "$source"/service/http/*.c \
-		"$source"/service/http/images/*.c | tr -d '"' | sort -u >"$work/paths"
+	grep -ohE '"/[A-Za-z0-9/_.{}-]*"' \
+		"$source"/service/http/{,head/,handlers/,handlers/images/,reply/}*.c |
+		tr -d '"' | sort -u >"$work/paths"
 	[ "$(wc -l <"$work/paths")" -ge 5 ] || fail "$(cat "$work/paths")"
 	while read -r path; do
 		grep -qE "(GET|POST|PUT|DELETE|HEAD) $path" "$api" ||
@@ -196,7 +197,7 @@ test_parameters_are_described() {
 	sed -n '/^POST/,$s/^  \([a-z_]\{1,\}\) .*/\1/p' "$work/help" \
 		>"$work/names"
 	grep -ohE 'request_argument\(r, "[a-z_]+"' \
-		"$source"/service/http/*.c "$source"/service/http/images/*.c |
+		"$source"/service/http/{,head/,handlers/,handlers/images/,reply/}*.c |
 		sed 's/.*"\(.*\)"/\1/' >>"$work/names"
 	[ "$(wc -l <"$work/names")" -ge 14 ] || fail "$(cat "$work/names")"
 	while read -r name; do
@@ -221,7 +222,7 @@ test_values_are_described() {
 
 # Every pair of status and code has a row, and no other pair has.
 test_errors_are_described() {
-	tr -s ' \t\n' ' ' <"$source/service/http/problem.c" |
+	tr -s ' \t\n' ' ' <"$source/service/http/reply/problem.c" |
 		grep -oE '\{ [45][0-9]{2}, "[a-z_]+"' |
 		sed -E 's/\{ ([0-9]*), "(.*)"/| \1 | `\2` |/' |
 		sort >"$work/codes"

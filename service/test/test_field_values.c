@@ -4,7 +4,7 @@
  * ends no member; a media type has the weight of the most specific range of
  * Accept (RFC 9110, 12.5.1); entity tags are compared as 8.8.3.2 says.
  */
-#include "service/http/field_values.h"
+#include "service/http/head/field_values.h"
 
 #include "base/util.h"
 

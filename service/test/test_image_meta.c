@@ -6,7 +6,7 @@
  * as the same request.  Parameters come from params_table, so that a new one is
  * tested without a change here.  The meta of an image shows when it is damaged.
  */
-#include "service/http/images/image_meta.h"
+#include "service/http/handlers/images/image_meta.h"
 
 #include "base/util.h"
 
@@ -25,9 +25,9 @@ static void id_of_upload(char id[STORE_ID_BYTES], const struct upload *u,
 			 const char *owner)
 {
 	char request[IMAGE_REQUEST_BYTES];
+	uint32_t version = image_request_print(request, u, owner);
 
-	image_request_print(request, u, owner);
-	image_id(id, request, u->jpeg, u->jpeg_bytes);
+	image_id(id, version, request, u->jpeg, u->jpeg_bytes);
 }
 
 static void id_of(char id[STORE_ID_BYTES], struct variant *variants,
@@ -167,7 +167,7 @@ static void check_each_byte(size_t offset, const void *mask, size_t bytes,
 			(void)printf(
 				"byte %zu of %s is in no id: has its member an "
 				"entry in params_table "
-				"(service/http/params.c)?\n",
+				"(service/http/head/params.c)?\n",
 				i, name);
 		assert(strcmp(id, other_id) != 0);
 	}

@@ -35,11 +35,14 @@ forbid datasets '(imgops|stages|service|loadgen)/'
 # Inside http/: first the code that knows only connections, then the code that
 # knows no request, then the code that handles requests, and last http.c, which
 # starts all.
-forbid service/http/connection 'service/(http/(images|watch)|pipeline|store|log)'
+forbid service/http/connection \
+	'service/(http/(head|handlers|reply)|pipeline|store|log)'
 ! grep -rE --include='*.[ch]' '#include "service/http/[a-z_]+\.h"' \
 	service/http/connection | grep -v '/transport\.h"$' || bad=1
-for name in body field_values hosts multipart params problem query result \
-	text_part images/image_meta images/spooler mhd/transport_mhd watch/minute watch/reports; do
+for name in head/field_values head/hosts head/params head/query head/text_part \
+	handlers/body handlers/multipart handlers/images/image_meta \
+	handlers/images/spooler handlers/watch/minute handlers/watch/reports \
+	handlers/watch/viewers mhd/transport_mhd reply/problem reply/result; do
 	! grep -E '"service/http/(request|http)\.h"' \
 		"service/http/$name".[ch] || bad=1
 done
@@ -55,7 +58,7 @@ done
 clocks='CLOCK_REALTIME|[^a-z_]time\(|gettimeofday\(|timespec_get\('
 ! grep -rlE --include='*.[ch]' "$clocks" base imgops stages service |
 	grep -vE '/(test|bench)/' |
-	grep -vxE 'service/(direct/outgoing|http/auth|log/log|report/stats|store/entries|store/remote/helper/s3)\.c' ||
+	grep -vxE 'service/(direct/outgoing|http/head/auth|log/log|report/stats|store/entries|store/remote/helper/s3)\.c' ||
 	bad=1
 # By default, conditions wait by the time of day.
 for file in $(grep -rl --include='*.c' 'pthread_cond_timedwait(' \

@@ -4,7 +4,7 @@
  * and then forgotten; recent counts cover only the last seconds; and gauges are
  * read at most once a second.
  */
-#include "service/http/watch/minute.h"
+#include "service/http/handlers/watch/minute.h"
 
 #include <assert.h>
 #include <math.h>

@@ -5,7 +5,7 @@
  * that two readers could understand differently is refused; a part function
  * can refuse a form.
  */
-#include "service/http/multipart.h"
+#include "service/http/handlers/multipart.h"
 
 #include <assert.h>
 #include <stdio.h>

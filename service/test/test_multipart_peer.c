@@ -4,7 +4,7 @@
  * libmicrohttpd's reader, whatever is in them, and however each of the two gets
  * them in pieces.
  */
-#include "service/http/multipart.h"
+#include "service/http/handlers/multipart.h"
 
 #include "base/random.h"
 #include "base/util.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Promise: a query becomes parameters, or a sentence on what is wrong. */
-#include "service/http/params.h"
+#include "service/http/head/params.h"
 
 #include "base/util.h"
 

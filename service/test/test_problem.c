@@ -3,7 +3,7 @@
  * Promises: every problem has a 4xx or 5xx status and its own stable code; the
  * numbers of a limit are members, as far as they are known.
  */
-#include "service/http/problem.h"
+#include "service/http/reply/problem.h"
 #include "service/http/transport.h"
 
 #include "base/util.h"

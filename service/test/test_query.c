@@ -5,7 +5,7 @@
  * are variants in the same words.  A query is split and decoded as the table
  * `splits` says.
  */
-#include "service/http/query.h"
+#include "service/http/head/query.h"
 
 #include "base/util.h"
 

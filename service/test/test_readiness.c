@@ -3,7 +3,7 @@
  * The server is "not ready" before it refuses the first upload, and ready when
  * there is room again.
  */
-#include "service/http/control.c"
+#include "service/http/handlers/control.c"
 
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What reads may take: turns in order, and memory of their own. */
-#include "service/http/images/reading.h"
+#include "service/http/handlers/images/reading.h"
 
 #include "base/util.h"
 

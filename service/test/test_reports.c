@@ -8,7 +8,7 @@
  * The test has connections of its own, and counts how often each is suspended
  * and resumed.
  */
-#include "service/http/watch/reports.h"
+#include "service/http/handlers/watch/reports.h"
 
 #include "base/clock.h"
 

@@ -5,7 +5,7 @@
  * still read of the body; and an event that cannot happen in a state
  * ends the program.
  */
-#include "service/http/request.c"
+#include "service/http/request_steps.c"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

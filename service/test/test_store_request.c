@@ -13,7 +13,7 @@
  * and exactly one of them sends the reply.  An impossible event ends the
  * program.
  */
-#include "service/http/images/store_request.c"
+#include "service/http/handlers/images/store_request.c"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -124,22 +124,24 @@ static void test_oldest_are_forgotten(void)
 	       ACCEPTED_FAILED);
 }
 
-static void init_requests(struct request *requests, uint32_t count,
-			  struct http *h)
+static void init_requests(struct request *requests, struct upload_request *owns,
+			  uint32_t count, struct http *h)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		requests[i].http = h;
 		requests[i].config = &h->config;
 		requests[i].port = &h->main;
 		requests[i].holder_count = 1;
-		requests[i].storing.early = EARLY_NO;
+		requests[i].own = &owns[i];
+		owns[i].request = &requests[i];
+		owns[i].storing.early = EARLY_NO;
 	}
 }
 
-static void run_task(struct request *r)
+static void run_task(struct upload_request *own)
 {
-	r->storing.spool_task.run(&r->storing.spool_task);
-	assert(r->holder_count == 1);
+	own->storing.spool_task.run(&own->storing.spool_task);
+	assert(own->request->holder_count == 1);
 }
 
 static void test_spool_tasks_are_limited(void)
@@ -147,32 +149,34 @@ static void test_spool_tasks_are_limited(void)
 	enum { REQUESTS = UPLOADS_MAX + 2 };
 	struct http *h = calloc(1, sizeof(*h));
 	struct request *r = calloc(REQUESTS, sizeof(*r));
+	struct upload_request *owns = calloc(REQUESTS, sizeof(*owns));
 
-	assert(h != NULL && r != NULL);
-	init_requests(r, REQUESTS, h);
+	assert(h != NULL && r != NULL && owns != NULL);
+	init_requests(r, owns, REQUESTS, h);
 	for (uint32_t i = 0; i < REQUESTS; i++)
 		send_spool_task(&r[i]);
 	assert(sent_count == UPLOADS_MAX && h->spooling_count == UPLOADS_MAX);
 	for (uint32_t i = 0; i < REQUESTS; i++) {
 		bool is_sent = i < UPLOADS_MAX;
 
-		assert(r[i].storing.early ==
+		assert(owns[i].storing.early ==
 		       (is_sent ? EARLY_QUEUED : EARLY_NO));
 		assert(r[i].holder_count == (is_sent ? 2 : 1));
 	}
-	run_task(&r[0]);
+	run_task(&owns[0]);
 	send_spool_task(&r[2]);
 	send_spool_task(&r[3]);
 	assert(sent_count == UPLOADS_MAX + 1);
-	assert(r[2].storing.early == EARLY_QUEUED);
-	assert(r[3].storing.early == EARLY_NO);
-	run_task(&r[1]);
-	run_task(&r[2]);
+	assert(owns[2].storing.early == EARLY_QUEUED);
+	assert(owns[3].storing.early == EARLY_NO);
+	run_task(&owns[1]);
+	run_task(&owns[2]);
 	assert(h->spooling_count == 0);
 	can_send = false;
 	send_spool_task(&r[3]);
-	assert(r[3].storing.early == EARLY_NO && r[3].holder_count == 1);
+	assert(owns[3].storing.early == EARLY_NO && r[3].holder_count == 1);
 	assert(h->spooling_count == 0);
+	free(owns);
 	free(r);
 	free(h);
 }

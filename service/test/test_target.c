@@ -4,7 +4,7 @@
  * is then read without its beginning (RFC 9112, 3.2); its host takes the place
  * of the header Host.  Any other target is not valid.
  */
-#include "service/http/head.c"
+#include "service/http/head/head.c"
 
 #include "base/util.h"
 

@@ -3,7 +3,7 @@
  * Promise: the header Request-Timeout is a decimal number of seconds, above 0
  * and up to a day, and nothing else.
  */
-#include "service/http/upload_request.c"
+#include "service/http/handlers/upload_request.c"
 
 #include <assert.h>
 

@@ -4,7 +4,7 @@
  * says; this is tested with the cases of the standard's own tests and more.
  * What is printed can be read again, and no two spans are the same.
  */
-#include "service/http/head.c"
+#include "service/http/head/head.c"
 
 #include "base/util.h"
 

@@ -3,7 +3,7 @@
  * Promise: the viewers' first frame is made with `is_first` true, even if
  * memory was short several times before; later frames are made with false.
  */
-#include "service/http/watch/viewers.c"
+#include "service/http/handlers/watch/viewers.c"
 
 #include <assert.h>
 #include <stdatomic.h>

@@ -7,7 +7,7 @@
  * changes nothing after the head.  If the head is exact, its names are valid,
  * and another parser (http_parser) accepts it, both have found the same.
  */
-#include "service/http/head_reader.h"
+#include "service/http/head/head_reader.h"
 
 #include "base/text.h"
 

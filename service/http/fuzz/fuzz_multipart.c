@@ -7,7 +7,7 @@
  * the fields and the problem are the same; picture and fields are no larger
  * than what was sent; and all memory is freed.
  */
-#include "service/http/body.c"
+#include "service/http/handlers/body.c"
 
 #include <assert.h>
 #include <stdio.h>

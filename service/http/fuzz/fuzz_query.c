@@ -6,7 +6,7 @@
  * parameter that is refused changes nothing, and accepted values are within
  * their bounds.
  */
-#include "service/http/query.h"
+#include "service/http/head/query.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/mhd/input.h"
-#include "service/http/field_values.h"
+#include "service/http/head/field_values.h"
 
 #include "base/util.h"
 

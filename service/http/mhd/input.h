@@ -35,7 +35,7 @@
 #ifndef SERVICE_INPUT_H
 #define SERVICE_INPUT_H
 
-#include "service/http/head_reader.h"
+#include "service/http/head/head_reader.h"
 
 #include <stdbool.h>
 #include <stddef.h>

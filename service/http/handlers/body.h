@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Body: receives the bytes of one upload, raw or in a form, and charges the
+ * upload for their memory.
+ *
+ * A raw body is the picture.  In multipart/form-data, the picture is the one
+ * part that is a file (it has a file name, or the name file, image or media)
+ * and is not empty.  All other parts are fields.
+ *
+ * While the body arrives, the upload is charged for its buffer, which grows
+ * with the bytes received, and for a part of the memory that its picture will
+ * need by estimate.  Without the estimate, bodies could take all memory and
+ * leave none for their pictures.  A client that announces a large body but
+ * sends little is charged little.  Before the last byte arrives, the whole body
+ * and the whole estimate are charged, so a complete upload is hardly ever
+ * refused for lack of memory.  If uploads wait for memory instead of being
+ * refused, all of that is charged before the first byte arrives, because bodies
+ * that have arrived in part could all wait for each other.
+ *
+ * Limits     BODY_FIELDS_MAX fields, BODY_FIELD_BYTES of names and values.
+ */
+#ifndef SERVICE_BODY_H
+#define SERVICE_BODY_H
+
+#include "service/http/handlers/multipart.h"
+#include "service/http/reply/problem.h"
+
+#include "base/memory.h"
+
+struct charge;
+struct pipeline;
+
+enum {
+	BODY_FIELDS_MAX = 64,
+	BODY_FIELD_BYTES = 16 << 10,
+	BODY_DETAIL_BYTES = 320
+};
+
+struct body {
+	uint8_t *bytes; /* the picture; NULL: not admitted, or freed */
+	size_t count;
+	size_t count_max;            /* the buffer's size */
+	const struct memory *memory; /* the allocator of `bytes` */
+	const char *form_type;       /* the form's Content-Type; NULL: raw */
+	struct multipart *form;      /* its reader; NULL: raw, or complete */
+
+	/* Of a form: the part that is being read, and those before it. */
+	enum { BODY_NO_PART, BODY_FILE, BODY_FIELD } part;
+	size_t part_bytes;
+	bool has_file;     /* a file that is not empty came before this part */
+	char *fields;      /* names and values, each ended by a NUL */
+	size_t fields_end; /* end of the complete fields */
+	uint32_t field_count;
+	/* What is wrong with the form; `detail` explains it. */
+	enum problem problem;
+	char detail[BODY_DETAIL_BYTES]; /* also of a body that is refused */
+	struct excess excess;           /* of a limit; {0}: none */
+
+	/* Bytes of the whole body, and those received. */
+	uint64_t length_bytes, received_bytes;
+	struct charge *charge; /* the charge of the upload */
+	/* Additional memory for a form. */
+	uint64_t extra_bytes;
+	uint64_t whole_bytes;   /* the body's charge when it is complete */
+	uint64_t picture_bytes; /* the estimate for its picture */
+};
+
+/*
+ * A body of `length_bytes` with this Content-Type (NULL: none) is expected.
+ * The text must stay until body_admit(); `charge` is empty.  Neither `b` nor
+ * `charge` may move in memory until body_release().
+ */
+void body_begin(struct body *b, const char *type, uint64_t length_bytes,
+		struct pipeline *p, struct charge *charge);
+
+/* The charge for all of the body and the estimate for its picture. */
+uint64_t body_need_bytes(const struct body *b);
+
+/*
+ * Charge the body, and prepare to receive it.  If the caller has charged all of
+ * body_need_bytes() already, it stays charged.
+ */
+MUST_CHECK enum problem body_admit(struct body *b, struct pipeline *p);
+
+/* Take a piece. */
+MUST_CHECK enum problem body_receive(struct body *b, const char *data,
+				     size_t bytes);
+
+/* The body is complete: is there a picture in it? */
+MUST_CHECK enum problem body_finish(struct body *b);
+
+/*
+ * The next field.  *at is 0 before the first one, and is advanced.  False: no
+ * further field has arrived.  The body owns the texts.
+ */
+bool body_next_field(const struct body *b, size_t *at, const char **name,
+		     const char **value);
+
+/* The picture is not needed any more: free it, and keep the rest. */
+void body_free_picture(struct body *b);
+
+/* Free everything.  An empty ({0}) or released body is fine. */
+void body_release(struct body *b);
+
+#endif

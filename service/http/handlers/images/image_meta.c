@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/http/handlers/images/image_meta.h"
+
+#include "service/http/reply/result.h"
+#include "base/json.h"
+#include "base/text.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+#include <nettle/base16.h>
+#include <nettle/sha2.h>
+
+_Static_assert((int)SHA256_TEXT_BYTES == STORE_ID_BYTES, "ids are SHA-256");
+
+static void sha256_finish(struct sha256_ctx *sha256,
+			  char text[SHA256_TEXT_BYTES])
+{
+	uint8_t digest[SHA256_DIGEST_SIZE];
+
+	sha256_digest(sha256, sizeof(digest), digest);
+	base16_encode_update(text, sizeof(digest), digest);
+	text[SHA256_TEXT_BYTES - 1] = '\0';
+}
+
+static const char request_begin[] = "darkroom 2\nowner=";
+
+uint32_t image_request_print(char out[IMAGE_REQUEST_BYTES],
+			     const struct upload *u, const char *owner)
+{
+	char query[QUERY_TEXT_BYTES];
+	uint32_t version = query_print(query, u);
+	int bytes;
+
+	bytes = snprintf(out, IMAGE_REQUEST_BYTES, "%s%s\n%s\n", request_begin,
+			 owner, query);
+	assert(bytes < IMAGE_REQUEST_BYTES);
+	return version;
+}
+
+bool image_request_read(char *text, struct query *q, char owner[OWNER_BYTES],
+			char detail[PARAMS_DETAIL_BYTES])
+{
+	size_t begin_bytes = sizeof(request_begin) - 1;
+	size_t bytes = strlen(text), owner_bytes;
+
+	if (strncmp(text, request_begin, begin_bytes) != 0 || bytes < 2 ||
+	    strcmp(text + bytes - 2, "\n\n") != 0) {
+		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
+			       "It is not a request of this version.");
+		return false;
+	}
+	text[bytes - 1] = '\0'; /* the empty line */
+	text += begin_bytes;
+	owner_bytes = strcspn(text, "\n");
+	if (owner_bytes >= OWNER_BYTES) {
+		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
+			       "Its owner has more than %d characters.",
+			       OWNER_BYTES - 1);
+		return false;
+	}
+	(void)memcpy(owner, text, owner_bytes);
+	owner[owner_bytes] = '\0';
+	return query_read(q, text + owner_bytes + 1, detail);
+}
+
+void image_id(char id[STORE_ID_BYTES], uint32_t version, const char *request,
+	      const uint8_t *jpeg, size_t jpeg_bytes)
+{
+	struct sha256_ctx sha256;
+
+	sha256_init(&sha256);
+	sha256_update(&sha256, strlen(request), (const uint8_t *)request);
+	sha256_update(&sha256, jpeg_bytes, jpeg);
+	sha256_finish(&sha256, id);
+	assert(version <= STORE_ID_VERSIONS);
+	if (version > 1)
+		id[STORE_ID_BYTES - 2] = (char)('g' + version - 2);
+}
+
+void image_files_init(struct image_files *f, const struct upload *u,
+		      const char *meta)
+{
+	f->count = 0;
+	f->files[f->count++] =
+		(struct store_file){ "meta.json", meta, strlen(meta) };
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		const struct variant *v = &u->variants[i];
+
+		(void)snprintf(f->names[i], sizeof(f->names[i]), "%s.jpg",
+			       query_variant_name(v));
+		f->files[f->count++] =
+			(struct store_file){ f->names[i], v->jpeg,
+					     v->jpeg_bytes };
+	}
+}
+
+static void sha256_of(char text[SHA256_TEXT_BYTES], const void *bytes,
+		      size_t count)
+{
+	struct sha256_ctx sha256;
+
+	sha256_init(&sha256);
+	sha256_update(&sha256, count, bytes);
+	sha256_finish(&sha256, text);
+}
+
+/* The last member of a meta: the SHA-256 of all text before it. */
+static const char seal_begin[] = ",\"meta_sha256\":\"";
+static const char seal_end[] = "\"}\n";
+
+enum {
+	SEAL_BEGIN_CHARS = sizeof(seal_begin) - 1,
+	SEAL_END_CHARS = sizeof(seal_end) - 1,
+	SEAL_CHARS = SEAL_BEGIN_CHARS + SHA256_TEXT_BYTES - 1 + SEAL_END_CHARS,
+};
+
+/* Add the checksum, and end the object.  NULL: no memory. */
+static char *add_checksum(char *text)
+{
+	size_t count = text != NULL ? strlen(text) : 0;
+	char *sealed =
+		text != NULL ? realloc(text, count + SEAL_CHARS + 1) : NULL;
+	char sha256[SHA256_TEXT_BYTES];
+
+	if (sealed == NULL) {
+		free(text);
+		return NULL;
+	}
+	sha256_of(sha256, sealed, count);
+	(void)snprintf(sealed + count, SEAL_CHARS + 1, "%s%s%s", seal_begin,
+		       sha256, seal_end);
+	return sealed;
+}
+
+static void add_variant(struct json *j, const char *id, const struct variant *v)
+{
+	const char *name = query_variant_name(v);
+	char url[sizeof(IMAGES_PATH) + STORE_ID_BYTES + VARIANT_NAME_BYTES];
+	char sha256[SHA256_TEXT_BYTES];
+
+	(void)snprintf(url, sizeof(url), IMAGES_PATH "/%s/%s", id, name);
+	sha256_of(sha256, v->jpeg, v->jpeg_bytes);
+	json_open_object(j, NULL);
+	result_add_variant(j, v, name);
+	json_add_text(j, "url", url);
+	json_add_text(j, "sha256", sha256);
+	json_close(j);
+}
+
+char *image_meta(const char *id, const struct upload *u)
+{
+	char url[sizeof(IMAGES_PATH) + STORE_ID_BYTES];
+	struct text text;
+	struct json j;
+	FILE *out = text_open(&text);
+
+	if (out == NULL)
+		return NULL;
+	(void)snprintf(url, sizeof(url), IMAGES_PATH "/%s", id);
+	json_begin(&j, out, JSON_COMPACT);
+	json_open_object(&j, NULL); /* add_checksum() closes it */
+	json_add_text(&j, "id", id);
+	json_add_text(&j, "url", url);
+	result_add_upload(&j, u);
+	json_open_array(&j, "variants");
+	for (uint32_t i = 0; i < u->variant_count; i++)
+		add_variant(&j, id, &u->variants[i]);
+	json_close(&j);
+	return add_checksum(text_close(&text, out));
+}
+
+/*
+ * No value contains this: a quote in it has a backslash before it.  See
+ * add_variant() and image_meta().
+ */
+static const char url_begin[] = "\"url\":\"" IMAGES_PATH "/";
+
+enum { URL_PATH_AT = sizeof("\"url\":\"") - 1 };
+
+char *image_meta_below(const char *meta, const char *base)
+{
+	const char *end = meta + strlen(meta) - SEAL_CHARS, *at = meta, *next;
+	struct text text;
+	FILE *out = text_open(&text);
+
+	assert(strlen(meta) > SEAL_CHARS);
+	if (out == NULL)
+		return NULL;
+	while ((next = strstr(at, url_begin)) != NULL && next < end) {
+		next += URL_PATH_AT;
+		(void)fprintf(out, "%.*s%s", (int)(next - at), at, base);
+		at = next;
+	}
+	(void)fprintf(out, "%.*s", (int)(end - at), at);
+	return add_checksum(text_close(&text, out));
+}
+
+bool image_meta_is_whole(const char *meta)
+{
+	size_t count = strlen(meta);
+	char sha256[SHA256_TEXT_BYTES];
+	const char *end;
+
+	if (count <= SEAL_CHARS)
+		return false;
+	end = meta + count - SEAL_CHARS;
+	sha256_of(sha256, meta, (size_t)(end - meta));
+	return strncmp(end, seal_begin, SEAL_BEGIN_CHARS) == 0 &&
+	       strncmp(end + SEAL_BEGIN_CHARS, sha256, SHA256_TEXT_BYTES - 1) ==
+		       0 &&
+	       strcmp(meta + count - SEAL_END_CHARS, seal_end) == 0;
+}
+
+void image_meta_etag(char etag[ETAG_BYTES], const char *meta, const char *base)
+{
+	struct sha256_ctx sha256;
+	char text[SHA256_TEXT_BYTES];
+
+	/* A base has no "{", with which each meta begins. */
+	sha256_init(&sha256);
+	sha256_update(&sha256, strlen(base), (const uint8_t *)base);
+	sha256_update(&sha256, strlen(meta), (const uint8_t *)meta);
+	sha256_finish(&sha256, text);
+	(void)snprintf(etag, ETAG_BYTES, "\"%s\"", text);
+}
+
+bool image_meta_find(const char *meta, const char *name,
+		     char sha256[SHA256_TEXT_BYTES])
+{
+	cJSON *o = cJSON_Parse(meta);
+	const cJSON *v;
+	bool is_found = false;
+
+	cJSON_ArrayForEach(v, cJSON_GetObjectItem(o, "variants"))
+	{
+		const char *this =
+			cJSON_GetStringValue(cJSON_GetObjectItem(v, "name"));
+		const char *text =
+			cJSON_GetStringValue(cJSON_GetObjectItem(v, "sha256"));
+
+		if (this == NULL || text == NULL || strcmp(this, name) != 0 ||
+		    strlen(text) != SHA256_TEXT_BYTES - 1)
+			continue;
+		(void)memcpy(sha256, text, SHA256_TEXT_BYTES);
+		is_found = true;
+	}
+	cJSON_Delete(o);
+	return is_found;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Image meta: the id of a stored image, and its meta.json.
+ *
+ * An image is all results of one upload.  Its id is a hash of the bytes of the
+ * upload and of all parameters in the table of params.c, so that a URL always
+ * gives the same bytes.  An id lasts: a later release gives the same request
+ * the same id; see params.h.
+ */
+#ifndef SERVICE_IMAGE_META_H
+#define SERVICE_IMAGE_META_H
+
+#include "service/http/http_config.h"
+#include "service/http/head/query.h"
+#include "service/store/store.h"
+
+#define IMAGES_PATH "/v1/images"
+
+enum {
+	SHA256_TEXT_BYTES = 64 + 1,
+	ETAG_BYTES = SHA256_TEXT_BYTES + 2,
+	IMAGE_REQUEST_BYTES = QUERY_TEXT_BYTES + OWNER_BYTES + 32,
+};
+
+/*
+ * Print a request as text: the owner and the parameters.  An id is the hash of
+ * this text and of the upload's bytes.  The text is also kept in the spool:
+ *
+ *	darkroom 2
+ *	owner=
+ *	the lines of query_print()
+ *	an empty line
+ *
+ * Returns the version of its id.
+ */
+uint32_t image_request_print(char out[IMAGE_REQUEST_BYTES],
+			     const struct upload *u, const char *owner);
+
+/*
+ * The inverse of image_request_print().  `text` is modified, and the query
+ * borrows it.  False: `text` is not such a text; `detail` says why.
+ */
+MUST_CHECK bool image_request_read(char *text, struct query *q,
+				   char owner[OWNER_BYTES],
+				   char detail[PARAMS_DETAIL_BYTES]);
+
+/*
+ * The id: SHA-256, in hexadecimal digits, of a request and of the upload's
+ * bytes.  Equal uploads of one owner with equal parameters have equal ids, on
+ * every server.  `version` is that of image_request_print(): above 1, it is
+ * the last character of the id, as store_is_id() says.
+ */
+void image_id(char id[STORE_ID_BYTES], uint32_t version, const char *request,
+	      const uint8_t *jpeg, size_t jpeg_bytes);
+
+/* The files of an image in the store. */
+struct image_files {
+	char names[VARIANTS_MAX][VARIANT_NAME_BYTES + sizeof(".jpg")];
+	struct store_file files[VARIANTS_MAX + 1];
+	uint32_t count;
+};
+
+/*
+ * The files of an upload that has results; `meta` is from image_meta().  `f`
+ * borrows from `u` and `meta`, and the files borrow their names from `f`.
+ */
+void image_files_init(struct image_files *f, const struct upload *u,
+		      const char *meta);
+
+/*
+ * The text of meta.json, for an upload with results; the caller frees it.
+ * NULL: no memory.
+ */
+char *image_meta(const char *id, const struct upload *u);
+
+/*
+ * A copy of the meta, which is whole, with `base` before the path in each
+ * `url`, and with its checksum made again; see urls.h.  The caller frees it.
+ * NULL: no memory.
+ */
+char *image_meta_below(const char *meta, const char *base);
+
+/* Is the meta undamaged?  It contains a checksum of itself. */
+MUST_CHECK bool image_meta_is_whole(const char *meta);
+
+/*
+ * The entity tag, with its quotes, of the meta with this base: the SHA-256 of
+ * both.
+ */
+void image_meta_etag(char etag[ETAG_BYTES], const char *meta, const char *base);
+
+/*
+ * The SHA-256 of a variant, from a meta.  False: the meta has no such variant.
+ */
+MUST_CHECK bool image_meta_find(const char *meta, const char *name,
+				char sha256[SHA256_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,763 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stored images: GET, HEAD and DELETE of /v1/images/...  The connection's
+ * thread sends files.  The store stage changes the disk, and reads a picture to
+ * its end to check that it is not damaged.
+ */
+#include "service/http/handlers/upload_request.h"
+#include "service/http/reply/result.h"
+#include "service/http/handlers/images/conditions.h"
+#include "service/http/handlers/images/image_meta.h"
+#include "service/http/handlers/images/picture_request.h"
+#include "service/http/head/urls.h"
+
+#include "service/log/log.h"
+#include "service/store/remote/remote.h"
+
+#include "base/clock.h"
+#include "base/util.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+enum {
+	META_BYTES_MAX = 64 << 10,
+	FILE_NAME_BYTES = STORE_NAME_BYTES + sizeof(".jpg") - 1,
+};
+
+_Static_assert((int)FILE_NAME_BYTES <= (int)STORE_FILE_NAME_BYTES, "names fit");
+
+enum problem images_store_problem(struct request *r, enum store_answer answer,
+				  const char *what, const char *why)
+{
+	switch (answer) {
+	case STORE_OK:
+		return PROBLEM_NONE;
+	case STORE_NOT_FOUND:
+		return PROBLEM_NOT_FOUND;
+	case STORE_DAMAGED:
+		return PROBLEM_IMAGE_DAMAGED;
+	case STORE_FULL:
+	case STORE_FAILED:
+	case STORE_UNAVAILABLE:
+		break;
+	}
+	request_explain(r, "The image could not be %s: %.200s.", what, why);
+	return answer == STORE_UNAVAILABLE ? PROBLEM_STORE_UNAVAILABLE :
+					     PROBLEM_STORE_FAILED;
+}
+
+enum problem images_charge(struct request *r, uint64_t bytes)
+{
+	struct picture_request *own = r->own;
+
+	switch (budget_charge(&own->charge, bytes)) {
+	case BUDGET_OK:
+		return PROBLEM_NONE;
+	case BUDGET_FULL:
+	case BUDGET_NEVER:
+		break;
+	}
+	request_explain(r,
+			"Images that are being sent use all memory for them; "
+			"see Retry-After.");
+	return PROBLEM_MEMORY_FULL;
+}
+
+/* `is_fresh`: not from a cache. */
+static enum problem open_image(struct request *r, bool is_fresh,
+			       struct store_image *image)
+{
+	struct picture_request *own = r->own;
+	struct charge *charge = &own->charge;
+	enum problem problem = PROBLEM_NONE;
+	enum store_answer answer;
+	struct error why;
+
+	charge->budget = &r->http->reading.budget;
+	if (store_is_remote(r->config->store))
+		problem = images_charge(r, PACKAGE_HEAD_BYTES);
+	if (problem != PROBLEM_NONE)
+		return problem;
+	answer = store_find(r->config->store, r->segments[0], is_fresh,
+			    own->deadline_ns, image, &why);
+	if (answer == STORE_OK && image->is_package && image->is_copy)
+		budget_lower(charge, 0);
+	return images_store_problem(r, answer, "read", why.text);
+}
+
+/*
+ * Is there a store, does the path have a valid id, and has the query no
+ * parameters?
+ */
+static enum problem check_target(struct request *r)
+{
+	struct picture_request *own = r->own;
+
+	own->request = r;
+	if (r->config->store == NULL)
+		return PROBLEM_NO_STORE;
+	if (!store_is_id(r->segments[0]))
+		return PROBLEM_NOT_FOUND;
+	return request_takes(r, NULL) ? PROBLEM_NONE : PROBLEM_BAD_PARAMETER;
+}
+
+/* For a GET or HEAD, whose picture or text is found: sets `is_known`. */
+static enum problem check_get(struct request *r)
+{
+	struct picture_request *own = r->own;
+	enum condition condition = conditions_check(r->head, own->etag);
+
+	own->is_known = condition == CONDITION_KNOWN;
+	return condition == CONDITION_UNLIKE ? PROBLEM_PRECONDITION_FAILED :
+					       PROBLEM_NONE;
+}
+
+/* This file of the image is missing, or its bytes are wrong. */
+static enum problem note_damage(struct request *r, const char *name)
+{
+	struct picture_request *own = r->own;
+
+	(void)snprintf(own->damaged, sizeof(own->damaged), "%s", name);
+	return PROBLEM_IMAGE_DAMAGED;
+}
+
+/* The image is damaged, unless it was deleted meanwhile. */
+static enum problem report_damage(struct request *r)
+{
+	struct picture_request *own = r->own;
+	const char *name = own->damaged;
+	struct store_image image;
+	enum problem problem = open_image(r, true, &image);
+
+	if (problem == PROBLEM_NOT_FOUND)
+		return PROBLEM_NOT_FOUND;
+	if (problem == PROBLEM_NONE)
+		store_close_image(&image);
+	request_explain(r,
+			"%s%sthis image is damaged; delete the image and "
+			"upload the picture again.",
+			name, *name != '\0' ? " of " : "");
+	log_message(r->config->log, LOG_LEVEL_ERROR,
+		    "%s%sthe stored image %s is damaged", name,
+		    *name != '\0' ? " of " : "", r->segments[0]);
+	return PROBLEM_IMAGE_DAMAGED;
+}
+
+/*
+ * What is damaged in a remote store is read once more: the error may have
+ * happened on its way, or in a cache.
+ */
+static enum problem read_carefully(struct request *r,
+				   enum problem (*read)(struct request *r,
+							bool is_fresh))
+{
+	enum problem problem = read(r, false);
+
+	if (problem == PROBLEM_IMAGE_DAMAGED &&
+	    store_is_remote(r->config->store))
+		problem = read(r, true);
+	return problem == PROBLEM_IMAGE_DAMAGED ? report_damage(r) : problem;
+}
+
+/* Open a file that the image must have. */
+static enum problem open_file(struct request *r,
+			      const struct store_image *image, const char *name,
+			      struct store_part *part)
+{
+	enum store_answer answer = store_read(image, name, part);
+
+	if (answer == STORE_NOT_FOUND)
+		return note_damage(r, name);
+	if (answer == STORE_FAILED)
+		log_message(r->config->log, LOG_LEVEL_ERROR,
+			    "%s of the stored image %s cannot be read: %s",
+			    name, r->segments[0], strerror(errno));
+	return images_store_problem(r, answer, "read", strerror(errno));
+}
+
+/* Fetch a part that was not in the head of the package. */
+static enum problem fetch_part(struct request *r, bool is_fresh,
+			       struct store_part *part)
+{
+	struct picture_request *own = r->own;
+	enum problem problem =
+		images_charge(r, own->charge.bytes + part->bytes);
+	enum store_answer answer;
+	struct error why;
+
+	if (problem != PROBLEM_NONE)
+		return problem;
+	answer = store_fetch(r->config->store, r->segments[0], part->offset,
+			     part->bytes, is_fresh, own->deadline_ns, part,
+			     &why);
+	return images_store_problem(r, answer, "read", why.text);
+}
+
+/* NULL: no memory, or it is not the text about this image. */
+static char *read_text(const struct request *r, const struct store_part *part)
+{
+	size_t count = (size_t)part->bytes;
+	char *text = calloc(1, count + 1);
+
+	if (text != NULL &&
+	    pread(part->fd, text, count, (off_t)part->offset) ==
+		    (ssize_t)count &&
+	    image_meta_is_whole(text) &&
+	    package_is_meta_of(text, count, r->segments[0]))
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Read the JSON text about the image; the caller calls free(). */
+static enum problem read_meta(struct request *r, bool is_fresh,
+			      const struct store_image *image, char **out)
+{
+	static const char name[] = "meta.json";
+	struct store_part part;
+	enum problem problem = open_file(r, image, name, &part);
+
+	if (problem == PROBLEM_NONE && part.bytes > META_BYTES_MAX) {
+		if (part.fd >= 0)
+			(void)close(part.fd);
+		return note_damage(r, name);
+	}
+	if (problem == PROBLEM_NONE && part.fd < 0)
+		problem = fetch_part(r, is_fresh, &part);
+	if (problem != PROBLEM_NONE)
+		return problem;
+	*out = read_text(r, &part);
+	(void)close(part.fd);
+	return *out != NULL ? PROBLEM_NONE : note_damage(r, name);
+}
+
+/* The reply closes the file. */
+static void begin_file(struct request *r, struct reply *p,
+		       const struct store_part *file, struct range part)
+{
+	reply_init(p);
+	p->kind = REPLY_FILE;
+	p->fd = file->fd;
+	p->offset = file->offset + part.offset;
+	p->bytes = part.count;
+	r->reply_bytes = part.count;
+}
+
+/*
+ * The image is not stored, and no upload of it goes on.  If one was accepted
+ * but failed, the spool has the problem.  Its file may be damaged, or written
+ * by somebody else: no other code than that of a failed upload is believed.
+ */
+static enum problem find_failure(struct request *r)
+{
+	const struct spool *spool = store_spool(r->config->store);
+	char text[SPOOL_TEXT_BYTES];
+	enum store_answer answer =
+		spool != NULL ? spool_find_failed(spool, r->segments[0], text) :
+				STORE_NOT_FOUND;
+	enum problem problem;
+	cJSON *o;
+	const char *code, *detail;
+
+	if (answer != STORE_OK)
+		return answer == STORE_NOT_FOUND ? PROBLEM_NOT_FOUND :
+						   PROBLEM_STORE_FAILED;
+	o = cJSON_Parse(text);
+	code = cJSON_GetStringValue(cJSON_GetObjectItem(o, "code"));
+	detail = cJSON_GetStringValue(cJSON_GetObjectItem(o, "detail"));
+	problem = code != NULL ? problem_find(code) : PROBLEM_NONE;
+	if (!problem_is_final(problem))
+		problem = PROBLEM_STORE_FAILED;
+	if (detail != NULL)
+		request_explain(r, "%s", detail);
+	cJSON_Delete(o);
+	return problem;
+}
+
+static struct image_state find_image_state(struct request *r)
+{
+	const struct spool *spool = store_spool(r->config->store);
+	struct image_state p = { .accepted = ACCEPTED_PENDING };
+
+	p.is_durable = spool != NULL && spool_has(spool, r->segments[0]);
+	if (!p.is_durable)
+		p.accepted = accepted_find(&r->http->accepted, r->segments[0],
+					   &p.failed_by);
+	return p;
+}
+
+/* PROBLEM_NONE: the image is not stored, but will be. */
+static enum problem problem_of_missing(struct request *r,
+				       const struct image_state *p)
+{
+	switch (p->accepted) {
+	case ACCEPTED_NONE:
+		return find_failure(r);
+	case ACCEPTED_FAILED:
+		return p->failed_by;
+	case ACCEPTED_PENDING:
+		break;
+	}
+	return PROBLEM_NONE;
+}
+
+bool images_begin_meta(struct request *r, struct reply *p, const char *meta,
+		       const char *base)
+{
+	if (base[0] != '\0')
+		return reply_begin_text(r, p, image_meta_below(meta, base));
+	reply_begin_bytes(r, p, meta, strlen(meta));
+	return true;
+}
+
+static bool reply_meta(struct request *r, const char *meta)
+{
+	struct picture_request *own = r->own;
+	char base[URL_BASE_BYTES];
+	struct reply p;
+
+	urls_base(base, r);
+	if (!images_begin_meta(r, &p, meta, base))
+		return false;
+	reply_add_header(&p, "ETag", own->etag);
+	reply_add_header(&p, "Cache-Control", "no-cache");
+	return reply_send(r, own->is_known ? STATUS_NOT_MODIFIED : STATUS_OK,
+			  "application/json", &p);
+}
+
+static void start_work(struct request *r);
+
+/* The work is done.  Another request may get the turn. */
+static void end_work(struct request *r)
+{
+	struct picture_request *own = r->own;
+	struct read_turn *next =
+		own->has_turn ? reading_leave(&r->http->reading) : NULL;
+
+	own->has_turn = false;
+	request_resume(r); /* which may free it */
+	if (next != NULL)
+		start_work(container_of(next, struct picture_request, turn)
+				   ->request);
+}
+
+/* The run() of a task of the store stage. */
+static void run_store_work(struct task *task)
+{
+	struct picture_request *own =
+		container_of(task, struct picture_request, task);
+	struct request *r = own->request;
+
+	own->work(r);
+	end_work(r);
+}
+
+static void start_work(struct request *r)
+{
+	struct picture_request *own = r->own;
+
+	if (pipeline_send_task(r->config->pipeline, &own->task))
+		return;
+	r->problem = PROBLEM_STOPPING;
+	end_work(r);
+}
+
+/*
+ * Let the store stage do some work; a read waits for its turn.  Returns as a
+ * start() hook does.
+ */
+static bool send_work(struct request *r, void (*work)(struct request *r),
+		      bool is_read)
+{
+	struct picture_request *own = r->own;
+	bool is_suspended = request_suspend(r);
+	uint32_t deadline_ms = r->config->deadline_ms;
+
+	if (is_read && deadline_ms == 0)
+		deadline_ms = REMOTE_WAIT_MS;
+	own->work = work;
+	own->has_turn = is_read;
+	/* The time in the queue, or until its turn, counts. */
+	if (deadline_ms > 0)
+		own->deadline_ns = clock_after_ms(deadline_ms);
+	own->task.run = run_store_work;
+	own->task.event.number = r->number;
+	if (!is_read || reading_enter(&r->http->reading, &own->turn))
+		start_work(r);
+	return is_suspended;
+}
+
+bool images_send_read(struct request *r, void (*work)(struct request *r))
+{
+	(void)reading_admit(&r->http->reading, true);
+	return send_work(r, work, true);
+}
+
+/* The same for a GET whose reply has not begun: it may be refused. */
+static bool begin_read(struct request *r, void (*work)(struct request *r))
+{
+	if (reading_admit(&r->http->reading, false))
+		return send_work(r, work, true);
+	r->is_turned_away = true;
+	r->problem = PROBLEM_STORE_UNAVAILABLE;
+	request_explain(r, "%" PRIu32 " reads wait for the store already.",
+			r->http->reading.admitted_max);
+	return false;
+}
+
+/* Do some work here, unless it may wait for a network. */
+static bool do_work(struct request *r, void (*work)(struct request *r))
+{
+	if (store_is_remote(r->config->store))
+		return begin_read(r, work);
+	work(r);
+	return false;
+}
+
+static enum problem read_image_once(struct request *r, bool is_fresh)
+{
+	struct picture_request *own = r->own;
+	struct store_image image;
+	enum problem problem = open_image(r, is_fresh, &image);
+	char base[URL_BASE_BYTES];
+
+	if (problem == PROBLEM_NONE) {
+		problem = read_meta(r, is_fresh, &image, &own->meta);
+		store_close_image(&image);
+	}
+	if (problem == PROBLEM_NONE) {
+		urls_base(base, r);
+		image_meta_etag(own->etag, own->meta, base);
+	}
+	return problem;
+}
+
+/* An image that is not stored yet is nothing that conditions could mean. */
+static void read_image(struct request *r)
+{
+	struct picture_request *p = r->own;
+	enum problem problem = read_carefully(r, read_image_once);
+
+	budget_lower(&p->charge, 0);
+	if (problem == PROBLEM_NONE)
+		problem = check_get(r);
+	else if (problem == PROBLEM_NOT_FOUND)
+		problem = problem_of_missing(r, &p->state);
+	if (problem == PROBLEM_NONE && p->meta == NULL &&
+	    conditions_check(r->head, NULL) == CONDITION_UNLIKE)
+		problem = PROBLEM_PRECONDITION_FAILED;
+	r->problem = problem;
+}
+
+static bool start_image(struct request *r)
+{
+	struct picture_request *own = r->own;
+
+	r->problem = check_target(r);
+	if (r->problem != PROBLEM_NONE)
+		return false;
+	/*
+	 * Done before the store is asked, because the image may be stored in
+	 * between.
+	 */
+	own->state = find_image_state(r);
+	return do_work(r, read_image);
+}
+
+static bool reply_image(struct request *r)
+{
+	struct picture_request *own = r->own;
+
+	if (own->meta != NULL)
+		return reply_meta(r, own->meta);
+	return storing_reply_accepted(r, r->segments[0], own->state.is_durable);
+}
+
+static void name_file(char name[FILE_NAME_BYTES], const struct request *r)
+{
+	(void)snprintf(name, FILE_NAME_BYTES, "%.*s.jpg", STORE_NAME_BYTES - 1,
+		       r->segments[1]);
+}
+
+/* Open the picture, and set its ETag. */
+static enum problem open_picture(struct request *r, bool is_fresh,
+				 const struct store_image *image)
+{
+	struct picture_request *p = r->own;
+	char name[FILE_NAME_BYTES], sha256[SHA256_TEXT_BYTES];
+	char *meta;
+	enum problem problem = read_meta(r, is_fresh, image, &meta);
+	bool is_found;
+
+	if (problem != PROBLEM_NONE)
+		return problem;
+	is_found = image_meta_find(meta, r->segments[1], sha256);
+	free(meta);
+	if (!is_found) {
+		request_explain(r,
+				"The image has no variant '%s'; its JSON lists "
+				"those that it has.",
+				r->segments[1]);
+		return PROBLEM_NOT_FOUND;
+	}
+	(void)snprintf(p->etag, sizeof(p->etag), "\"%s\"", sha256);
+	name_file(name, r);
+	problem = open_file(r, image, name, &p->file);
+	p->is_open = problem == PROBLEM_NONE;
+	return problem;
+}
+
+static void close_file(struct request *r)
+{
+	struct picture_request *own = r->own;
+
+	if (own->is_open && own->file.fd >= 0)
+		(void)close(own->file.fd);
+	own->is_open = false;
+}
+
+static void close_picture(struct request *r)
+{
+	struct picture_request *own = r->own;
+
+	close_file(r);
+	pieces_release(r);
+	if (own->charge.bytes > 0)
+		budget_lower(&own->charge, 0);
+	free(own->meta);
+	own->meta = NULL;
+}
+
+/*
+ * The part to send.  With If-Range, a part is sent only if the picture is still
+ * the same.  HEAD always means the whole picture.
+ */
+static enum range_kind read_range(struct request *r,
+				  const struct picture_request *p,
+				  struct range *part)
+{
+	const char *same = request_header(r, "If-Range");
+	enum range_kind kind = RANGE_ALL;
+
+	if (!r->is_head && (same == NULL || strcmp(same, p->etag) == 0))
+		kind = range_read(request_header(r, "Range"), p->file.bytes,
+				  part);
+	if (kind == RANGE_PART)
+		(void)snprintf(r->content_range, sizeof(r->content_range),
+			       "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64,
+			       part->offset, part->offset + part->count - 1,
+			       p->file.bytes);
+	if (kind == RANGE_NONE)
+		(void)snprintf(r->content_range, sizeof(r->content_range),
+			       "bytes */%" PRIu64, p->file.bytes);
+	return kind;
+}
+
+static bool reply_picture(struct request *r)
+{
+	struct picture_request *p = r->own;
+	struct range part = { 0, p->file.bytes };
+	enum range_kind kind =
+		p->is_known ? RANGE_ALL : read_range(r, p, &part);
+	struct reply reply;
+
+	if (kind == RANGE_NONE)
+		return reply_with_problem(r, PROBLEM_BAD_RANGE);
+	if (pieces_are_needed(r))
+		pieces_begin_reply(r, &reply, part.offset, part.count);
+	else
+		begin_file(r, &reply, &p->file, part);
+	p->is_open = false;
+	reply_add_header(&reply, "ETag", p->etag);
+	reply_add_header(&reply, "Accept-Ranges", "bytes");
+	reply_add_header(&reply, "Cache-Control",
+			 "public, max-age=31536000, immutable");
+	/* A 304 has the headers of the 200, with its length, and no body. */
+	return reply_send(r,
+			  p->is_known        ? STATUS_NOT_MODIFIED :
+			  kind == RANGE_PART ? STATUS_PARTIAL_CONTENT :
+					       STATUS_OK,
+			  RESULT_TYPE, &reply);
+}
+
+/* The SHA-256 that the picture must have. */
+static void read_etag(char sha256[SHA256_TEXT_BYTES],
+		      const struct picture_request *p)
+{
+	(void)snprintf(sha256, SHA256_TEXT_BYTES, "%s", p->etag + 1);
+}
+
+/* A picture that the client already has is not sent, so it is not checked. */
+static bool needs_check(const struct request *r)
+{
+	const struct picture_request *own = r->own;
+	char sha256[SHA256_TEXT_BYTES];
+
+	read_etag(sha256, own);
+	return !own->is_known &&
+	       !store_is_checked(r->config->store, &own->file, sha256);
+}
+
+static enum problem check_file(struct request *r)
+{
+	struct picture_request *own = r->own;
+	char name[FILE_NAME_BYTES], sha256[SHA256_TEXT_BYTES];
+	enum store_answer answer;
+
+	read_etag(sha256, own);
+	answer = store_check(r->config->store, &own->file, sha256);
+	name_file(name, r);
+	if (answer == STORE_DAMAGED)
+		return note_damage(r, name);
+	return images_store_problem(r, answer, "read", strerror(errno));
+}
+
+static void check_picture(struct request *r)
+{
+	r->problem = check_file(r);
+	if (r->problem == PROBLEM_IMAGE_DAMAGED)
+		r->problem = report_damage(r);
+}
+
+static enum problem find_picture_once(struct request *r, bool is_fresh)
+{
+	struct store_image image;
+	enum problem problem = open_image(r, is_fresh, &image);
+
+	close_file(r); /* the one that was damaged */
+	if (problem != PROBLEM_NONE)
+		return problem;
+	problem = open_picture(r, is_fresh, &image);
+	store_close_image(&image);
+	return problem == PROBLEM_NONE ? check_get(r) : problem;
+}
+
+static void find_picture(struct request *r)
+{
+	r->problem = read_carefully(r, find_picture_once);
+}
+
+/* The same, and fetch it, and compare its SHA-256. */
+static enum problem fetch_picture_once(struct request *r, bool is_fresh)
+{
+	enum problem problem = find_picture_once(r, is_fresh);
+	struct picture_request *p = r->own;
+
+	if (problem != PROBLEM_NONE || p->is_known)
+		return problem;
+	if (p->file.fd >= 0)
+		return check_file(r);
+	budget_lower(&p->charge, 0); /* of the head */
+	return pieces_fetch(r, p->file.offset, is_fresh);
+}
+
+static void fetch_picture(struct request *r)
+{
+	r->problem = read_carefully(r, fetch_picture_once);
+}
+
+static bool start_picture(struct request *r)
+{
+	r->problem = check_target(r);
+	if (r->problem == PROBLEM_NONE && !store_is_name(r->segments[1]))
+		r->problem = PROBLEM_NOT_FOUND;
+	if (r->problem != PROBLEM_NONE)
+		return false;
+	if (store_is_remote(r->config->store))
+		return begin_read(r, fetch_picture);
+	find_picture(r);
+	return r->problem == PROBLEM_NONE && needs_check(r) &&
+	       send_work(r, check_picture, false);
+}
+
+/*
+ * Do the conditions of a DELETE allow it?  They are about the stored image; the
+ * ETag of a damaged one is not known.  If there is nothing to remove, they are
+ * ignored.
+ */
+static enum problem check_removal(struct request *r)
+{
+	struct picture_request *p = r->own;
+	const char *etag = p->etag;
+	enum problem problem;
+
+	p->state = find_image_state(r);
+	problem = read_image_once(r, true);
+	budget_lower(&p->charge, 0);
+	if (problem == PROBLEM_NOT_FOUND && !p->state.is_durable &&
+	    find_failure(r) == PROBLEM_NOT_FOUND)
+		return PROBLEM_NONE;
+	if (problem == PROBLEM_NOT_FOUND)
+		etag = NULL;
+	else if (problem != PROBLEM_NONE && problem != PROBLEM_IMAGE_DAMAGED)
+		return problem;
+	free(r->detail);
+	r->detail = NULL;
+	return conditions_check(r->head, etag) == CONDITION_HOLDS ?
+		       PROBLEM_NONE :
+		       PROBLEM_PRECONDITION_FAILED;
+}
+
+static void delete_image(struct request *r)
+{
+	struct picture_request *own = r->own;
+	struct store *store = r->config->store;
+	struct error why;
+	enum store_answer answer;
+
+	if (conditions_exist(r->head))
+		r->problem = check_removal(r);
+	if (r->problem != PROBLEM_NONE)
+		return;
+	if (store_spool(store) != NULL) {
+		answer = spool_delete(store_spool(store), r->segments[0]);
+		error_set(&why, "%s", strerror(errno));
+	} else {
+		answer = store_delete(store, r->segments[0], own->deadline_ns,
+				      &why);
+	}
+	r->problem = images_store_problem(r, answer, "removed", why.text);
+}
+
+static bool start_removal(struct request *r)
+{
+	r->problem = check_target(r);
+	return r->problem == PROBLEM_NONE && send_work(r, delete_image, false);
+}
+
+static bool reply_removed(struct request *r)
+{
+	struct reply p;
+
+	reply_begin_bytes(r, &p, NULL, 0);
+	return reply_send(r, STATUS_NO_CONTENT, NULL, &p);
+}
+
+const struct handler image_handler = {
+	.state_bytes = sizeof(struct picture_request),
+	.start = start_image,
+	.reply = reply_image,
+	.release = close_picture,
+};
+
+const struct handler image_removal_handler = {
+	.state_bytes = sizeof(struct picture_request),
+	.start = start_removal,
+	.reply = reply_removed,
+	.release = close_picture,
+};
+
+const struct handler picture_handler = {
+	.state_bytes = sizeof(struct picture_request),
+	.start = start_picture,
+	.reply = reply_picture,
+	.release = close_picture,
+};

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Picture request: what the handlers of stored images remember of a request,
+ * and what images.c and pieces.c need of each other.
+ *
+ * pieces.c has the bytes of a picture that is in a store beyond the network:
+ *
+ *	pieces_fetch()  whole, if there is memory: SHA-256 compared, then sent
+ *	                from a file in memory
+ *	                else twice, in pieces: first to compare the SHA-256 of
+ *	                the picture, and to note that of each piece; then, as
+ *	                fast as the client reads, to send it
+ *
+ * So a picture whose bytes are wrong is not sent, and a client that reads
+ * slowly holds one piece.  A piece that has changed since it was compared is
+ * fetched once more; if it is still another, the connection is closed before
+ * it.
+ */
+#ifndef SERVICE_PICTURE_REQUEST_H
+#define SERVICE_PICTURE_REQUEST_H
+
+#include "service/http/http_state.h"
+#include "service/http/handlers/images/image_meta.h"
+#include "service/http/handlers/images/reading.h"
+#include "service/http/request.h"
+#include "service/pipeline/pipeline.h"
+#include "service/store/store.h"
+
+/* What is known about an image that may not be stored yet. */
+struct image_state {
+	enum accepted_state accepted;
+	enum problem failed_by;
+	bool is_durable; /* it is in the spool */
+};
+
+enum { PIECE_DIGEST_BYTES = 16 }; /* of a SHA-256 */
+
+/*
+ * The `own` of a request for a stored image, or for one of its pictures, or to
+ * remove it.
+ */
+struct picture_request {
+	struct request *request; /* that it belongs to */
+	/* Task of the store stage: read, check or delete. */
+	struct task task;
+	bool is_open;
+	/* Its descriptor is -1 if it is sent in pieces. */
+	struct store_part file;
+	char etag[ETAG_BYTES]; /* its SHA-256, in quotes; "": not known */
+	bool is_known; /* the client has it already, by its If-None-Match */
+	char *meta;    /* the JSON text about the image; owned; NULL: none */
+	struct image_state state;
+	void (*work)(struct request *r); /* what the task does */
+	/* When a store beyond the network must have answered; 0: none. */
+	uint64_t deadline_ns;
+	char damaged[STORE_FILE_NAME_BYTES]; /* the file that is; "": unknown */
+	/* A store beyond the network: a turn, and the memory that is used. */
+	bool has_turn;
+	struct read_turn turn;
+	struct charge charge;
+	/* Sent in pieces: see images/pieces.c. */
+	uint64_t package_at;                    /* of the picture */
+	uint8_t (*digests)[PIECE_DIGEST_BYTES]; /* of the pieces; owned */
+	bool has_piece;
+	struct store_part piece;
+	uint64_t piece_at, sent_from; /* in the picture */
+};
+
+/*
+ * Fetch the picture at `at` of its package, of the `bytes` of its `file`, and
+ * with the SHA-256 of its ETag.  A task of the store stage.
+ */
+enum problem pieces_fetch(struct request *r, uint64_t at, bool is_fresh);
+
+/* Send the picture in pieces?  If not, it is in its `file`. */
+static inline bool pieces_are_needed(const struct request *r)
+{
+	const struct picture_request *own = r->own;
+
+	return own->file.fd < 0;
+}
+
+/* Begin a reply with `count` bytes of the picture, from `from` on. */
+void pieces_begin_reply(struct request *r, struct reply *p, uint64_t from,
+			uint64_t count);
+
+/* Free what the functions above have left in the request. */
+void pieces_release(struct request *r);
+
+/*
+ * images.c: run `work` as a task of the store stage, when it is its turn.
+ * True: the connection is suspended, and resumed when it is done.
+ */
+bool images_send_read(struct request *r, void (*work)(struct request *r));
+
+/* images.c: the problem of an answer of the store, and its detail. */
+enum problem images_store_problem(struct request *r, enum store_answer answer,
+				  const char *what, const char *why);
+
+/*
+ * images.c: charge `bytes` for what this GET has fetched.  If there is no
+ * memory, a problem.
+ */
+enum problem images_charge(struct request *r, uint64_t bytes);
+
+/*
+ * images.c: begin a reply whose body is the text about an image, with the base
+ * of urls_base() before each path in a `url`.  `meta` must stay in memory until
+ * the request ends.  False: no memory.
+ */
+MUST_CHECK bool images_begin_meta(struct request *r, struct reply *p,
+				  const char *meta, const char *base);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Spooler: a thread that makes images from the uploads in the spool.
+ *
+ *	start           entries of an earlier run ---+
+ *	spooler_take()  uploads that were answered --+--> pipeline --> stored
+ *	                202 and then failed                  |
+ *	                        ^---- try again later -------+--> failed/
+ *
+ * An upload that fails for a temporary reason (no memory, a full store, a stop)
+ * is tried again after 1 s, 2 s, 4 s and so on up to 64 s, and after a restart.
+ * An upload that fails because of its contents is moved to failed/, with the
+ * problem that GET will reply; so is an entry whose files are damaged.
+ *
+ * Uploads of clients go first: while there are any, only one entry at a time is
+ * in the pipeline, and it takes only a free slot and free memory.  With a
+ * policy whose uploads wait for memory, it waits in the same line as they do.
+ *
+ * Threads    Any number of threads may call spooler_take() at the same time; it
+ *            does not block.  One thread calls the others.
+ */
+#ifndef SERVICE_SPOOLER_H
+#define SERVICE_SPOOLER_H
+
+#include "service/http/reply/problem.h"
+#include "service/pipeline/pipeline.h"
+#include "service/store/store.h"
+
+#include <sys/queue.h>
+
+struct log;
+struct spooler;
+
+/*
+ * An entry of the spool that is in use; its hold prevents others from removing
+ * it.
+ */
+struct spooled {
+	struct spool_hold hold;
+	enum problem problem; /* why the last try failed */
+	uint32_t try_count;
+	uint64_t due_ns; /* time of the next try */
+	TAILQ_ENTRY(spooled) link;
+};
+
+struct spooler_config {
+	struct pipeline *pipeline;
+	struct spool *spool;
+	struct log *log;
+	_Atomic uint64_t *number; /* number of the last upload */
+};
+
+/* NULL: no memory, no thread, or the spool could not be read. */
+struct spooler *spooler_start(const struct spooler_config *config);
+
+/*
+ * An upload `u` that was answered 202 has failed.  `e` is its entry, from
+ * malloc(), and belongs to the spooler from now on.
+ */
+void spooler_take(struct spooler *s, struct spooled *e, const struct upload *u);
+
+/* Send nothing to the pipeline any more. */
+void spooler_leave(struct spooler *s);
+
+/* True: no entry of the spool is in the pipeline. */
+bool spooler_is_idle(struct spooler *s);
+
+/*
+ * Log how many entries are left, and free the spooler.  The pipeline has
+ * stopped, and spooler_take() is not called any more.  NULL is fine.
+ */
+void spooler_stop(struct spooler *s);
+
+#endif

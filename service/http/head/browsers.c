@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/http/head/browsers.h"
+
+#include "service/http/head/hosts.h"
+#include "service/http/http_state.h"
+#include "service/http/head/params.h"
+#include "service/http/request.h"
+#include "service/http/head/urls.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { HOST_SHOWN_BYTES = 101 }; /* of a host or origin, in a problem */
+
+static struct text_part next_name(const char **list)
+{
+	struct text_part p = { *list, strcspn(*list, ",") };
+
+	*list += p.bytes;
+	*list += **list == ',';
+	return p;
+}
+
+bool browsers_check_names(const char *names, const char **why)
+{
+	*why = "give names without ports, with commas between them, or * for "
+	       "any";
+	if (strcmp(names, "*") == 0)
+		return true;
+	do {
+		if (!host_is_name(next_name(&names)))
+			return false;
+	} while (*names != '\0');
+	return names[-1] != ',';
+}
+
+/*
+ * A name without a dot.  Some countries have given their own names an address,
+ * such as http://ai/; these have two letters, or begin with xn--.
+ */
+static bool is_single_label(struct text_part name)
+{
+	struct text_part p = host_without_dot(name);
+
+	return p.bytes > 2 && memchr(p.text, '.', p.bytes) == NULL &&
+	       strncasecmp(p.text, "xn--", 4) != 0;
+}
+
+/*
+ * A name that no public DNS server can give to anybody (RFC 6761, 6762, 8375;
+ * ICANN's resolution of 2024 on "internal"; Kubernetes uses "svc" and
+ * "cluster.local", and there is no such domain).
+ */
+static bool is_private_name(struct text_part p)
+{
+	static const char *const domains[] = {
+		"local", "internal", "svc", "home.arpa", "test",
+	};
+
+	if (!host_is_name(p))
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(domains); i++)
+		if (host_is_in_domain(p, domains[i]))
+			return true;
+	return is_single_label(p);
+}
+
+static bool is_listed_name(struct text_part name, const char *names)
+{
+	while (*names != '\0') {
+		struct text_part p = next_name(&names);
+
+		if (host_cut_port(&p) && host_is_same(name, p))
+			return true;
+	}
+	return false;
+}
+
+/* What the name in Host says about where a request comes from. */
+enum host_kind {
+	HOST_FOREIGN, /* perhaps the name of a foreign page */
+	HOST_PRIVATE, /* perhaps the name of a page in the private network */
+	HOST_OWN,     /* an address, or a name that was given to us */
+};
+
+/* `names` is a list of our names, or NULL. */
+static enum host_kind judge_host(const char *host, const char *names)
+{
+	struct text_part p = text_part_of(host);
+
+	if (names != NULL && strcmp(names, "*") == 0)
+		return HOST_OWN;
+	if (!host_cut_port(&p))
+		return HOST_FOREIGN;
+	if (host_is_address(p) || host_is_localhost(p) ||
+	    (names != NULL && host_is_name(p) && is_listed_name(p, names)))
+		return HOST_OWN;
+	return is_private_name(p) ? HOST_PRIVATE : HOST_FOREIGN;
+}
+
+/* Is it the host of --public-url, which may be NULL, or only a path? */
+static bool is_public_host(const char *host, const char *url)
+{
+	struct text_part p = text_part_of(host), own;
+
+	if (url == NULL)
+		return false;
+	own = origin_host(url_origin(url));
+	return own.bytes > 0 && host_cut_port(&own) && host_cut_port(&p) &&
+	       host_is_same(p, own);
+}
+
+static bool origin_is_foreign(const char *fetch_site, const char *origin,
+			      const char *host)
+{
+	struct text_part own;
+
+	/* Sec-Fetch-Site is right even if a proxy ends TLS or changes Host. */
+	if (fetch_site != NULL)
+		return strcmp(fetch_site, "same-origin") != 0 &&
+		       strcmp(fetch_site, "none") != 0;
+	if (origin == NULL)
+		return false;
+	own = origin_host(text_part_of(origin));
+	return own.bytes == 0 || host == NULL ||
+	       !text_part_is(own, text_part_of(host));
+}
+
+/*
+ * These are not checked: probes, because they reveal nothing; HTTPS, because
+ * the certificate contains our names; and requests without Host, because every
+ * browser sends Host.
+ */
+static enum host_kind host_of(const struct request *r)
+{
+	const struct http_config *c = r->config;
+
+	if (r->route->role == ROLE_PROBE || r->host == NULL || c->has_tls)
+		return HOST_OWN;
+	if (judge_host(r->host, c->host_names) == HOST_OWN ||
+	    is_public_host(r->host, c->public_url))
+		return HOST_OWN;
+	return judge_host(r->host, r->port->address);
+}
+
+/*
+ * Does the request come from a page, and not say by Sec-Fetch-Site that the
+ * browser knows whose page it is?
+ */
+static bool is_of_plain_page(const struct request *r)
+{
+	return request_header(r, "Origin") != NULL &&
+	       request_header(r, "Sec-Fetch-Site") == NULL;
+}
+
+/*
+ * Does the page of our admin port upload a picture, for its results?  Its
+ * origin has the name in Host and the port of --admin-listen, or is that of
+ * --admin-url.
+ */
+static bool is_admin_page(const struct request *r)
+{
+	const char *origin = request_header(r, "Origin");
+	char admin[URL_BASE_BYTES];
+
+	return origin != NULL && r->route->handler == &upload_handler &&
+	       urls_other_port(admin, r) &&
+	       text_part_is(url_origin(admin), text_part_of(origin));
+}
+
+/*
+ * Without Sec-Fetch-Site, it may be our own page, and a proxy has changed Host.
+ */
+static enum problem refuse_foreign(struct request *r)
+{
+	char origin[HOST_SHOWN_BYTES], host[HOST_SHOWN_BYTES];
+
+	if (is_of_plain_page(r) && r->host != NULL)
+		request_explain(
+			r,
+			"The page's origin is %s, but the request's Host is "
+			"%s. If a proxy is between them, let it pass on the "
+			"client's Host with its port (nginx: proxy_set_header "
+			"Host $http_host); pages of other sites need keys: "
+			"--api-key-file, --sign-key-file.",
+			params_show(origin, sizeof(origin),
+				    request_header(r, "Origin")),
+			params_show(host, sizeof(host), r->host));
+	return PROBLEM_CROSS_SITE;
+}
+
+bool browsers_is_reader(const struct request *r)
+{
+	return is_admin_page(r) && host_of(r) == HOST_OWN;
+}
+
+static enum problem refuse_host(struct request *r)
+{
+	char shown[HOST_SHOWN_BYTES];
+	struct text_part name = text_part_of(r->host);
+
+	if (host_cut_port(&name) && host_is_name(name))
+		request_explain(
+			r,
+			"The Host header has the name '%s', which this "
+			"server does not know; if it is its own, give it "
+			"by --host %.*s.",
+			params_show(shown, sizeof(shown), r->host),
+			(int)name.bytes, name.text);
+	return PROBLEM_WRONG_HOST;
+}
+
+enum problem browsers_check_page(struct request *r, bool is_public)
+{
+	enum host_kind kind = host_of(r);
+
+	if (kind == HOST_FOREIGN)
+		return refuse_host(r);
+	if (is_public || r->reader_origin != NULL)
+		return PROBLEM_NONE;
+	if (origin_is_foreign(request_header(r, "Sec-Fetch-Site"),
+			      request_header(r, "Origin"), r->host))
+		return refuse_foreign(r);
+	if (kind == HOST_OWN || !is_of_plain_page(r))
+		return PROBLEM_NONE;
+	request_explain(r,
+			"The page has the name of a private network, for which "
+			"other machines may answer; give the name by --host.");
+	return PROBLEM_WRONG_HOST;
+}

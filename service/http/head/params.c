@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/http/head/params.h"
+
+#include "base/similar.h"
+#include "base/take.h"
+#include "base/util.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	SIDE_PX_MAX = 16384,
+	VALUE_BYTES = 32, /* size of a value as text */
+	RANGE_BYTES = 128,
+	HELP_INDENT = 14,
+	HELP_COLUMNS = 79,
+};
+
+static const struct param_word zero_one[] = { { "0", NULL }, { "1", NULL } };
+static const struct param_word profiles[] = {
+	{ "srgb", "convert colours to sRGB" },
+	{ "keep", "send the file's profile" },
+};
+static const struct param_word chromas[] = {
+	{ "420", "half resolution, both ways" },
+	{ "444", "full resolution" },
+};
+static const struct param_word fits[] = {
+	[IMG_FIT_INSIDE] = { "inside", "all of it" },
+	[IMG_FIT_COVER] = { "cover", "cut to the box" },
+	[IMG_FIT_FILL] = { "fill", "stretched" },
+};
+static const struct param_word gravities[] = {
+	[IMG_CENTRE] = { "centre", NULL },
+	[IMG_NORTH] = { "north", NULL },
+	[IMG_NORTHEAST] = { "northeast", NULL },
+	[IMG_EAST] = { "east", NULL },
+	[IMG_SOUTHEAST] = { "southeast", NULL },
+	[IMG_SOUTH] = { "south", NULL },
+	[IMG_SOUTHWEST] = { "southwest", NULL },
+	[IMG_WEST] = { "west", NULL },
+	[IMG_NORTHWEST] = { "northwest", NULL },
+};
+static const struct param_word filters[] = {
+	[IMG_LANCZOS3] = { "lanczos3", "sharp, the fastest" },
+	[IMG_BOX] = { "box", "mean of an area" },
+	[IMG_TRIANGLE] = { "triangle", "linear" },
+	[IMG_BSPLINE] = { "bspline", "cubic, soft" },
+	[IMG_CATMULL_ROM] = { "catmull-rom", "cubic, sharp" },
+	[IMG_MITCHELL] = { "mitchell", "cubic, between these" },
+};
+
+/* Compiles only if the member has that type. */
+#define MEMBER(type, field)                                                    \
+	.offset = offsetof(struct params, field) +                             \
+		  0 * sizeof((type *)NULL == &((struct params *)NULL)->field)
+#define SIDE(field)                                                            \
+	.kind = PARAM_SIDE, .min = 1, .max = SIDE_PX_MAX,                      \
+	MEMBER(uint32_t, field), .if_absent = "no limit"
+#define QUALITY(field)                                                         \
+	.kind = PARAM_QUALITY, .min = 1, .max = 100, MEMBER(int, field)
+#define SIGMA(field)                                                           \
+	.kind = PARAM_SIGMA, .min = 0.3, .max = 100, MEMBER(double, field)
+#define SWITCH(field, array)                                                   \
+	.kind = PARAM_SWITCH, .words = array, .word_count = ARRAY_SIZE(array), \
+	MEMBER(bool, field)
+#define WORD(type, field, array)                                               \
+	.kind = PARAM_WORD, .words = array, .word_count = ARRAY_SIZE(array),   \
+	MEMBER(type, field)
+
+const struct param params_table[] = {
+	{ "w", "Width", SIDE(transform.box.width_px),
+	  .help = "width of the box for the result",
+	  .other_names = "width maxwidth", .since = 1 },
+	{ "h", "Height", SIDE(transform.box.height_px),
+	  .help = "height of the box for the result",
+	  .other_names = "height maxheight", .since = 1 },
+	{ "fit", "Fit", WORD(enum img_fit, transform.fit, fits),
+	  .default_text = "inside", .help = "how the picture fills the box",
+	  .other_names = "crop mode resize", .since = 1 },
+	{ "gravity", "Gravity",
+	  WORD(enum img_gravity, transform.gravity, gravities),
+	  .default_text = "centre", .help = "which part fit=cover keeps",
+	  .only_with = "fit=cover", .other_names = "position", .since = 1 },
+	{ "filter", "Filter", WORD(enum img_filter, transform.filter, filters),
+	  .default_text = "lanczos3", .help = "how the picture is resampled",
+	  .since = 1 },
+	{ "enlarge", "Enlarge", SWITCH(transform.enlarge, zero_one),
+	  .default_text = "0",
+	  .help = "the result may be larger than the upload",
+	  .is_advanced = true, .other_names = "upscale", .since = 1 },
+	{ "orient", "Orient", SWITCH(transform.as_stored, zero_one),
+	  .default_text = "1",
+	  .help = "upright, as EXIF says; 0: as stored in the file",
+	  .is_inverted = true, .is_advanced = true,
+	  .other_names = "rotate autorotate", .since = 1 },
+	{ "blur", "Blur", SIGMA(transform.blur_sigma_px), .default_text = "0",
+	  .help = "standard deviation of a Gaussian blur; 0: no blur",
+	  .other_names = "sigma", .since = 1 },
+	{ "q", "Quality", QUALITY(transform.quality), .default_text = "80",
+	  .help = "JPEG quality of the result", .other_names = "quality",
+	  .since = 1 },
+	{ "icc", "Colours", SWITCH(transform.keep_profile, profiles),
+	  .default_text = "srgb", .help = "what happens to an ICC profile",
+	  .is_advanced = true, .other_names = "profile", .since = 1 },
+	{ "chroma", "Chroma", SWITCH(transform.full_chroma, chromas),
+	  .default_text = "420", .help = "resolution of the colours",
+	  .is_advanced = true, .other_names = "subsampling", .since = 1 },
+	{ "progressive", "Progressive", SWITCH(transform.progressive, zero_one),
+	  .default_text = "0", .help = "a progressive JPEG, smaller and slower",
+	  .is_advanced = true, .other_names = "interlace", .since = 1 },
+	{ "optimize", "Optimize", SWITCH(transform.optimize, zero_one),
+	  .default_text = "0", .help = "Huffman tables made for the picture",
+	  .is_advanced = true, .since = 1 },
+	{ "strict", "Strict", SWITCH(transform.lenient, zero_one),
+	  .default_text = "1",
+	  .help = "refuse a damaged file; 0: return its readable part",
+	  .is_inverted = true, .is_of_upload = true, .is_advanced = true,
+	  .since = 1 },
+	{ "placeholder", "Placeholder", SWITCH(wants.placeholder, zero_one),
+	  .default_text = "0",
+	  .help = "also return a BlurHash and the dominant colour",
+	  .is_of_upload = true, .other_names = "blurhash", .since = 1 },
+};
+
+const uint32_t params_count = ARRAY_SIZE(params_table);
+
+_Static_assert(ARRAY_SIZE(params_table) <= 32, "a bit of params.seen for each");
+
+/* Names of parameters that are not in the table. */
+static const char variant_names[] = "variant variants preset";
+
+/* The words in a sentence: "inside, cover or fill". */
+static void print_words(char out[RANGE_BYTES], const struct param *param)
+{
+	int at = 0;
+
+	for (uint32_t i = 0; i < param->word_count; i++) {
+		const char *before = i == 0                     ? "" :
+				     i + 1 == param->word_count ? " or " :
+								  ", ";
+
+		at += snprintf(out + at, RANGE_BYTES - (size_t)at, "%s%s",
+			       before, param->words[i].name);
+		assert(at < RANGE_BYTES);
+	}
+}
+
+/* The words after "must be" in a message about a value. */
+static const char *print_range(char out[RANGE_BYTES], const struct param *param)
+{
+	switch (param->kind) {
+	case PARAM_SIDE:
+		(void)snprintf(out, RANGE_BYTES,
+			       "a whole number of pixels from %g to %g",
+			       param->min, param->max);
+		return out;
+	case PARAM_QUALITY:
+		(void)snprintf(out, RANGE_BYTES, "a whole number from %g to %g",
+			       param->min, param->max);
+		return out;
+	case PARAM_SIGMA:
+		(void)snprintf(out, RANGE_BYTES,
+			       "0 or a number of pixels from %g to %g",
+			       param->min, param->max);
+		return out;
+	case PARAM_SWITCH:
+	case PARAM_WORD:
+		print_words(out, param);
+		return out;
+	}
+	abort();
+}
+
+static bool read_whole(const struct param *param, const char *text,
+		       uint64_t *out)
+{
+	return number_read_whole(text, (uint64_t)param->min,
+				 (uint64_t)param->max, out);
+}
+
+/* Plain decimals, without an exponent. */
+static bool read_sigma(const struct param *param, const char *text, double *out)
+{
+	double value;
+
+	if (text[strspn(text, "0123456789.")] != '\0' ||
+	    !number_read(text, 0, param->max, &value) ||
+	    (value > 0 && value < param->min))
+		return false;
+	*out = value;
+	return true;
+}
+
+/* The index of a word.  False: `text` is none of them. */
+static bool read_word(const struct param *param, const char *text,
+		      uint32_t *out)
+{
+	uint32_t i = 0;
+
+	if (param->words == gravities && strcmp(text, "center") == 0)
+		text = gravities[IMG_CENTRE].name;
+	while (i < param->word_count && strcmp(param->words[i].name, text) != 0)
+		i++;
+	*out = i;
+	return i < param->word_count;
+}
+
+static bool read_value(struct params *p, const struct param *param,
+		       const char *text)
+{
+	void *field = (char *)p + param->offset;
+	uint32_t word;
+	uint64_t n;
+
+	switch (param->kind) {
+	case PARAM_SIDE:
+		if (!read_whole(param, text, &n))
+			return false;
+		*(uint32_t *)field = (uint32_t)n;
+		return true;
+	case PARAM_QUALITY:
+		if (!read_whole(param, text, &n))
+			return false;
+		*(int *)field = (int)n;
+		return true;
+	case PARAM_SIGMA:
+		return read_sigma(param, text, field);
+	case PARAM_SWITCH:
+		if (!read_word(param, text, &word))
+			return false;
+		*(bool *)field = (word == 1) != param->is_inverted;
+		return true;
+	case PARAM_WORD:
+		if (!read_word(param, text, &word))
+			return false;
+		(void)memcpy(field, &word, sizeof(word));
+		return true;
+	}
+	abort();
+}
+
+/*
+ * The word for a value.  A value without a word is a bug; then it is printed as
+ * a number.
+ */
+static void print_word(char out[VALUE_BYTES], const struct param *param,
+		       uint32_t value)
+{
+	if (value < param->word_count)
+		(void)snprintf(out, VALUE_BYTES, "%s",
+			       param->words[value].name);
+	else
+		(void)snprintf(out, VALUE_BYTES, "?%" PRIu32, value);
+}
+
+static void print_switch(char out[VALUE_BYTES], const struct param *param,
+			 uint32_t value)
+{
+	if (value < 2 && param->is_inverted)
+		value = 1 - value;
+	print_word(out, param, value);
+}
+
+/* Print a value in the form that read_value() reads; "" if it is not given. */
+static void print_value(char out[VALUE_BYTES], const struct params *p,
+			const struct param *param)
+{
+	const void *field = (const char *)p + param->offset;
+	uint32_t value;
+
+	out[0] = '\0';
+	switch (param->kind) {
+	case PARAM_SIDE:
+		if (*(const uint32_t *)field > 0)
+			(void)snprintf(out, VALUE_BYTES, "%" PRIu32,
+				       *(const uint32_t *)field);
+		return;
+	case PARAM_QUALITY:
+		(void)snprintf(out, VALUE_BYTES, "%d", *(const int *)field);
+		return;
+	case PARAM_SIGMA:
+		/* 17 digits: different doubles have different texts. */
+		(void)snprintf(out, VALUE_BYTES, "%.17g",
+			       *(const double *)field);
+		return;
+	case PARAM_SWITCH:
+		print_switch(out, param, *(const unsigned char *)field);
+		return;
+	case PARAM_WORD:
+		(void)memcpy(&value, field, sizeof(value));
+		print_word(out, param, value);
+		return;
+	}
+	abort();
+}
+
+static void set_default(struct params *p, const struct param *param)
+{
+	bool ok = param->default_text == NULL ||
+		  read_value(p, param, param->default_text);
+
+	assert(ok);
+	(void)ok;
+}
+
+/*
+ * Print a value for params_print(); "" if it is left out.  A parameter that
+ * came later is left out if it has its default: the request is then the same as
+ * one to a server that does not know the parameter.
+ */
+static void print_counted(char out[VALUE_BYTES], const struct params *p,
+			  const struct param *param)
+{
+	struct params defaults = { .seen = 0 };
+	char default_value[VALUE_BYTES];
+
+	print_value(out, p, param);
+	if (param->since == 1)
+		return;
+	set_default(&defaults, param);
+	print_value(default_value, &defaults, param);
+	if (strcmp(out, default_value) == 0)
+		out[0] = '\0';
+}
+
+uint32_t params_print(char out[PARAMS_TEXT_BYTES], const struct params *p,
+		      bool is_of_upload, char end)
+{
+	char value[VALUE_BYTES];
+	uint32_t version = 1;
+	int at = 0;
+
+	out[0] = '\0';
+	for (uint32_t i = 0; i < params_count; i++) {
+		const struct param *param = &params_table[i];
+
+		if (param->is_of_upload != is_of_upload)
+			continue;
+		print_counted(value, p, param);
+		if (value[0] == '\0')
+			continue;
+		at += snprintf(out + at, PARAMS_TEXT_BYTES - (size_t)at,
+			       "%s=%s%c", param->name, value, end);
+		assert(at < PARAMS_TEXT_BYTES);
+		if (param->since > version)
+			version = param->since;
+	}
+	return version;
+}
+
+void params_init(struct params *p)
+{
+	(void)memset(p, 0, sizeof(*p));
+	for (uint32_t i = 0; i < params_count; i++)
+		set_default(p, &params_table[i]);
+}
+
+void params_init_variant(struct params *p, const struct params *all,
+			 const char *name)
+{
+	*p = *all;
+	p->variant = name;
+	p->seen = 0;
+}
+
+const char *params_show(char *out, size_t room, const char *in)
+{
+	size_t n = 0;
+
+	for (; n + 1 < room && in[n] != '\0'; n++)
+		out[n] = in[n] < ' ' || in[n] > '~' ? '?' : in[n];
+	out[n] = '\0';
+	return out;
+}
+
+const char *params_shown(char out[PARAMS_SHOWN_BYTES], const char *in)
+{
+	return params_show(out, PARAMS_SHOWN_BYTES, in);
+}
+
+/* Write a sentence about `p` to `detail`.  Returns false. */
+__attribute__((format(printf, 3, 4))) static bool
+refuse_value(const struct params *p, char detail[PARAMS_DETAIL_BYTES],
+	     const char *format, ...)
+{
+	int at = 0;
+	va_list args;
+
+	if (p->variant != NULL)
+		at = snprintf(detail, PARAMS_DETAIL_BYTES,
+			      "variant %.*s: ", VARIANT_NAME_BYTES - 1,
+			      p->variant);
+	va_start(args, format);
+	(void)vsnprintf(detail + at, PARAMS_DETAIL_BYTES - (size_t)at, format,
+			args);
+	va_end(args);
+	return false;
+}
+
+enum { NAME_BYTES_MAX = 16 };
+
+/*
+ * Call similar_try() for each of `names`, which are separated by spaces; NULL:
+ * there are none.
+ */
+static void suggest_names(struct similar *s, const char *names,
+			  const char *meant)
+{
+	char name[NAME_BYTES_MAX + 1];
+
+	while (names != NULL && names[0] != '\0') {
+		size_t bytes = strcspn(names, " ");
+
+		assert(bytes <= NAME_BYTES_MAX);
+		(void)snprintf(name, sizeof(name), "%.*s", (int)bytes, names);
+		similar_try(s, name, meant);
+		names += bytes + (names[bytes] == ' ');
+	}
+}
+
+/* The parameter that was probably meant; NULL: no idea. */
+static const char *suggest(const char *key, bool is_in_variant)
+{
+	struct similar s = similar_begin(key);
+
+	for (uint32_t i = 0; i < params_count; i++)
+		similar_try(&s, params_table[i].name, params_table[i].name);
+	for (uint32_t i = 0; i < params_count; i++)
+		suggest_names(&s, params_table[i].other_names,
+			      params_table[i].name);
+	if (!is_in_variant)
+		suggest_names(&s, variant_names, "variant");
+	return s.meant;
+}
+
+static bool refuse_unknown(const struct params *p, const char *key,
+			   char detail[PARAMS_DETAIL_BYTES])
+{
+	char text[PARAMS_SHOWN_BYTES];
+	const char *meant = suggest(key, p->variant != NULL);
+
+	if (meant == NULL)
+		return refuse_value(p, detail, "There is no parameter '%s'.",
+				    params_shown(text, key));
+	return refuse_value(p, detail,
+			    "There is no parameter '%s'; did you mean '%s'?",
+			    params_shown(text, key), meant);
+}
+
+/* params_count: there is none. */
+static uint32_t find_param(const char *key)
+{
+	uint32_t i = 0;
+
+	while (i < params_count && strcmp(params_table[i].name, key) != 0)
+		i++;
+	return i;
+}
+
+bool params_has(const char *key)
+{
+	return find_param(key) < params_count;
+}
+
+bool params_set(struct params *p, const char *key, const char *value,
+		char detail[PARAMS_DETAIL_BYTES])
+{
+	char text[PARAMS_SHOWN_BYTES], range[RANGE_BYTES];
+	uint32_t i = find_param(key);
+
+	if (i == params_count)
+		return refuse_unknown(p, key, detail);
+	if (p->variant != NULL && params_table[i].is_of_upload)
+		return refuse_value(p, detail,
+				    "%s is asked of the whole upload, not of a "
+				    "variant.",
+				    key);
+	if (p->seen & (1u << i))
+		return refuse_value(p, detail, "%s is given twice.", key);
+	if (value == NULL || !read_value(p, &params_table[i], value))
+		return refuse_value(
+			p, detail, "%s must be %s, not '%s'.", key,
+			print_range(range, &params_table[i]),
+			params_shown(text, value != NULL ? value : ""));
+	p->seen |= 1u << i;
+	return true;
+}
+
+/* Print `text` after `before`, on the next line if it does not fit. */
+static void print_help_piece(FILE *to, int *column, const char *before,
+			     const char *text)
+{
+	int bytes = (int)(strlen(before) + strlen(text));
+
+	if (*column + bytes + 1 > HELP_COLUMNS) {
+		(void)fprintf(to, "%s\n%*s%s", before[0] != '\0' ? ";" : "",
+			      HELP_INDENT, "", text);
+		*column = HELP_INDENT + (int)strlen(text);
+		return;
+	}
+	(void)fprintf(to, "%s%s", before, text);
+	*column += bytes;
+}
+
+static void print_help(FILE *to, const struct param *param)
+{
+	char text[RANGE_BYTES];
+	int column = HELP_INDENT;
+
+	(void)fprintf(to, "  %-11s %s\n%*s", param->name,
+		      print_range(text, param), HELP_INDENT, "");
+	print_help_piece(to, &column, "", param->help);
+	for (uint32_t i = 0; i < param->word_count; i++) {
+		if (param->words[i].meaning == NULL)
+			continue;
+		(void)snprintf(text, sizeof(text), "%s: %s",
+			       param->words[i].name, param->words[i].meaning);
+		print_help_piece(to, &column, "; ", text);
+	}
+	(void)snprintf(text, sizeof(text), "default%s %s",
+		       param->default_text != NULL ? "" : ":",
+		       param->default_text != NULL ? param->default_text :
+						     param->if_absent);
+	print_help_piece(to, &column, "; ", text);
+	(void)fputs("\n", to);
+}
+
+void params_print_help(FILE *to)
+{
+	for (uint32_t i = 0; i < params_count; i++)
+		print_help(to, &params_table[i]);
+}
