@@ -115,43 +115,47 @@ static bool parse_number(const char **at, uint32_t *number)
 	return true;
 }
 
-/* NULL, or why a CPU cannot be used. */
-static const char *use(struct cores *c, uint32_t cpu)
+/* False: the CPU cannot be used. */
+static bool use(struct cores *c, uint32_t cpu, struct error *error)
 {
 	if (!hwloc_bitmap_isset(c->allowed, cpu))
-		return "names CPUs this process may not use";
+		return error_fail(error, "names CPUs this process may not use");
 	for (uint32_t i = 0; i < c->count; i++)
 		if (c->cpus[i] == cpu)
-			return "names a CPU twice";
+			return error_fail(error, "names a CPU twice");
 	append(c, cpu);
-	return NULL;
+	return true;
 }
 
-/* NULL, or what is wrong with `list`. */
-static const char *parse(struct cores *c, const char *list)
+/* "4" or "4-7".  False: `at` is at no such range. */
+static bool parse_range(const char **at, uint32_t *first, uint32_t *last)
 {
-	static const char not_a_list[] =
-		"is not a list of CPUs such as 0,2,4-7";
+	if (!parse_number(at, first))
+		return false;
+	*last = *first;
+	if (**at != '-')
+		return true;
+	++*at;
+	return parse_number(at, last) && *last >= *first;
+}
 
+/* False: something is wrong with `list`. */
+static bool parse(struct cores *c, const char *list, struct error *error)
+{
 	for (const char *at = list;; at++) {
 		uint32_t first, last;
-		const char *why = NULL;
 
-		if (!parse_number(&at, &first))
-			return not_a_list;
-		last = first;
-		if (*at == '-') {
-			at++;
-			if (!parse_number(&at, &last) || last < first)
-				return not_a_list;
-		}
-		for (uint32_t cpu = first; cpu <= last && why == NULL; cpu++)
-			why = use(c, cpu);
-		if (why != NULL || *at == '\0')
-			return why;
+		if (!parse_range(&at, &first, &last))
+			break;
+		for (uint32_t cpu = first; cpu <= last; cpu++)
+			if (!use(c, cpu, error))
+				return false;
+		if (*at == '\0')
+			return true;
 		if (*at != ',')
-			return not_a_list;
+			break;
 	}
+	return error_fail(error, "is not a list of CPUs such as 0,2,4-7");
 }
 
 /*
@@ -187,13 +191,13 @@ static bool open_topology(struct cores *c)
 	return c->cpus != NULL;
 }
 
-struct cores *cores_new(const char *list, const char **why)
+struct cores *cores_new(const char *list, struct error *error)
 {
 	struct cores *c = calloc(1, sizeof(*c));
 
 	if (c == NULL || !open_topology(c)) {
-		*why = "could not be read from the system, which has to show "
-		       "its CPUs in /sys and /proc";
+		error_set(error, "could not be read from the system, which has "
+				 "to show its CPUs in /sys and /proc");
 		cores_free(c);
 		return NULL;
 	}
@@ -203,7 +207,7 @@ struct cores *cores_new(const char *list, const char **why)
 		if (c->count == 0) /* the system shows no cores */
 			list_set(c, c->allowed);
 		c->count = min_u32(c->count, quota_cpus_under(""));
-	} else if ((*why = parse(c, list)) != NULL) {
+	} else if (!parse(c, list, error)) {
 		cores_free(c);
 		return NULL;
 	}

@@ -9,6 +9,8 @@
 #ifndef STAGES_CORES_H
 #define STAGES_CORES_H
 
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,10 +22,10 @@ struct cores;
  * physical core, then their siblings, but no more than the CPU quota of its
  * cgroup.
  *
- * NULL on failure; then *why continues a sentence that began with the list:
+ * NULL on failure; then `error` continues a sentence that began with the list:
  * "names a CPU twice".
  */
-struct cores *cores_new(const char *list, const char **why);
+struct cores *cores_new(const char *list, struct error *error);
 void cores_free(struct cores *c);
 
 uint32_t cores_count(const struct cores *c);

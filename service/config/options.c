@@ -8,6 +8,7 @@
 #include "service/http/query.h"
 
 #include "stages/cgroup.h"
+#include "stages/flags.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "stages/sim/report.h"
 
 #include "base/file.h"
+#include "stages/flags.h"
 #include "version.h"
 
 enum { EXIT_USAGE = 2 };

@@ -114,7 +114,7 @@ static struct cores *two_cores(void)
 	cpu_set_t set;
 	char list[32];
 	int bytes = 0, count = 0;
-	const char *why = NULL;
+	struct error why;
 
 	assert(sched_getaffinity(0, sizeof(set), &set) == 0);
 	for (int cpu = 0; cpu < CPU_SETSIZE && count < 2; cpu++)

@@ -9,6 +9,7 @@
  * types, with three workers, so that parts are of unequal size. line.c checks
  * each item on its way, too.
  */
+#include "stages/flags.h"
 #include "stages/group.h"
 #include "stages/test/each_policy.h"
 #include "stages/test/fake_cores.h"
@@ -312,7 +313,7 @@ static bool set_flags(struct schedule *s, const struct policy *policy,
 		{ "pool", c->pool },
 		{ "threshold", c->threshold },
 	};
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 
 	schedule_init(s);
 	for (uint32_t i = 0; i < COUNT(flags); i++)
@@ -321,7 +322,7 @@ static bool set_flags(struct schedule *s, const struct policy *policy,
 					    line_names, LINE_STAGES));
 	if (c->balance->steal)
 		assert(schedule_set(s, "steal", NULL, line_names, LINE_STAGES));
-	return schedule_complete(s, LINE_STAGES, fake_core_count, error);
+	return schedule_complete(s, LINE_STAGES, fake_core_count, &error);
 }
 
 /* Schedules of `policy` with all stage types; one in `sample` is run. */
@@ -385,7 +386,7 @@ static void walk_asleep(const struct policy *policy, uint32_t sample,
 
 int main(void)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 	struct line_setup setup = {
 		.cores = cores,

@@ -8,6 +8,7 @@
  * on it.
  */
 #include "stages/cores.h"
+#include "stages/flags.h"
 #include "stages/stage.h"
 #include "stages/stats.h"
 #include "stages/test/watchdog.h"
@@ -133,9 +134,9 @@ static void start(const char *quantum, enum stage_type type)
 		.slots = CROWD,
 		.type = type,
 	};
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 	struct schedule s;
-	const char *why;
+	struct error why;
 
 	memset(&run, 0, sizeof(run));
 	run.cores = cores_new("0", &why);
@@ -143,7 +144,7 @@ static void start(const char *quantum, enum stage_type type)
 	schedule_init(&s);
 	assert(schedule_set(&s, "policy", "servlib", NULL, 0));
 	assert(schedule_set(&s, "quantum", quantum, NULL, 0));
-	assert(schedule_complete(&s, 2, cores_count(run.cores), error));
+	assert(schedule_complete(&s, 2, cores_count(run.cores), &error));
 	run.group = group_new(&(struct group_config){
 		.schedule = &s,
 		.cores = run.cores,

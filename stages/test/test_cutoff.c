@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/util.h"
+#include "stages/flags.h"
 #include "stages/group.h"
 #include "stages/test/watchdog.h"
 
@@ -94,12 +95,12 @@ static void begin(const struct cores *cores, const char *flag,
 		  const char *value, enum stage_type type)
 {
 	struct schedule s;
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 
 	schedule_init(&s);
 	assert(schedule_set(&s, "regime", "cutoff=1000", names, STAGES));
 	assert(schedule_set(&s, flag, value, names, STAGES));
-	assert(schedule_complete(&s, STAGES, 1, error));
+	assert(schedule_complete(&s, STAGES, 1, &error));
 	s.policy = &chooser;
 	(void)memset(handled, 0, sizeof(handled));
 	for (uint32_t i = 0; i < ITEMS; i++)
@@ -208,7 +209,7 @@ static void test_others_run_to_their_end(const struct cores *cores)
 
 int main(void)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
 	watchdog_start();

@@ -124,7 +124,7 @@ static void test_lone_event_is_never_slept_through(const struct line_setup *s)
 	struct policy policy = *s->schedule.policy;
 	struct line l;
 	char list[16];
-	const char *why = NULL;
+	struct error why;
 
 	if (s->schedule.part_count > 1)
 		return;

@@ -14,6 +14,7 @@
  * pause an event, and test_caller_pause.c has those of servlib.
  */
 #include "stages/cores.h"
+#include "stages/flags.h"
 #include "stages/stage.h"
 #include "stages/stats.h"
 #include "stages/test/each_policy.h"
@@ -130,9 +131,9 @@ struct choice {
 static bool start(const struct choice *c, stage_fn *handler,
 		  struct cores **cores)
 {
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 	struct schedule s;
-	const char *why;
+	struct error why;
 
 	*cores = cores_new(c->cores, &why);
 	if (*cores == NULL)
@@ -145,7 +146,7 @@ static bool start(const struct choice *c, stage_fn *handler,
 		assert(schedule_set(&s, "slice", c->slice, NULL, 0));
 	if (c->regime != NULL)
 		assert(schedule_set(&s, "regime", c->regime, NULL, 0));
-	assert(schedule_complete(&s, 1, cores_count(*cores), error));
+	assert(schedule_complete(&s, 1, cores_count(*cores), &error));
 	run.group = group_new(
 		&(struct group_config){ .schedule = &s, .cores = *cores });
 	run.stage = group_add(run.group, &(struct stage_config){

@@ -39,14 +39,14 @@ static struct group *start_group(const struct cores *cores,
 {
 	static struct policy policy;
 	struct schedule schedule;
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 
 	schedule_init(&schedule);
 	policy = *policy_find("capriccio");
 	if (threads != NULL)
 		policy.threads = threads;
 	schedule.policy = &policy;
-	assert(schedule_complete(&schedule, 2, cores_count(cores), error));
+	assert(schedule_complete(&schedule, 2, cores_count(cores), &error));
 	struct group *g = group_new(&(struct group_config){
 		.schedule = &schedule,
 		.cores = cores,
@@ -180,7 +180,7 @@ static void wake_first(struct event *ev, void *arg)
 
 static struct cores *one_core(void)
 {
-	const char *why;
+	struct error why;
 	char list[16];
 	struct cores *all = cores_new(NULL, &why), *one;
 
@@ -444,7 +444,7 @@ static void test_policy_is_told_the_path(void)
 
 int main(void)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
 	watchdog_start();
