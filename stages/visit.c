@@ -8,8 +8,8 @@
  */
 #include "stages/visit.h"
 
+#include "stages/event.h"
 #include "stages/queue.h"
-#include "stages/stage.h"
 
 #include <assert.h>
 #include <math.h>
@@ -291,7 +291,7 @@ uint32_t visitor_keep_on_stack(struct visitor *v,
 
 	if (stack->count >= slots)
 		return 0;
-	ev->next = stack->newest;
+	event_inside(ev)->next = stack->newest;
 	stack->newest = ev;
 	return ++stack->count;
 }
@@ -615,7 +615,7 @@ static bool prefers_another(const struct visitor *v, uint64_t start_ns,
 	now = *v->event;
 	event_has_run(&now, now_ns - start_ns);
 	return first < discipline_rank(&v->group->schedule->discipline, &now,
-				       now.place);
+				       event_peek(&now)->place);
 }
 
 /*
@@ -674,7 +674,7 @@ static struct event *take_fresh(struct visitor *v)
 		struct event_stack *from = &v->stacks[s->stage];
 
 		ev = from->newest;
-		from->newest = ev->next;
+		from->newest = event_inside(ev)->next;
 		from->count--;
 	}
 	if (ev != NULL && visit->fresh_count != UINT32_MAX)
@@ -791,7 +791,7 @@ static enum visit_step handle(struct visitor *v)
 	}
 	visit->handled_count++;
 	v->event_rank = discipline_rank(&v->group->schedule->discipline,
-					v->event, v->event->place);
+					v->event, event_peek(v->event)->place);
 	v->state = VISITOR_HAS_HANDLED;
 	return VISIT_HANDLE;
 }

@@ -64,7 +64,7 @@ void tally_handled(struct sim *s, const struct sim_request *r)
 		s->memory_max = s->memory;
 	resources_take(&s->resources, RESOURCE_MEMORY, step->taken);
 	s->left_ns -= r->error * (double)step->service_ns;
-	c->wait_ns += (double)r->event.stage_waited_ns;
+	c->wait_ns += (double)event_peek(&r->event)->stage_waited_ns;
 	c->service_ns += (double)step->service_ns;
 	histogram_add(&s->services[step->stage], step->service_ns);
 	watch_turn(s, r);
@@ -168,7 +168,7 @@ static uint32_t choose_part(struct sim *s, const struct sim_request *r)
 
 static void predict(const struct sim *s, struct sim_request *r)
 {
-	r->event.sent_ns = s->fleet->now_ns;
+	event_inside(&r->event)->sent_ns = s->fleet->now_ns;
 	event_predict(&r->event, (uint64_t)(r->error * (double)r->left_ns));
 }
 

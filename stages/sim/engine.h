@@ -18,7 +18,7 @@
 #include "stages/threads/resources.h"
 #include "stages/sim/dispatch.h"
 #include "stages/sim/sim.h"
-#include "stages/stage.h"
+#include "stages/event.h"
 #include "stages/visit.h"
 
 struct sim;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "stages/event.h"
 #include "stages/test/each_policy.h"
 #include "stages/test/line.h"
 
@@ -72,7 +73,7 @@ static void handle(struct event *ev, void *arg)
 		(void)sched_yield();
 	assert(atomic_fetch_add(&item->handlers_now, 1) == 0);
 	assert(item->at == place->index);
-	assert(ev->stage == NULL);
+	assert(event_peek(ev)->stage == NULL);
 	check_place(l, item);
 	if (l->setup.begins != NULL)
 		l->setup.begins(item, place);

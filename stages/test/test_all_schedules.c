@@ -9,6 +9,7 @@
  * types, with three workers, so that parts are of unequal size. line.c checks
  * each item on its way, too.
  */
+#include "stages/event.h"
 #include "stages/flags.h"
 #include "stages/group.h"
 #include "stages/test/each_policy.h"
@@ -208,7 +209,7 @@ static void check_items(const struct line *l)
 	for (uint32_t i = 0; i < ITEMS + LAST_ITEMS; i++) {
 		assert(items[i].finished_count + items[i].dropped_count ==
 		       items[i].is_accepted);
-		assert(items[i].event.stage == NULL);
+		assert(event_peek(&items[i].event)->stage == NULL);
 		assert(items[i].at == LINE_STAGES || items[i].dropped_count);
 	}
 	for (uint32_t i = 0; i < LINE_STAGES; i++) {

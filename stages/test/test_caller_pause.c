@@ -9,6 +9,7 @@
  */
 #include "stages/cores.h"
 #include "stages/flags.h"
+#include "stages/event.h"
 #include "stages/stage.h"
 #include "stages/stats.h"
 #include "stages/test/watchdog.h"
@@ -185,7 +186,7 @@ static void check_counts(uint32_t count, uint32_t pauses)
 static void check_job(const struct job *job)
 {
 	assert(job->first_count == 1 && job->last_count == 1);
-	assert(job->event.stage == NULL);
+	assert(event_peek(&job->event)->stage == NULL);
 }
 
 /* --- Two events in turn; then another kernel thread goes on with both. --- */

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "stages/flags.h"
+#include "stages/event.h"
 #include "stages/group.h"
 #include "stages/test/watchdog.h"
 
@@ -66,13 +67,14 @@ static char handled[3 * ITEMS + 1];
 /* Run until the event has been paused, or for longer than the cutoff. */
 static void run_until_paused(const struct event *ev)
 {
-	uint64_t ran_ns = ev->stage_ran_ns, end_ns = clock_now_ns() + LONG_NS;
+	uint64_t ran_ns = event_peek(ev)->stage_ran_ns,
+		 end_ns = clock_now_ns() + LONG_NS;
 	bool is_over;
 
 	do {
 		is_over = clock_now_ns() >= end_ns;
 		stage_pause_point();
-	} while (!is_over && ev->stage_ran_ns == ran_ns);
+	} while (!is_over && event_peek(ev)->stage_ran_ns == ran_ns);
 }
 
 static void handle(struct event *ev, void *arg)
@@ -82,10 +84,10 @@ static void handle(struct event *ev, void *arg)
 	(void)arg;
 	handled[strlen(handled)] = item->letter;
 	for (uint32_t turn = 1; turn < item->turns; turn++) {
-		uint64_t ran_ns = ev->stage_ran_ns;
+		uint64_t ran_ns = event_peek(ev)->stage_ran_ns;
 
 		run_until_paused(ev);
-		if (ev->stage_ran_ns > ran_ns)
+		if (event_peek(ev)->stage_ran_ns > ran_ns)
 			handled[strlen(handled)] = item->letter;
 	}
 	assert(item->handled_count++ == 0);

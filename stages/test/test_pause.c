@@ -15,6 +15,7 @@
  */
 #include "stages/cores.h"
 #include "stages/flags.h"
+#include "stages/event.h"
 #include "stages/stage.h"
 #include "stages/stats.h"
 #include "stages/test/each_policy.h"
@@ -107,14 +108,14 @@ static void handle_counting(struct event *ev, void *arg)
 	memset(stack, (int)job->number, sizeof(stack));
 	for (uint32_t i = 0; i < 2; i++) {
 		uint64_t end_ns = clock_now_ns() + SHORT_SLICE_NS;
-		uint64_t sent_ns = ev->sent_ns;
+		uint64_t sent_ns = event_peek(ev)->sent_ns;
 
 		if (i == 0)
 			send_small(job);
 		while (clock_now_ns() < end_ns)
 			;
 		stage_pause_point();
-		job->paused_count += ev->sent_ns != sent_ns;
+		job->paused_count += event_peek(ev)->sent_ns != sent_ns;
 	}
 	for (size_t i = 0; i < sizeof(stack); i++)
 		assert(stack[i] == (char)job->number);

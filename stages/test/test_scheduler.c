@@ -7,6 +7,7 @@
  * with what it has used.
  */
 #include "stages/eventcount.h"
+#include "stages/event.h"
 #include "stages/group.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
@@ -73,7 +74,7 @@ static void end_waiter(struct event *ev, void *arg)
 	struct waiter *w = (struct waiter *)ev;
 
 	(void)arg;
-	assert(!stage_can_wait() || ev->wake == 0);
+	assert(!stage_can_wait() || event_peek(ev)->wake == 0);
 	(void)atomic_fetch_add(&ended_count, 1);
 	atomic_store(&w->has_ended, true);
 }

@@ -6,6 +6,7 @@
  * Rounds of random schedules until the time is over, made for ThreadSanitizer.
  * The seed is printed; given as the only argument, it is used again.
  */
+#include "stages/event.h"
 #include "stages/flags.h"
 #include "stages/test/fake_cores.h"
 
@@ -121,7 +122,8 @@ static void *send_all(void *arg)
 static void check_item(const struct item *item)
 {
 	assert(item->finished_count + item->dropped_count == item->is_accepted);
-	assert(item->handlers_now == 0 && item->event.stage == NULL);
+	assert(item->handlers_now == 0 &&
+	       event_peek(&item->event)->stage == NULL);
 	assert(item->finished_count == 0 || item->at == LINE_STAGES);
 	assert(item->is_accepted || item->at == 0);
 }
