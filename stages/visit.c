@@ -266,7 +266,8 @@ static uint32_t waiting_count(const struct visitor *v,
 	return fresh_count(v, s) + passed_count(v, s);
 }
 
-uint32_t visitor_open_count(const struct visitor *v, uint32_t at)
+/* How many events at its station `at` the visitor may take now. */
+static uint32_t open_count(const struct visitor *v, uint32_t at)
 {
 	const struct visit_station *s = v->stations[at];
 	uint32_t count = waiting_count(v, s);
@@ -331,8 +332,7 @@ static uint32_t ask_policy(struct visitor *v)
 	bool any = false;
 
 	for (uint32_t i = 0; i < v->station_count; i++) {
-		v->views[i].queued_count =
-			view.is_blind ? 1 : visitor_open_count(v, i);
+		v->views[i].queued_count = view.is_blind ? 1 : open_count(v, i);
 		any |= v->views[i].queued_count > 0;
 	}
 	uint32_t at = c->policy->pick(v->policy_state, &view);
@@ -392,7 +392,7 @@ static struct visit_station *find_victim(const struct visitor *v)
 bool visitor_has_work(const struct visitor *v)
 {
 	for (uint32_t i = 0; i < v->station_count; i++)
-		if (visitor_open_count(v, i) > 0)
+		if (open_count(v, i) > 0)
 			return true;
 	return find_victim(v) != NULL;
 }
@@ -485,7 +485,7 @@ static bool misses_enough(const struct visitor *v)
 static void leave_to_others(const struct visitor *v)
 {
 	for (uint32_t i = 0; i < v->station_count; i++)
-		if (visitor_open_count(v, i) > 0)
+		if (open_count(v, i) > 0)
 			v->access->wake(v->stations[i]);
 }
 
@@ -544,7 +544,7 @@ RARE static void note_visit(const struct visitor *v, uint64_t now_ns)
 	for (uint32_t i = 0; i < v->station_count; i++) {
 		struct visit_station *s = v->stations[i];
 
-		if (s == v->visit.station || visitor_open_count(v, i) == 0)
+		if (s == v->visit.station || open_count(v, i) == 0)
 			atomic_store(&s->last_visit_ns, now_ns);
 	}
 }
@@ -714,7 +714,7 @@ RARE static struct visit_station *find_interruption(const struct visitor *v,
 
 		if (s != v->visit.station &&
 		    threshold_is_exceeded(
-			    &c->thresholds[s->stage], visitor_open_count(v, i),
+			    &c->thresholds[s->stage], open_count(v, i),
 			    atomic_load(&s->last_visit_ns), now_ns))
 			return s;
 	}

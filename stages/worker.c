@@ -171,6 +171,47 @@ static void pool_grow(struct pool *p, uint32_t queued, uint64_t now_ns)
 		eventcount_wake_all(&p->parked, EVENTCOUNT_ANY);
 }
 
+/* --- Events under way, and the stop: see group.c. --- */
+
+void group_wake_all(struct group *g)
+{
+	for (uint32_t w = 0; w < g->worker_count; w++) {
+		struct worker *worker = &g->workers[w];
+
+		eventcount_wake_all(worker->sleeps, EVENTCOUNT_ANY);
+		eventcount_wake_all(
+			&station_of(worker->visitor.stations[0])->pool.parked,
+			EVENTCOUNT_ANY);
+	}
+	for (uint32_t s = 0; s < g->station_count; s++)
+		eventcount_wake_all(&g->stations[s].own, EVENTCOUNT_ANY);
+	eventcount_wake_all(&g->drained, EVENTCOUNT_ANY);
+}
+
+/* All operations on `pending` and `is_stopping` are sequentially consistent. */
+static void group_leave(struct group *g)
+{
+	if (atomic_fetch_sub(&g->pending, 1) == 1 &&
+	    atomic_load(&g->is_stopping))
+		group_wake_all(g);
+}
+
+bool group_is_drained(struct group *g)
+{
+	return atomic_load(&g->is_stopping) && atomic_load(&g->pending) == 0;
+}
+
+static bool group_enter(struct group *g, bool from_inside)
+{
+	if (!from_inside && atomic_load(&g->is_stopping))
+		return false;
+	atomic_fetch_add(&g->pending, 1);
+	if (from_inside || !atomic_load(&g->is_stopping))
+		return true;
+	group_leave(g);
+	return false;
+}
+
 /* --- Handling and sending an event. --- */
 
 #define NOINLINE __attribute__((noinline))
@@ -206,7 +247,11 @@ struct handling {
 
 static _Thread_local struct handling handling;
 
-void worker_set_current(struct worker *w)
+/*
+ * From now on stage_send() treats the calling thread as worker `w`; NULL: not a
+ * worker.
+ */
+static void worker_set_current(struct worker *w)
 {
 	handling = (struct handling){
 		.group = w != NULL ? w->group : NULL,
@@ -494,18 +539,6 @@ static uint64_t handle_event(struct station *from, struct event *ev,
 	count_handled(s, from->visited.part, end_ns);
 	group_leave(s->group);
 	return end_ns;
-}
-
-/* All operations on `pending` and `is_stopping` are sequentially consistent. */
-static bool group_enter(struct group *g, bool from_inside)
-{
-	if (!from_inside && atomic_load(&g->is_stopping))
-		return false;
-	atomic_fetch_add(&g->pending, 1);
-	if (from_inside || !atomic_load(&g->is_stopping))
-		return true;
-	group_leave(g);
-	return false;
 }
 
 /*
@@ -921,7 +954,11 @@ static void count_visit(struct worker *w, uint64_t end_ns)
 			     });
 }
 
-bool worker_visit(struct worker *w)
+/*
+ * Make a visit, and the visits that interrupt it; or run user-level threads
+ * until none can run.  False: there is no work.
+ */
+static bool worker_visit(struct worker *w)
 {
 	struct visitor *v = &w->visitor;
 	uint64_t now_ns = 0;

@@ -7,7 +7,7 @@
 #include "service/http/connection/clients.h"
 #include "service/http/query.h"
 
-#include "stages/cgroup.h"
+#include "stages/cores.h"
 #include "stages/flags.h"
 
 #include <assert.h>

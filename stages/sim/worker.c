@@ -643,8 +643,6 @@ void sim_plan(struct sim *s)
 		p->sim = s;
 		plan_stations(s, i);
 		plan_workers(s, i);
-		if (s->schedule->policy->workers == POLICY_WORKERS_FIBRES)
-			p->scheduler = scheduler_plan(s, i);
 	}
 }
 
@@ -658,7 +656,6 @@ void sim_plan_release(struct sim *s)
 		for (uint32_t at = 0; at < p->station_count; at++)
 			heap_release(&p->stations[at].queue);
 		heap_release(&p->processor.threads);
-		scheduler_release(p->scheduler);
 		free(p->stations);
 	}
 	free(s->workers);

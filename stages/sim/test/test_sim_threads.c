@@ -33,7 +33,7 @@
 #include "stages/cores.h"
 #include "base/util.h"
 #include "stages/flags.h"
-#include "stages/group.h"
+#include "stages/group.c"
 #include "stages/sim/test/trial.h"
 #include "stages/stats.h"
 #include "stages/test/each_policy.h"
