@@ -6,7 +6,7 @@
  *
  * Calls go one way:
  *
- *	sim.c        the requests, the nodes, and what happens when
+ *	run.c        the requests, the nodes, and what happens when
  *	  |-> dispatch.c   which node gets a request
  *	  |-> worker.c     the parts, their queues and their workers
  *	  |-> fibres.c     the schedulers of user-level threads, which replace
