@@ -82,7 +82,8 @@ void machine_watch_end(const struct machine_watch *w, struct machine_usage *out)
 	out->steal_s = fmax(0, out->steal_s - w->before.steal_s);
 }
 
-double machine_foreign_s(const struct machine_usage *u, double own_s)
+/* The CPU time of other programs.  NAN: that of the run is not known. */
+static double foreign_s(const struct machine_usage *u, double own_s)
 {
 	return isnan(own_s) ? own_s : fmax(0, u->busy_s - own_s);
 }
@@ -92,7 +93,7 @@ double machine_disturbed_percent(const struct machine_usage *u, double own_s,
 {
 	if (u->cores == 0 || isnan(own_s) || seconds < MACHINE_JUDGED_S)
 		return NAN;
-	return fmin(100, 100 * (u->steal_s + machine_foreign_s(u, own_s)) /
+	return fmin(100, 100 * (u->steal_s + foreign_s(u, own_s)) /
 				 (u->cores * seconds));
 }
 
@@ -112,7 +113,7 @@ void machine_add_json(struct json *j, const struct machine_usage *u,
 	json_open_object(j, "machine");
 	json_add_whole(j, "cores", u->cores);
 	json_add_number(j, "busy_s", u->busy_s);
-	json_add_number(j, "foreign_s", machine_foreign_s(u, own_s));
+	json_add_number(j, "foreign_s", foreign_s(u, own_s));
 	json_add_number(j, "steal_s", u->steal_s);
 	json_add_number(j, "disturbed_percent",
 			machine_disturbed_percent(u, own_s, seconds));

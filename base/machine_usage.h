@@ -50,14 +50,9 @@ void machine_watch_end(const struct machine_watch *w,
 		       struct machine_usage *out);
 
 /*
- * The CPU time of other programs, in seconds, if all programs of the run used
- * `own_s`.  NAN, also below: that is not known.
- */
-double machine_foreign_s(const struct machine_usage *u, double own_s);
-
-/*
  * What the hypervisor and other programs took of all cores, in %, in a run of
- * `seconds`.  NAN: it cannot be judged.
+ * `seconds` in which all its programs used `own_s` of CPU time (NAN: not known).
+ * NAN: it cannot be judged.
  */
 double machine_disturbed_percent(const struct machine_usage *u, double own_s,
 				 double seconds);

@@ -66,22 +66,12 @@ double sample_deviation(const struct sample *s)
 	return sqrt(squares / (double)(s->count - 1));
 }
 
-void sample_five_numbers(const struct sample *s, double five[5])
+double sample_median(const struct sample *s)
 {
 	struct sample ordered = sorted(s);
 
-	for (int i = 0; i < 5; i++)
-		five[i] = s->count > 0 ? quantile_between(ordered.values,
-							  s->count, i / 4.) :
-					 (double)NAN;
-}
-
-double sample_median(const struct sample *s)
-{
-	double five[5];
-
-	sample_five_numbers(s, five);
-	return five[2];
+	return s->count > 0 ? quantile_between(ordered.values, s->count, 0.5) :
+			      (double)NAN;
 }
 
 /*
@@ -127,7 +117,8 @@ static double incomplete_beta(double a, double b, double x)
 	return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-double student_cdf(double t, double freedom)
+/* Student's t distribution: P(T <= t). */
+static double student_cdf(double t, double freedom)
 {
 	double tail =
 		incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t)) /
@@ -136,7 +127,8 @@ double student_cdf(double t, double freedom)
 	return t > 0 ? 1 - tail : tail;
 }
 
-double student_quantile(double p, double freedom)
+/* The t at which it is `p`. */
+static double student_quantile(double p, double freedom)
 {
 	double low = -1, high = 1;
 

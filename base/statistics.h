@@ -4,8 +4,8 @@
  * one metric, one for each block of runs; a block may have one run.  All
  * functions are pure.
  *
- * Limits     of an empty sample, mean, deviation, median and the five numbers
- *            are NAN; the other functions need at least one value.
+ * Limits     of an empty sample, mean, deviation and median are NAN; the other
+ *            functions need at least one value.
  */
 #ifndef BASE_STATISTICS_H
 #define BASE_STATISTICS_H
@@ -40,12 +40,6 @@ double sample_mean(const struct sample *s);
 double sample_deviation(const struct sample *s);
 
 double sample_median(const struct sample *s);
-
-/*
- * The five numbers of a box plot: minimum, lower quartile, median, upper
- * quartile, maximum; quartiles interpolate (R's type 7).
- */
-void sample_five_numbers(const struct sample *s, double five[5]);
 
 /*
  * Two samples, compared block by block: a block is a round in which both were
@@ -105,9 +99,5 @@ double sample_least_ratio(double deviation, size_t blocks, double alpha,
  * NAN is no test.
  */
 void holm_correct(double *p, size_t count);
-
-/* Student's t distribution: P(T <= t), and the t at which it is `p`. */
-double student_cdf(double t, double freedom);
-double student_quantile(double p, double freedom);
 
 #endif

@@ -22,7 +22,7 @@
 #include "stages/cores.h"
 #include "stages/tally.h"
 #include "stages/threads/resources.h"
-#include "stages/schedule.h"
+#include "stages/flags.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -140,12 +140,12 @@ static void raise_file_limit(const struct options *o,
 
 static struct cores *find_cores(const struct options *o)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(o->cores, &why);
 
 	if (cores == NULL)
 		refuse_flag(o, "cores", o->cores != NULL ? o->cores : "default",
-			    why);
+			    why.text);
 	return cores;
 }
 
@@ -166,14 +166,15 @@ static bool is_about_default(const struct options *o, const char *error)
 static void complete_schedule(const struct options *o, uint32_t core_count,
 			      struct schedule *s)
 {
-	char error[SCHEDULE_ERROR_BYTES], dropped[OPTIONS_DROPPED_BYTES];
+	char dropped[OPTIONS_DROPPED_BYTES];
+	struct error error;
 
 	*s = o->schedule;
-	if (!schedule_complete(s, PIPELINE_STEPS, core_count, error)) {
-		bool drops = is_about_default(o, error) &&
+	if (!schedule_complete(s, PIPELINE_STEPS, core_count, &error)) {
+		bool drops = is_about_default(o, error.text) &&
 			     options_drop_best(o, dropped);
 
-		(void)fprintf(stderr, "darkroom: %s%s%s\n", error,
+		(void)fprintf(stderr, "darkroom: %s%s%s\n", error.text,
 			      drops ? "; " : "", drops ? dropped : "");
 		exit(EXIT_USAGE);
 	}
@@ -370,8 +371,8 @@ static void check_start(const struct options *o)
 	if (o->graph != NULL &&
 	    !pipeline_graph_load(&graph, o->graph, &why_not))
 		refuse_flag(o, "graph", o->graph, why_not.text);
-	if (o->save_graph != NULL && !resources_can_save_graph(o, &why))
-		refuse_flag(o, "save-graph", o->save_graph, why);
+	if (o->save_graph != NULL && !resources_can_save_graph(o, &why_not))
+		refuse_flag(o, "save-graph", o->save_graph, why_not.text);
 }
 
 static int serve(const struct options *o, const struct pipeline_config *config)

@@ -419,17 +419,12 @@ static bool is_in_root(const char *path)
 	return is;
 }
 
-bool resources_can_save_graph(const struct options *o, const char **why)
+bool resources_can_save_graph(const struct options *o, struct error *why)
 {
-	if (o->sandbox != SANDBOX_OFF && is_in_root(o->save_graph)) {
-		*why = "the sandbox leaves its folder open: give it one of "
-		       "its own";
-		return false;
-	}
-	*why = NULL;
-	if (!graph_can_be_saved(o->save_graph))
-		*why = strerror(errno);
-	return *why == NULL;
+	if (o->sandbox != SANDBOX_OFF && is_in_root(o->save_graph))
+		return error_fail(why, "the sandbox leaves its folder open: "
+				       "give it one of its own");
+	return graph_can_be_saved(o->save_graph, why);
 }
 
 /*
@@ -438,12 +433,12 @@ bool resources_can_save_graph(const struct options *o, const char **why)
  */
 static int check_save_graph(const struct options *o)
 {
-	const char *why;
+	struct error why;
 
 	if (o->save_graph == NULL || resources_can_save_graph(o, &why))
 		return EXIT_SUCCESS;
 	return resources_refuse(o, EXIT_USAGE, "save-graph", o->save_graph,
-				why);
+				why.text);
 }
 
 /*

@@ -93,9 +93,9 @@ int resources_check_remote(const struct options *o);
 
 /*
  * Can --save-graph be written at the end?  The sandbox leaves its folder open,
- * so / is refused with a sandbox.  False: *why is the reason.
+ * so / is refused with a sandbox.  False: `why` is the reason.
  */
-bool resources_can_save_graph(const struct options *o, const char **why);
+bool resources_can_save_graph(const struct options *o, struct error *why);
 
 /*
  * Read the value of --store, which is s3://..., and the flags that belong to

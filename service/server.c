@@ -530,12 +530,12 @@ static int save_graph(const struct server *s)
 {
 	const char *path = s->options->save_graph;
 	struct stage_graph graph;
+	struct error why;
 
 	group_read_graph(pipeline_group(s->pipeline), &graph);
-	if (path == NULL || graph_save(&graph, path))
+	if (path == NULL || graph_save(&graph, path, &why))
 		return EXIT_SUCCESS;
-	return log_refusal(s, EXIT_FAILURE, "save-graph", path,
-			   strerror(errno));
+	return log_refusal(s, EXIT_FAILURE, "save-graph", path, why.text);
 }
 
 /* The first of two exit statuses that is not EXIT_SUCCESS. */

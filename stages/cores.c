@@ -2,15 +2,104 @@
 #include "stages/cores.h"
 
 #include "base/util.h"
-#include "stages/cgroup.h"
 
 #include <assert.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <hwloc.h>
 
 enum { CPU_MAX = 1 << 20 }; /* more than any system has */
+
+/* --- Control groups. --- */
+
+enum { PATH_BYTES = 4096 };
+
+static const char membership[] = "/proc/self/cgroup";
+static const char mount[] = "/sys/fs/cgroup";
+
+bool cgroup_read_numbers(const char *dir, const char *file, long long *numbers,
+			 int wanted)
+{
+	char path[PATH_BYTES + 64];
+	int found = 0;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, file);
+	FILE *f = fopen(path, "re");
+
+	if (f == NULL)
+		return false;
+	while (found < wanted && fscanf(f, "%lld", &numbers[found]) == 1)
+		found++;
+	(void)fclose(f);
+	return found == wanted;
+}
+
+/* `hierarchy` is "" in version 2; in version 1 it is a name such as "/cpu". */
+static void visit_up(const char *root, const char *hierarchy, const char *path,
+		     cgroup_visit_fn *visit, void *arg)
+{
+	char dir[PATH_BYTES];
+	size_t root_bytes = strlen(root) + strlen(mount) + strlen(hierarchy);
+
+	if (snprintf(dir, sizeof(dir), "%s%s%s%s", root, mount, hierarchy,
+		     path) >= PATH_BYTES)
+		return;
+	for (;;) {
+		visit(arg, dir);
+		char *slash = strrchr(dir, '/');
+
+		if (slash == NULL || (size_t)(slash - dir) < root_bytes)
+			return;
+		*slash = '\0';
+	}
+}
+
+/* Is the controller in a list such as "cpu,cpuacct"? */
+static bool names(char *list, const char *controller)
+{
+	char *rest = NULL;
+
+	for (char *c = strtok_r(list, ",", &rest); c != NULL;
+	     c = strtok_r(NULL, ",", &rest))
+		if (strcmp(c, controller) == 0)
+			return true;
+	return false;
+}
+
+void cgroup_visit(const char *root, const char *controller,
+		  cgroup_visit_fn *visit, void *arg)
+{
+	char line[PATH_BYTES], v1[64];
+
+	(void)snprintf(v1, sizeof(v1), "/%s", controller);
+	if (snprintf(line, sizeof(line), "%s%s", root, membership) >=
+	    PATH_BYTES)
+		return;
+	FILE *f = fopen(line, "re");
+
+	if (f == NULL)
+		return;
+	/* "0::/a/b" in v2; "3:cpu,cpuacct:/a/b" in v1. */
+	while (fgets(line, sizeof(line), f) != NULL) {
+		char *list = strchr(line, ':');
+		char *path = list != NULL ? strchr(list + 1, ':') : NULL;
+
+		if (path == NULL)
+			continue;
+		*path++ = '\0';
+		path[strcspn(path, "\n")] = '\0';
+		if (list[1] == '\0')
+			visit_up(root, "", path, visit, arg);
+		else if (names(list + 1, controller))
+			visit_up(root, v1, path, visit, arg);
+	}
+	(void)fclose(f);
+}
+
+/* --- The CPUs. --- */
 
 static uint32_t quota_cpus(long long quota_us, long long period_us)
 {
@@ -115,43 +204,47 @@ static bool parse_number(const char **at, uint32_t *number)
 	return true;
 }
 
-/* NULL, or why a CPU cannot be used. */
-static const char *use(struct cores *c, uint32_t cpu)
+/* False: the CPU cannot be used. */
+static bool use(struct cores *c, uint32_t cpu, struct error *error)
 {
 	if (!hwloc_bitmap_isset(c->allowed, cpu))
-		return "names CPUs this process may not use";
+		return error_fail(error, "names CPUs this process may not use");
 	for (uint32_t i = 0; i < c->count; i++)
 		if (c->cpus[i] == cpu)
-			return "names a CPU twice";
+			return error_fail(error, "names a CPU twice");
 	append(c, cpu);
-	return NULL;
+	return true;
 }
 
-/* NULL, or what is wrong with `list`. */
-static const char *parse(struct cores *c, const char *list)
+/* "4" or "4-7".  False: `at` is at no such range. */
+static bool parse_range(const char **at, uint32_t *first, uint32_t *last)
 {
-	static const char not_a_list[] =
-		"is not a list of CPUs such as 0,2,4-7";
+	if (!parse_number(at, first))
+		return false;
+	*last = *first;
+	if (**at != '-')
+		return true;
+	++*at;
+	return parse_number(at, last) && *last >= *first;
+}
 
+/* False: something is wrong with `list`. */
+static bool parse(struct cores *c, const char *list, struct error *error)
+{
 	for (const char *at = list;; at++) {
 		uint32_t first, last;
-		const char *why = NULL;
 
-		if (!parse_number(&at, &first))
-			return not_a_list;
-		last = first;
-		if (*at == '-') {
-			at++;
-			if (!parse_number(&at, &last) || last < first)
-				return not_a_list;
-		}
-		for (uint32_t cpu = first; cpu <= last && why == NULL; cpu++)
-			why = use(c, cpu);
-		if (why != NULL || *at == '\0')
-			return why;
+		if (!parse_range(&at, &first, &last))
+			break;
+		for (uint32_t cpu = first; cpu <= last; cpu++)
+			if (!use(c, cpu, error))
+				return false;
+		if (*at == '\0')
+			return true;
 		if (*at != ',')
-			return not_a_list;
+			break;
 	}
+	return error_fail(error, "is not a list of CPUs such as 0,2,4-7");
 }
 
 /*
@@ -187,13 +280,13 @@ static bool open_topology(struct cores *c)
 	return c->cpus != NULL;
 }
 
-struct cores *cores_new(const char *list, const char **why)
+struct cores *cores_new(const char *list, struct error *error)
 {
 	struct cores *c = calloc(1, sizeof(*c));
 
 	if (c == NULL || !open_topology(c)) {
-		*why = "could not be read from the system, which has to show "
-		       "its CPUs in /sys and /proc";
+		error_set(error, "could not be read from the system, which has "
+				 "to show its CPUs in /sys and /proc");
 		cores_free(c);
 		return NULL;
 	}
@@ -203,7 +296,7 @@ struct cores *cores_new(const char *list, const char **why)
 		if (c->count == 0) /* the system shows no cores */
 			list_set(c, c->allowed);
 		c->count = min_u32(c->count, quota_cpus_under(""));
-	} else if ((*why = parse(c, list)) != NULL) {
+	} else if (!parse(c, list, error)) {
 		cores_free(c);
 		return NULL;
 	}

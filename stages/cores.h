@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Cores: the CPUs that workers run on, in the order of their use, found by
- * hwloc.
+ * hwloc.  And the limits of this process that its control groups set, version 1
+ * and 2; one of them is how many CPUs it may use.
  *
  * Threads    One thread calls cores_new() and cores_free(); any number may call
  *            the others at the same time.
  */
 #ifndef STAGES_CORES_H
 #define STAGES_CORES_H
+
+#include "base/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,10 +23,10 @@ struct cores;
  * physical core, then their siblings, but no more than the CPU quota of its
  * cgroup.
  *
- * NULL on failure; then *why continues a sentence that began with the list:
+ * NULL on failure; then `error` continues a sentence that began with the list:
  * "names a CPU twice".
  */
-struct cores *cores_new(const char *list, const char **why);
+struct cores *cores_new(const char *list, struct error *error);
 void cores_free(struct cores *c);
 
 uint32_t cores_count(const struct cores *c);
@@ -36,5 +39,24 @@ uint32_t cores_cpu(const struct cores *c, uint32_t i);
  * system refused, and nothing has changed.
  */
 bool cores_bind(const struct cores *c, uint32_t first, uint32_t count);
+
+/* --- Control groups. --- */
+
+/* `dir` is the directory of one group. */
+typedef void cgroup_visit_fn(void *arg, const char *dir);
+
+/*
+ * Call `visit` for the group of this process and all groups above it, up to the
+ * root, in every hierarchy that has `controller` ("cpu", "memory").  A
+ * container may have a path that exists only on its host, so a directory may be
+ * missing.  `root` is the folder that contains /proc and /sys: "" except in
+ * tests.
+ */
+void cgroup_visit(const char *root, const char *controller,
+		  cgroup_visit_fn *visit, void *arg);
+
+/* The first `wanted` numbers of a file in `dir`.  False: it has fewer. */
+bool cgroup_read_numbers(const char *dir, const char *file, long long *numbers,
+			 int wanted);
 
 #endif

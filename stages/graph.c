@@ -18,30 +18,26 @@
 
 enum { FILE_BYTES_MAX = 1 << 20 };
 
-bool graph_can_be_saved(const char *path)
+bool graph_can_be_saved(const char *path, struct error *error)
 {
 	struct file_draft draft;
-	struct error error;
+	struct error with_path;
 	struct stat found;
 
 	/* rename() could not replace this file. */
-	if (path[0] == '\0') {
-		errno = ENOENT;
-		return false;
-	}
-	if (stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
-		errno = EISDIR;
-		return false;
-	}
-	if (!file_draft_open(&draft, path, &error))
-		return false;
+	if (path[0] == '\0')
+		return error_fail(error, "%s", strerror(ENOENT));
+	if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
+		return error_fail(error, "%s", strerror(EISDIR));
+	if (!file_draft_open(&draft, path, &with_path))
+		return error_fail(error, "%s", strerror(errno));
 
 	bool ok = fputc('\n', draft.out) != EOF && fflush(draft.out) == 0 &&
 		  fsync(fileno(draft.out)) == 0;
-	int why = errno;
 
+	if (!ok)
+		error_set(error, "%s", strerror(errno));
 	file_draft_drop(&draft);
-	errno = why;
 	return ok;
 }
 
@@ -59,14 +55,15 @@ static void write_stage(struct json *j, const struct stage_graph *g,
 	json_close(j);
 }
 
-bool graph_save(const struct stage_graph *g, const char *path)
+bool graph_save(const struct stage_graph *g, const char *path,
+		struct error *error)
 {
 	struct file_draft draft;
-	struct error error;
+	struct error with_path;
 	struct json j;
 
-	if (!file_draft_open(&draft, path, &error))
-		return false;
+	if (!file_draft_open(&draft, path, &with_path))
+		return error_fail(error, "%s", strerror(errno));
 	json_begin(&j, draft.out, JSON_INDENTED);
 	json_open_object(&j, NULL);
 	json_open_object(&j, "stages");
@@ -75,7 +72,8 @@ bool graph_save(const struct stage_graph *g, const char *path)
 	json_close(&j);
 	json_close(&j);
 	(void)fputc('\n', draft.out);
-	return file_draft_commit(&draft, &error);
+	return file_draft_commit(&draft, &with_path) ||
+	       error_fail(error, "%s", strerror(errno));
 }
 
 /* A missing weight is 0. */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Measured stage graphs: how much work each stage did, and how many events went
- * from each stage to each other one.  A trial run writes a graph; a partitioned
- * server reads it.
- *
- * The weights are those of Gordon, UCAM-CL-TR-781, section 3.2.2.  The weight
- * of a stage is the time spent in its handler; that of an edge is the number of
- * events that passed it.
+ * Files of measured stage graphs (struct stage_graph, stats.h), and how a graph
+ * is divided among cores.  A trial run writes a graph; a partitioned server
+ * reads it.  A library of its own, stages_graph, because it needs cJSON and
+ * METIS.
  *
  * Threads    Any number, on different graphs.  But only one at a time may call
  *            graph_cut(): METIS seeds rand(), and while it runs it handles
@@ -18,14 +15,7 @@
 #define STAGES_GRAPH_H
 
 #include "base/error.h"
-#include "stages/schedule.h"
-
-struct stage_graph {
-	uint32_t stage_count;
-	const char *names[STAGES_MAX]; /* must outlive the graph */
-	uint64_t service_ns[STAGES_MAX];
-	uint64_t sent_counts[STAGES_MAX][STAGES_MAX]; /* [from][to] */
-};
+#include "stages/stats.h"
 
 /*
  * Write `g` as JSON:
@@ -34,16 +24,17 @@ struct stage_graph {
  *		"decode": { "service_ns": 880, "sent": { "scale": 10 } },
  *		"scale": { "service_ns": 50, "sent": {} } } }
  *
- * False: the file could not be written, and errno says why.  The path always
- * has a whole file, the old or the new one.
+ * False: the file could not be written, and `error` says why, but does not name
+ * it.  The path always has a whole file, the old or the new one.
  */
-bool graph_save(const struct stage_graph *g, const char *path);
+MUST_CHECK bool graph_save(const struct stage_graph *g, const char *path,
+			   struct error *error);
 
 /*
- * Try to save without changing an older file.  False: errno says why it would
+ * Try to save without changing an older file.  False: `error` says why it would
  * fail.
  */
-bool graph_can_be_saved(const char *path);
+MUST_CHECK bool graph_can_be_saved(const char *path, struct error *error);
 
 /*
  * Read the weights of the stages in g->names.  A stage or edge that the file

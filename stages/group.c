@@ -22,34 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void wake_everyone(struct group *g)
-{
-	for (uint32_t w = 0; w < g->worker_count; w++) {
-		struct worker *worker = &g->workers[w];
-
-		eventcount_wake_all(worker->sleeps, EVENTCOUNT_ANY);
-		eventcount_wake_all(
-			&station_of(worker->visitor.stations[0])->pool.parked,
-			EVENTCOUNT_ANY);
-	}
-	for (uint32_t s = 0; s < g->station_count; s++)
-		eventcount_wake_all(&g->stations[s].own, EVENTCOUNT_ANY);
-	eventcount_wake_all(&g->drained, EVENTCOUNT_ANY);
-}
-
-/* All operations on `pending` and `is_stopping` are sequentially consistent. */
-void group_leave(struct group *g)
-{
-	if (atomic_fetch_sub(&g->pending, 1) == 1 &&
-	    atomic_load(&g->is_stopping))
-		wake_everyone(g);
-}
-
-bool group_is_drained(struct group *g)
-{
-	return atomic_load(&g->is_stopping) && atomic_load(&g->pending) == 0;
-}
-
 struct group *group_new(const struct group_config *config)
 {
 	struct group *g = calloc(1, sizeof(*g));
@@ -568,7 +540,8 @@ static bool plan_tracks(struct group *g)
 	return g->tracks != NULL;
 }
 
-bool group_plan(struct group *g)
+/* Make the stations, and the workers without threads.  False: no memory. */
+static bool group_plan(struct group *g)
 {
 	const struct policy *p = g->schedule.policy;
 	uint32_t count = count_workers(g);
@@ -655,7 +628,7 @@ uint32_t stage_part(const struct stage *s)
 void group_stop(struct group *g)
 {
 	atomic_store(&g->is_stopping, true);
-	wake_everyone(g);
+	group_wake_all(g);
 	while (g->thread_count > 0) {
 		struct worker *w = &g->workers[--g->thread_count];
 		int failed = pthread_join(w->thread, NULL);

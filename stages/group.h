@@ -168,38 +168,18 @@ static inline struct station *station_of(const struct visit_station *s)
 	return container_of(s, struct station, visited);
 }
 
-/* group.c */
-
-/*
- * One event of `pending` is done.  If it was the last one, and the group is
- * stopping, this wakes all threads.
- */
-void group_leave(struct group *g);
-
-bool group_is_drained(struct group *g);
-
-/* Make the stations, and the workers without threads.  False: no memory. */
-bool group_plan(struct group *g);
-
-/* worker.c */
+/* worker.c, which calls nothing of group.c. */
 
 /* How visit.c reaches the stations of a group. */
 extern const struct visit_access worker_access;
 
-/*
- * From now on stage_send() treats the calling thread as worker `w`; NULL: not a
- * worker.
- */
-void worker_set_current(struct worker *w);
-
 /* The life of a worker's thread; `arg` is the worker. */
 void *worker_main(void *arg);
 
-/*
- * Make a visit, and the visits that interrupt it; or run user-level threads
- * until none can run.  False: there is no work.
- */
-bool worker_visit(struct worker *w);
+/* Wake all workers and senders: the group is stopping, or it has drained. */
+void group_wake_all(struct group *g);
+
+bool group_is_drained(struct group *g);
 
 /* The life of a user-level thread, on its stack. */
 const struct blocking_site *worker_run_thread(struct event *ev);

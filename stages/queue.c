@@ -7,8 +7,8 @@
  */
 #include "stages/queue.h"
 
+#include "stages/event.h"
 #include "stages/heap.h"
-#include "stages/stage.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -130,14 +130,15 @@ static void ranked_show(struct ranked *r)
 }
 
 /*
- * Insert by rank; among equal ranks, by ev->place.  The caller holds the lock.
+ * Insert by rank; among equal ranks, by place.  The caller holds the lock.
  */
 static void ranked_insert(struct ranked *r, struct event *ev)
 {
 	heap_push(&r->heap,
 		  (struct heap_entry){
-			  .key = discipline_rank(&r->discipline, ev, ev->place),
-			  .order = ev->place,
+			  .key = discipline_rank(&r->discipline, ev,
+						 event_inside(ev)->place),
+			  .order = event_inside(ev)->place,
 			  .item = ev,
 		  });
 	ranked_show(r);
@@ -150,7 +151,7 @@ __attribute__((noinline)) static bool ranked_push(struct ranked *r,
 	bool has_room = r->heap.count < r->slots;
 
 	if (has_room) {
-		ev->place = r->pushed_count++;
+		event_inside(ev)->place = r->pushed_count++;
 		ranked_insert(r, ev);
 	}
 	(void)pthread_mutex_unlock(&r->lock);

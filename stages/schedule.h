@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Schedules: all choices of how stages get the CPU, as flags of the command
- * line.  The server, the simulator and the benchmark read these flags by this
- * module; visit.h carries the choices out.
- *
- * schedule.c has a table for each flag whose value is a word.  Parsing, --help,
- * printing and the explanations for people (/stats, the live page) all read
- * that table.
+ * Schedules: all choices of how stages get the CPU, their defaults, and which
+ * of them exclude each other.  visit.h carries the choices out.  A program sets
+ * the members of struct schedule itself, or reads them as flags (flags.h).
  *
  * Threads    Any number, on different schedules.  A complete schedule is never
  *            changed, so any number may read it.
@@ -14,13 +10,11 @@
 #ifndef STAGES_SCHEDULE_H
 #define STAGES_SCHEDULE_H
 
+#include "base/error.h"
 #include "base/util.h"
-#include "base/options.h"
 #include "stages/policy.h"
 
-#include <stdio.h>
-
-enum { STAGES_MAX = 32, SCHEDULE_ERROR_BYTES = 160 };
+enum { STAGES_MAX = 32 };
 
 /*
  * Service regimes: how long a visit at a stage lasts (Gordon, UCAM-CL-TR-781,
@@ -131,6 +125,9 @@ enum discipline_kind {
 	DISCIPLINE_EDF,
 };
 
+/* Found by measurement: docs/scheduling.md. */
+#define SCHEDULE_AGEING 30
+
 struct discipline {
 	enum discipline_kind kind;
 	/* Of srpt. */
@@ -222,6 +219,27 @@ struct thread_model {
 	uint64_t quantum_ns;
 };
 
+/* The choices that a user of a program makes, in the order of their flags. */
+enum schedule_choice {
+	SCHEDULE_POLICY,
+	SCHEDULE_REGIME,
+	SCHEDULE_LOOK,
+	SCHEDULE_IDLE,
+	SCHEDULE_DISCIPLINE,
+	SCHEDULE_SLICE,
+	SCHEDULE_BALANCE,
+	SCHEDULE_DISTRIBUTE,
+	SCHEDULE_STEAL,
+	SCHEDULE_POOL,
+	SCHEDULE_THRESHOLD,
+	SCHEDULE_RESOURCES,
+	SCHEDULE_THREADS,
+	SCHEDULE_IO,
+	SCHEDULE_TRANSFERS,
+	SCHEDULE_QUANTUM,
+	SCHEDULE_CHOICES
+};
+
 struct schedule {
 	const struct policy *policy;
 	enum resource_rule resource_rule;
@@ -246,7 +264,12 @@ struct schedule {
 	uint32_t pool_threads[STAGES_MAX]; /* threads of each part, by stage */
 	struct threshold thresholds[STAGES_MAX];
 	bool has_thresholds;
-	uint32_t given; /* bit i: schedule_flags[i] was set */
+	/*
+	 * Bit i: the user made choice i.  If it has no effect or no meaning
+	 * with the other choices, schedule_complete() refuses it; a default
+	 * gives way.
+	 */
+	uint32_t given;
 };
 
 /* May workers pause events under this schedule? */
@@ -289,40 +312,14 @@ static inline struct resources *schedule_resources(const struct schedule *s,
 	return s->resource_rule == RESOURCES_LEARN ? all : NULL;
 }
 
-/* `values` and `help` of each flag are made from the tables of its choices. */
-extern const struct flag schedule_flags[];
-
 /* All policies, in the order of policies/list.h; ends with NULL. */
 extern const struct policy *const policy_list[];
 
 /* NULL: no policy has that name. */
 const struct policy *policy_find(const char *name);
 
-/* What --list-policies prints: a line for each. */
-void policies_print(FILE *out);
-
 /* A schedule of all defaults; every pool has one thread. */
 void schedule_init(struct schedule *s);
-
-/*
- * Set one flag, `name` as in the table.  `text` is the value, NULL for a flag
- * that takes none; `stages` are the names that --pool and --threshold may use.
- * If a flag is set again, the last value counts; with --pool and --threshold,
- * the last value for each stage.  False: `text` is not one of the flag's
- * values.
- */
-MUST_CHECK bool schedule_set(struct schedule *s, const char *name,
-			     const char *text, const char *const *stages,
-			     uint32_t stage_count);
-
-/*
- * Write to `why` that `text` is not a value of this flag, and which values
- * there are (for --policy: all names), or which of its stages there is not.
- * Returns false.
- */
-bool schedule_refuse(const char *name, const char *text,
-		     const char *const *stages, uint32_t stage_count,
-		     struct error *why);
 
 /*
  * False: the choices contradict each other, or do not fit this number of stages
@@ -330,36 +327,6 @@ bool schedule_refuse(const char *name, const char *text,
  * flags that were given are refused.  On success part_count is at least 1.
  */
 MUST_CHECK bool schedule_complete(struct schedule *s, uint32_t stage_count,
-				  uint32_t core_count,
-				  char error[SCHEDULE_ERROR_BYTES]);
-
-/*
- * A value must fit into its buffer: with STAGES_MAX stages, their names may
- * have at most 10 characters.
- */
-enum { SCHEDULE_WORDS_MAX = 11, SCHEDULE_VALUE_BYTES = STAGES_MAX * 32 };
-
-/* One choice of a schedule, explained. */
-struct schedule_word {
-	const char *flag;                 /* its name, such as "policy" */
-	char value[SCHEDULE_VALUE_BYTES]; /* its value; "": a switch */
-	const char *meaning;              /* whole sentences; never freed */
-};
-
-/*
- * All choices of a complete schedule, including defaults.  Returns their
- * number.  A choice without effect is left out, such as a regime if no worker
- * visits stages.
- */
-uint32_t schedule_words(const struct schedule *s, const char *const *stages,
-			uint32_t stage_count,
-			struct schedule_word out[SCHEDULE_WORDS_MAX]);
-
-/*
- * Print a schedule as flags that give the same schedule again, without a
- * newline.
- */
-void schedule_print(const struct schedule *s, const char *const *stages,
-		    uint32_t stage_count, FILE *to);
+				  uint32_t core_count, struct error *error);
 
 #endif

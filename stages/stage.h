@@ -33,10 +33,10 @@
 #include <stdint.h>
 
 struct cores;
-struct fibre;
 struct group;
-struct scheduler;
 struct stage;
+
+enum { EVENT_OPAQUE_WORDS = 11 };
 
 /* Embed one in each request, zeroed. */
 struct event {
@@ -57,39 +57,25 @@ struct event {
 	 */
 	uint64_t expected_ns;
 	uint32_t under_way_count;
+	/* At a partitioned stage: equal keys go to the same worker. */
+	uint32_t key;
 	/* For edf: the time by which it should be done; 0: none. */
 	uint64_t deadline_ns;
 	uint64_t number; /* appears in traces, see tally.h */
-	/* At a partitioned stage: equal keys go to the same worker. */
-	uint32_t key;
 
 	/*
-	 * The rest belongs to stages/.  Handlers may read the times.  A handler
-	 * that sends an event of its own making copies `born_ns` and
-	 * `patience_ns` of the one whose work it continues: otherwise, with the
-	 * discipline srpt, it is before all others.
+	 * Set by stages/; handlers may read them.  A handler that sends an
+	 * event of its own making copies `born_ns` and `patience_ns` of the one
+	 * whose work it continues: otherwise, with the discipline srpt, it is
+	 * before all others.
 	 */
-	struct event *next;   /* the next event in a list */
-	struct stage *stage;  /* whose queue owns it; NULL: not queued */
 	uint64_t born_ns;     /* when it was sent from outside the group */
 	uint64_t patience_ns; /* see discipline srpt, schedule.h */
-	uint64_t sent_ns;     /* when it was last sent or paused */
 	/* Time in all queues up to now, also while paused. */
 	uint64_t waited_ns;
-	/* The part of waited_ns at the current stage. */
-	uint64_t stage_waited_ns;
-	/* Time in its handler, up to the last pause. */
-	uint64_t stage_ran_ns;
-	uint64_t place; /* its number in its queue */
-	/* The fibre on which it continues; NULL: it is not paused. */
-	struct fibre *fibre;
 
-	/* With user-level threads (scheduler.h). */
-	struct scheduler *scheduler;
-	const struct event *ahead; /* some positions further in its queue */
-	const struct blocking_site *site; /* where it was sent from */
-	uint32_t node;         /* the policy's place for it, or PLACE_NONE */
-	_Atomic uint32_t wake; /* see stage_wake() */
+	/* The rest belongs to stages/ (event.h). */
+	uint64_t opaque[EVENT_OPAQUE_WORDS];
 };
 
 /* `ns` of work is done. */

@@ -15,7 +15,6 @@
 
 #include "base/histogram.h"
 #include "stages/threads/blocking_graph.h"
-#include "stages/graph.h"
 #include "stages/stage.h"
 #include "stages/tally.h"
 
@@ -114,6 +113,20 @@ void group_name_track(const struct group *g, uint32_t track,
 /* Like trace_read(), for one track. */
 uint32_t group_read_trace(const struct group *g, uint32_t track, uint64_t *next,
 			  struct span *out, uint32_t count, uint64_t *missed);
+
+/*
+ * A measured graph: how much work each stage did, and how many events went from
+ * each stage to each other one.  The weights are those of Gordon,
+ * UCAM-CL-TR-781, section 3.2.2.  The weight of a stage is the time spent in
+ * its handler; that of an edge is the number of events that passed it.  graph.h
+ * reads, writes and divides graphs.
+ */
+struct stage_graph {
+	uint32_t stage_count;
+	const char *names[STAGES_MAX]; /* must outlive the graph */
+	uint64_t service_ns[STAGES_MAX];
+	uint64_t sent_counts[STAGES_MAX][STAGES_MAX]; /* [from][to] */
+};
 
 /* The work of each stage, and the events between stages, since start. */
 void group_read_graph(const struct group *g, struct stage_graph *out);

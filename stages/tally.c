@@ -24,6 +24,12 @@
 
 #include <linux/perf_event.h>
 
+/* `type` and `config` as in perf_event_open(2). */
+struct perf_event {
+	uint32_t type;
+	uint64_t config;
+};
+
 static const struct perf_event hardware_events[PERF_COUNTERS] = {
 	[PERF_CYCLES] = { PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
 	[PERF_INSTRUCTIONS] = { PERF_TYPE_HARDWARE,
@@ -59,8 +65,8 @@ void perf_init(struct perf *p)
 		p->fds[i] = -1;
 }
 
-bool perf_open_events(struct perf *p,
-		      const struct perf_event events[PERF_COUNTERS])
+static bool open_events(struct perf *p,
+			const struct perf_event events[PERF_COUNTERS])
 {
 	perf_init(p);
 	for (uint32_t i = 0; i < PERF_COUNTERS; i++) {
@@ -75,7 +81,7 @@ bool perf_open_events(struct perf *p,
 
 bool perf_open(struct perf *p)
 {
-	return perf_open_events(p, hardware_events);
+	return open_events(p, hardware_events);
 }
 
 bool perf_read(const struct perf *p, uint64_t totals[PERF_COUNTERS])

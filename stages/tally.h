@@ -64,16 +64,6 @@ bool perf_read(const struct perf *p, uint64_t totals[PERF_COUNTERS]);
 /* Does nothing if it is not open. */
 void perf_close(struct perf *p);
 
-/* `type` and `config` as in perf_event_open(2). */
-struct perf_event {
-	uint32_t type;
-	uint64_t config;
-};
-
-/* perf_open() with other events; for tests. */
-bool perf_open_events(struct perf *p,
-		      const struct perf_event events[PERF_COUNTERS]);
-
 /*
  * The counts of one thread, or of all threads that are not workers, at one
  * stage.

@@ -8,8 +8,8 @@
  */
 #include "stages/visit.h"
 
+#include "stages/event.h"
 #include "stages/queue.h"
-#include "stages/stage.h"
 
 #include <assert.h>
 #include <math.h>
@@ -266,7 +266,8 @@ static uint32_t waiting_count(const struct visitor *v,
 	return fresh_count(v, s) + passed_count(v, s);
 }
 
-uint32_t visitor_open_count(const struct visitor *v, uint32_t at)
+/* How many events at its station `at` the visitor may take now. */
+static uint32_t open_count(const struct visitor *v, uint32_t at)
 {
 	const struct visit_station *s = v->stations[at];
 	uint32_t count = waiting_count(v, s);
@@ -291,7 +292,7 @@ uint32_t visitor_keep_on_stack(struct visitor *v,
 
 	if (stack->count >= slots)
 		return 0;
-	ev->next = stack->newest;
+	event_inside(ev)->next = stack->newest;
 	stack->newest = ev;
 	return ++stack->count;
 }
@@ -331,8 +332,7 @@ static uint32_t ask_policy(struct visitor *v)
 	bool any = false;
 
 	for (uint32_t i = 0; i < v->station_count; i++) {
-		v->views[i].queued_count =
-			view.is_blind ? 1 : visitor_open_count(v, i);
+		v->views[i].queued_count = view.is_blind ? 1 : open_count(v, i);
 		any |= v->views[i].queued_count > 0;
 	}
 	uint32_t at = c->policy->pick(v->policy_state, &view);
@@ -392,7 +392,7 @@ static struct visit_station *find_victim(const struct visitor *v)
 bool visitor_has_work(const struct visitor *v)
 {
 	for (uint32_t i = 0; i < v->station_count; i++)
-		if (visitor_open_count(v, i) > 0)
+		if (open_count(v, i) > 0)
 			return true;
 	return find_victim(v) != NULL;
 }
@@ -485,7 +485,7 @@ static bool misses_enough(const struct visitor *v)
 static void leave_to_others(const struct visitor *v)
 {
 	for (uint32_t i = 0; i < v->station_count; i++)
-		if (visitor_open_count(v, i) > 0)
+		if (open_count(v, i) > 0)
 			v->access->wake(v->stations[i]);
 }
 
@@ -544,7 +544,7 @@ RARE static void note_visit(const struct visitor *v, uint64_t now_ns)
 	for (uint32_t i = 0; i < v->station_count; i++) {
 		struct visit_station *s = v->stations[i];
 
-		if (s == v->visit.station || visitor_open_count(v, i) == 0)
+		if (s == v->visit.station || open_count(v, i) == 0)
 			atomic_store(&s->last_visit_ns, now_ns);
 	}
 }
@@ -615,7 +615,7 @@ static bool prefers_another(const struct visitor *v, uint64_t start_ns,
 	now = *v->event;
 	event_has_run(&now, now_ns - start_ns);
 	return first < discipline_rank(&v->group->schedule->discipline, &now,
-				       now.place);
+				       event_peek(&now)->place);
 }
 
 /*
@@ -674,7 +674,7 @@ static struct event *take_fresh(struct visitor *v)
 		struct event_stack *from = &v->stacks[s->stage];
 
 		ev = from->newest;
-		from->newest = ev->next;
+		from->newest = event_inside(ev)->next;
 		from->count--;
 	}
 	if (ev != NULL && visit->fresh_count != UINT32_MAX)
@@ -714,7 +714,7 @@ RARE static struct visit_station *find_interruption(const struct visitor *v,
 
 		if (s != v->visit.station &&
 		    threshold_is_exceeded(
-			    &c->thresholds[s->stage], visitor_open_count(v, i),
+			    &c->thresholds[s->stage], open_count(v, i),
 			    atomic_load(&s->last_visit_ns), now_ns))
 			return s;
 	}
@@ -791,7 +791,7 @@ static enum visit_step handle(struct visitor *v)
 	}
 	visit->handled_count++;
 	v->event_rank = discipline_rank(&v->group->schedule->discipline,
-					v->event, v->event->place);
+					v->event, event_peek(v->event)->place);
 	v->state = VISITOR_HAS_HANDLED;
 	return VISIT_HANDLE;
 }

@@ -277,9 +277,6 @@ bool visitor_may_pause(struct visitor *v);
  */
 uint32_t visit_paused_max(const struct schedule *s, uint32_t core_count);
 
-/* How many events at its station `at` the visitor may take now. */
-uint32_t visitor_open_count(const struct visitor *v, uint32_t at);
-
 /* See visitor_keep(). */
 uint32_t visitor_keep_on_stack(struct visitor *v,
 			       const struct visit_station *to, struct event *ev,

@@ -35,6 +35,7 @@
 
 #include "base/clock.h"
 #include "stages/cores.h"
+#include "stages/event.h"
 #include "stages/queue.h"
 #include "stages/threads/resources.h"
 
@@ -170,14 +171,50 @@ static void pool_grow(struct pool *p, uint32_t queued, uint64_t now_ns)
 		eventcount_wake_all(&p->parked, EVENTCOUNT_ANY);
 }
 
+/* --- Events under way, and the stop: see group.c. --- */
+
+void group_wake_all(struct group *g)
+{
+	for (uint32_t w = 0; w < g->worker_count; w++) {
+		struct worker *worker = &g->workers[w];
+
+		eventcount_wake_all(worker->sleeps, EVENTCOUNT_ANY);
+		eventcount_wake_all(
+			&station_of(worker->visitor.stations[0])->pool.parked,
+			EVENTCOUNT_ANY);
+	}
+	for (uint32_t s = 0; s < g->station_count; s++)
+		eventcount_wake_all(&g->stations[s].own, EVENTCOUNT_ANY);
+	eventcount_wake_all(&g->drained, EVENTCOUNT_ANY);
+}
+
+/* All operations on `pending` and `is_stopping` are sequentially consistent. */
+static void group_leave(struct group *g)
+{
+	if (atomic_fetch_sub(&g->pending, 1) == 1 &&
+	    atomic_load(&g->is_stopping))
+		group_wake_all(g);
+}
+
+bool group_is_drained(struct group *g)
+{
+	return atomic_load(&g->is_stopping) && atomic_load(&g->pending) == 0;
+}
+
+static bool group_enter(struct group *g, bool from_inside)
+{
+	if (!from_inside && atomic_load(&g->is_stopping))
+		return false;
+	atomic_fetch_add(&g->pending, 1);
+	if (from_inside || !atomic_load(&g->is_stopping))
+		return true;
+	group_leave(g);
+	return false;
+}
+
 /* --- Handling and sending an event. --- */
 
 #define NOINLINE __attribute__((noinline))
-
-/* Events sent by handlers that their sender calls. */
-struct sent_list {
-	struct event *first, **end;
-};
 
 /*
  * What the calling thread is handling now; stage_send() reads it.
@@ -202,7 +239,7 @@ struct handling {
 	struct event *event;
 	const struct blocking_site *sent_at; /* NULL: it was not sent on */
 	/* Without workers: what handlers send. */
-	struct sent_list *sent;
+	struct event_list *sent;
 	/* And the handler's event, until it is sent on, if it may pause. */
 	struct event *called;
 	uint64_t number; /* of the handler's event */
@@ -210,7 +247,11 @@ struct handling {
 
 static _Thread_local struct handling handling;
 
-void worker_set_current(struct worker *w)
+/*
+ * From now on stage_send() treats the calling thread as worker `w`; NULL: not a
+ * worker.
+ */
+static void worker_set_current(struct worker *w)
 {
 	handling = (struct handling){
 		.group = w != NULL ? w->group : NULL,
@@ -267,7 +308,8 @@ static bool run_handler(const struct stage *s, struct event *ev)
 {
 	struct worker *w = handling.worker;
 	struct call call = { s, ev };
-	struct fibre *f = ev->fibre;
+	struct event_inside *in = event_inside(ev);
+	struct fibre *f = in->fibre;
 	bool is_over;
 
 	if (f == NULL && (w->fibre == NULL || s->config.type != STAGE_SHARED)) {
@@ -278,12 +320,12 @@ static bool run_handler(const struct stage *s, struct event *ev)
 	 * Clear this first: the handler may send the event on, which then
 	 * belongs to somebody else.
 	 */
-	ev->fibre = NULL;
+	in->fibre = NULL;
 	handling.fibre = f != NULL ? f : w->fibre;
 	is_over = f != NULL ? fibre_resume(f) :
 			      fibre_run(w->fibre, call_handler, &call);
 	if (!is_over) {
-		ev->fibre = handling.fibre;
+		in->fibre = handling.fibre;
 		if (f == NULL) {
 			w->fibre = w->next_fibre;
 			w->next_fibre = NULL;
@@ -310,23 +352,24 @@ static void begin_turn(const struct stage *s, uint32_t part, struct event *ev,
 		       uint64_t ns, bool is_resumed)
 {
 	struct tally *t = tally_of(s);
-	uint64_t start_ns = ns > ev->sent_ns ? ns : ev->sent_ns;
-	uint64_t wait_ns = start_ns - ev->sent_ns;
+	struct event_inside *in = event_inside(ev);
+	uint64_t start_ns = ns > in->sent_ns ? ns : in->sent_ns;
+	uint64_t wait_ns = start_ns - in->sent_ns;
 
 	handling.stage = s;
 	handling.start_ns = start_ns;
-	ev->stage = NULL;
+	in->stage = NULL;
 	if (!is_resumed) {
-		ev->stage_waited_ns = 0;
-		ev->stage_ran_ns = 0;
+		in->stage_waited_ns = 0;
+		in->stage_ran_ns = 0;
 		tally_add(t, &t->started_count, 1);
 	} else {
 		tally_add(t, &t->resumed_count, 1);
 	}
 	ev->waited_ns += wait_ns;
-	ev->stage_waited_ns += wait_ns;
-	handling.wait_ns = ev->stage_waited_ns;
-	handling.ran_ns = ev->stage_ran_ns;
+	in->stage_waited_ns += wait_ns;
+	handling.wait_ns = in->stage_waited_ns;
+	handling.ran_ns = in->stage_ran_ns;
 	count_queued(s, part, -1);
 	tally_add(t, &t->wait_ns, wait_ns);
 	tally_max(&t->wait_ns_max, wait_ns);
@@ -338,10 +381,11 @@ static void count_pause(const struct stage *s, uint32_t part, struct event *ev,
 			uint64_t now_ns)
 {
 	struct tally *t = tally_of(s);
+	struct event_inside *in = event_inside(ev);
 
-	ev->stage = s->group->stages[s->index];
-	ev->stage_ran_ns += now_ns - handling.start_ns;
-	ev->sent_ns = now_ns;
+	in->stage = s->group->stages[s->index];
+	in->stage_ran_ns += now_ns - handling.start_ns;
+	in->sent_ns = now_ns;
 	tally_add(t, &t->paused_count, 1);
 	count_queued(s, part, 1);
 }
@@ -475,11 +519,12 @@ static void count_handled(const struct stage *s, uint32_t part, uint64_t end_ns)
 static uint64_t handle_event(struct station *from, struct event *ev,
 			     uint64_t ns)
 {
-	const struct stage *s = ev->stage;
+	const struct stage *s = event_inside(ev)->stage;
 	uint64_t number = ev->number;
 
 	handling.part = visitor_sends_to(&handling.worker->visitor);
-	begin_turn(s, from->visited.part, ev, ns, ev->fibre != NULL);
+	begin_turn(s, from->visited.part, ev, ns,
+		   event_inside(ev)->fibre != NULL);
 
 	/* If true, `ev` may belong to somebody else. */
 	bool is_over = run_handler(s, ev);
@@ -494,18 +539,6 @@ static uint64_t handle_event(struct station *from, struct event *ev,
 	count_handled(s, from->visited.part, end_ns);
 	group_leave(s->group);
 	return end_ns;
-}
-
-/* All operations on `pending` and `is_stopping` are sequentially consistent. */
-static bool group_enter(struct group *g, bool from_inside)
-{
-	if (!from_inside && atomic_load(&g->is_stopping))
-		return false;
-	atomic_fetch_add(&g->pending, 1);
-	if (from_inside || !atomic_load(&g->is_stopping))
-		return true;
-	group_leave(g);
-	return false;
 }
 
 /*
@@ -548,7 +581,7 @@ static NOINLINE void begin_call(const struct stage *s, struct event *ev,
 	 * Waiting for this thread does not count as waiting in a queue, but
 	 * waiting for the stage does.
 	 */
-	ev->sent_ns = free_ns;
+	event_inside(ev)->sent_ns = free_ns;
 	begin_turn(s, 0, ev, start_ns, false);
 	handling.number = ev->number;
 	if (s->group->caller_threads != NULL &&
@@ -576,28 +609,16 @@ static NOINLINE void set_handling(const struct handling *h)
 	handling = *h;
 }
 
-/* The first of the list, or NULL. */
-static struct event *sent_list_take(struct sent_list *l)
-{
-	struct event *ev = l->first;
-
-	if (ev != NULL)
-		l->first = ev->next;
-	if (l->first == NULL)
-		l->end = &l->first;
-	return ev;
-}
-
 /* Run `ev`, then what its handlers send, until nothing is left. */
 static void run_in_caller(struct group *g, struct event *ev)
 {
 	struct handling outer = handling;
-	struct sent_list sent = { .end = &sent.first };
-	uint64_t ns = ev->sent_ns;
+	struct event_list sent = { .first = NULL };
+	uint64_t ns = event_inside(ev)->sent_ns;
 
 	set_handling(&(struct handling){ .group = g, .sent = &sent });
-	for (; ev != NULL; ev = sent_list_take(&sent)) {
-		struct call call = { ev->stage, ev };
+	for (; ev != NULL; ev = event_list_pop(&sent)) {
+		struct call call = { event_inside(ev)->stage, ev };
 		struct station *s =
 			call.stage->stations[station_number(call.stage, ev)];
 
@@ -613,13 +634,10 @@ static void run_in_caller(struct group *g, struct event *ev)
 
 static void hand_to_caller(struct group *g, struct event *ev, bool is_inside)
 {
-	if (!is_inside) {
+	if (is_inside)
+		event_list_push(handling.sent, ev);
+	else
 		run_in_caller(g, ev);
-		return;
-	}
-	ev->next = NULL;
-	*handling.sent->end = ev;
-	handling.sent->end = &ev->next;
 }
 
 /* The part that an event for `s` goes to. */
@@ -670,7 +688,7 @@ static bool push_on_stack(const struct station *to, struct event *ev,
 			  bool is_inside)
 {
 	struct worker *w = handling.worker;
-	const struct stage *s = ev->stage;
+	const struct stage *s = event_inside(ev)->stage;
 
 	if (!is_inside || w == NULL || s->config.type != STAGE_SHARED)
 		return false;
@@ -685,8 +703,8 @@ static bool push_on_stack(const struct station *to, struct event *ev,
 /* False: the queue is full. */
 static bool push_event(struct station *to, struct event *ev, bool is_inside)
 {
-	const struct stage *s = ev->stage;
-	uint64_t sent_ns = ev->sent_ns;
+	const struct stage *s = event_inside(ev)->stage;
+	uint64_t sent_ns = event_inside(ev)->sent_ns;
 
 	if (push_on_stack(to, ev, is_inside))
 		return true;
@@ -735,7 +753,7 @@ static uint32_t take_slot(struct part *p, const struct stage *s)
 static bool push_thread(uint32_t part, struct event *ev, bool is_inside,
 			const struct blocking_site *at)
 {
-	const struct stage *s = ev->stage;
+	const struct stage *s = event_inside(ev)->stage;
 	struct part *p = &s->group->parts[part];
 	uint32_t count = take_slot(p, s);
 
@@ -759,6 +777,7 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 	struct group *g = s->group;
 	bool is_inside = handling.group == g;
 	bool is_thread = g->schedule.policy->workers == POLICY_WORKERS_FIBRES;
+	struct event_inside *in = event_inside(ev);
 
 	/*
 	 * The handler gives its event away, so the rest of the handler cannot
@@ -773,7 +792,7 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 		handling.event = NULL;
 
 	assert(g->is_started);
-	assert(ev->stage == NULL); /* sent twice */
+	assert(in->stage == NULL); /* sent twice */
 	/* A thread stays pending, and waits only when its handler returns. */
 	bool stays = is_sent_on(ev, is_inside);
 
@@ -781,11 +800,11 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 		count_refused(s);
 		return false;
 	}
-	ev->stage = s;
+	in->stage = s;
 	if (!stays)
-		ev->sent_ns = clock_now_ns();
+		in->sent_ns = clock_now_ns();
 	if (!is_inside) {
-		ev->born_ns = ev->sent_ns;
+		ev->born_ns = in->sent_ns;
 		visit_begin_event(&g->visits, ev);
 	}
 	if (g->schedule.policy->workers == POLICY_WORKERS_CALLER) {
@@ -804,7 +823,7 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 		return true;
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
 		count_under_way(g, part, -1);
-	ev->stage = NULL;
+	in->stage = NULL;
 	if (!stays)
 		group_leave(g);
 	count_refused(s);
@@ -815,7 +834,7 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 
 static uint32_t stage_of(const struct event *ev)
 {
-	return ev->stage->index;
+	return event_peek(ev)->stage->index;
 }
 
 /* Hardware counts since the last call are added to stage `from`. */
@@ -935,7 +954,11 @@ static void count_visit(struct worker *w, uint64_t end_ns)
 			     });
 }
 
-bool worker_visit(struct worker *w)
+/*
+ * Make a visit, and the visits that interrupt it; or run user-level threads
+ * until none can run.  False: there is no work.
+ */
+static bool worker_visit(struct worker *w)
 {
 	struct visitor *v = &w->visitor;
 	uint64_t now_ns = 0;
@@ -994,7 +1017,7 @@ static void count_turn(const struct stage *s, uint64_t number, uint64_t end_ns)
 const struct blocking_site *worker_run_thread(struct event *ev)
 {
 	struct scheduler *scheduler = handling.worker->scheduler;
-	const struct stage *s = ev->stage;
+	const struct stage *s = event_inside(ev)->stage;
 	struct part *p = &s->group->parts[handling.part];
 	uint64_t number = ev->number;
 
@@ -1012,7 +1035,7 @@ const struct blocking_site *worker_run_thread(struct event *ev)
 	count_turn(s, number, end_ns);
 	count_handled(s, handling.part, end_ns);
 	if (sent_at != NULL)
-		ev->sent_ns = end_ns;
+		event_inside(ev)->sent_ns = end_ns;
 	else
 		group_leave(s->group);
 	return sent_at;

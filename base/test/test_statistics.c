@@ -41,25 +41,23 @@ static void test_mean_and_deviation(void)
 	assert(isnan(sample_deviation(SAMPLE(one))));
 }
 
-/* R: quantile(c(6, 7, 15, 36, 39, 40, 41, 42, 43, 47, 49)) */
-static void test_five_numbers(void)
+static void test_median(void)
 {
 	static const double values[] = { 49, 6,  7,  15, 36, 39,
 					 40, 41, 42, 43, 47 };
 	static const double even[] = { 4, 1, 3, 2 };
-	double five[5];
 
-	sample_five_numbers(SAMPLE(values), five);
-	expect(five[0], 6, 0);
-	expect(five[1], 25.5, 0);
-	expect(five[2], 40, 0);
-	expect(five[3], 42.5, 0);
-	expect(five[4], 49, 0);
+	expect(sample_median(SAMPLE(values)), 40, 0);
 	expect(sample_median(SAMPLE(even)), 2.5, 0);
 	expect(sample_median(sample_of(even, 1)), 4, 0);
+	assert(isnan(sample_median(sample_of(even, 0))));
 }
 
-/* Tables of Student's t, such as that of Abramowitz and Stegun, 26.10. */
+/*
+ * Tables of Student's t, such as that of Abramowitz and Stegun, 26.10.  A ratio
+ * of 1 with the error 1 is within the bound exp(t) at the probability of -t;
+ * with a power of a half, the least ratio is the quantile alone.
+ */
 static void test_student(void)
 {
 	static const struct {
@@ -73,12 +71,20 @@ static void test_student(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		expect(student_quantile(known[i].p, known[i].freedom),
-		       known[i].t, 1e-5 * fmax(1, known[i].t));
-		expect(student_cdf(known[i].t, known[i].freedom), known[i].p,
-		       1e-5);
-		expect(student_cdf(-known[i].t, known[i].freedom),
+		const struct sample_ratio one = { .blocks = 2,
+						  .ratio = 1,
+						  .error = 1,
+						  .freedom = known[i].freedom };
+		size_t blocks = (size_t)known[i].freedom + 1;
+		double alpha = 2 * (1 - known[i].p);
+		double least = sample_least_ratio(sqrt((double)blocks), blocks,
+						  alpha, 0.5);
+
+		expect(log(least), known[i].t, 1e-5 * fmax(1, known[i].t));
+		expect(sample_equivalence_p(&one, exp(known[i].t)),
 		       1 - known[i].p, 1e-5);
+		expect(sample_equivalence_p(&one, exp(-known[i].t)), known[i].p,
+		       1e-5);
 	}
 }
 
@@ -231,7 +237,7 @@ static void test_holm(void)
 int main(void)
 {
 	test_mean_and_deviation();
-	test_five_numbers();
+	test_median();
 	test_student();
 	test_sleep();
 	test_apart();

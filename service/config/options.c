@@ -7,7 +7,8 @@
 #include "service/http/connection/clients.h"
 #include "service/http/head/query.h"
 
-#include "stages/cgroup.h"
+#include "stages/cores.h"
+#include "stages/flags.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -16,7 +16,7 @@
 #include "service/pipeline/steps.h"
 #include "stages/cores.h"
 #include "stages/threads/resources.h"
-#include "stages/schedule.h"
+#include "stages/flags.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -1057,7 +1057,7 @@ static bool start_store(struct pipeline *p)
 {
 	const struct pipeline_config *c = &p->config;
 	bool has_threads = pipeline_store_has_threads(&c->schedule);
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 	struct schedule schedule;
 	bool ok;
 
@@ -1067,7 +1067,7 @@ static bool start_store(struct pipeline *p)
 	schedule.policy = policy_find(has_threads ? "pool-per-stage" :
 						    "thread-per-connection");
 	schedule.pool_threads[0] = has_threads ? c->store_threads : 0;
-	ok = schedule_complete(&schedule, 1, cores_count(c->cores), error);
+	ok = schedule_complete(&schedule, 1, cores_count(c->cores), &error);
 	assert(ok);
 	p->store.group = group_new(&(struct group_config){
 		.schedule = &schedule,

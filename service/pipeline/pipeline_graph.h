@@ -9,6 +9,7 @@
 #define SERVICE_PIPELINE_GRAPH_H
 
 #include "service/pipeline/pipeline.h"
+#include "stages/graph.h"
 
 #include <stdio.h>
 

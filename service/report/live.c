@@ -15,7 +15,7 @@
 #include "service/report/recent.h"
 
 #include "stages/cores.h"
-#include "stages/schedule.h"
+#include "stages/flags.h"
 
 #include "base/clock.h"
 #include "base/json.h"

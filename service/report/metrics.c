@@ -15,7 +15,7 @@
 #include "service/http/http_config.h"
 #include "service/store/store.h"
 
-#include "stages/schedule.h"
+#include "stages/flags.h"
 
 #include "base/clock.h"
 #include "base/histogram.h"

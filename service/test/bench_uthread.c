@@ -249,7 +249,7 @@ int main(int argc, char **argv)
 {
 	uint32_t round_count = argc > 1 ? (uint32_t)atoi(argv[1]) : 5;
 	struct rlimit files = { 0 };
-	const char *why;
+	struct error why;
 
 	if (round_count < 1 || round_count > ROUNDS_MAX) {
 		(void)fprintf(stderr, "usage: bench_uthread [ROUNDS]\n");

@@ -314,7 +314,7 @@ int main(int argc, char **argv)
 {
 	struct pipeline_config config;
 	struct budget_stats budget;
-	const char *why;
+	struct error why;
 
 	cores = cores_new(NULL, &why);
 	assert(cores != NULL);

@@ -243,7 +243,7 @@ static void test_every_schedule(const struct cores *cores)
 		BALANCE_REPLICATE,
 		BALANCE_PARTITION,
 	};
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 	int count = 0;
 
 	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
@@ -254,7 +254,7 @@ static void test_every_schedule(const struct cores *cores)
 			schedule.policy = *p;
 			schedule.balance = balances[i];
 			if (!schedule_complete(&schedule, PIPELINE_STEPS,
-					       cores_count(cores), error))
+					       cores_count(cores), &error))
 				continue;
 			test_same_pictures(&schedule, cores);
 			count++;
@@ -379,7 +379,7 @@ static void test_one_result_too_large_ends_all(const struct cores *cores)
 
 int main(int argc, char **argv)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
 	assert(argc == 2 && cores != NULL);

@@ -145,7 +145,7 @@ static void test_within_limits(void)
 
 int main(void)
 {
-	const char *why;
+	struct error why;
 	struct jpeg_spec spec = { .width = SIDE,
 				  .height = SIDE,
 				  .picture = stripes };

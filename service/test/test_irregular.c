@@ -259,7 +259,7 @@ static void test_a_client_may_leave_while_it_waits(void)
 
 int main(int argc, char **argv)
 {
-	const char *why;
+	struct error why;
 
 	assert(argc == 2);
 	cores = cores_new(NULL, &why);

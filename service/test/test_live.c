@@ -359,7 +359,7 @@ static void test_what_is_long_ago_is_not_recent(void)
 
 int main(int argc, char **argv)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
 	assert(argc == 2 && cores != NULL);

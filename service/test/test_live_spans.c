@@ -173,7 +173,7 @@ static void test_what_is_overwritten_is_told_of(const struct cores *cores)
 
 int main(int argc, char **argv)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
 	assert(argc == 2 && cores != NULL);

@@ -77,7 +77,7 @@ static void test_what_waits_is_counted_exactly(const struct cores *cores)
 {
 	static struct job blocker, waiting[3];
 	char first[16];
-	const char *why;
+	struct error why;
 	uint64_t sum_ns = 0;
 
 	(void)snprintf(first, sizeof(first), "%u", cores_cpu(cores, 0));
@@ -263,7 +263,7 @@ static void check_ends(void)
 
 int main(int argc, char **argv)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
 	assert(argc == 2 && cores != NULL);

@@ -3,7 +3,7 @@
 #include "service/config/options.h"
 
 #include "base/util.h"
-#include "stages/schedule.h"
+#include "stages/flags.h"
 
 #include <assert.h>
 #include <string.h>

@@ -12,6 +12,7 @@
 
 #include "base/util.h"
 #include "imgops/test/profiles.h"
+#include "stages/flags.h"
 #include "stages/queue.h"
 #include "stages/test/fake_cores.h"
 #include "stages/visit.h"
@@ -197,14 +198,14 @@ static void assert_same(const struct job *a, const struct job *b)
 static struct pipeline *start_with(const char *policy, const char *discipline,
 				   const char *slice, const struct cores *cores)
 {
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 	struct schedule s;
 
 	schedule_init(&s);
 	assert(schedule_set(&s, "policy", policy, NULL, 0));
 	assert(schedule_set(&s, "discipline", discipline, NULL, 0));
 	assert(schedule_set(&s, "slice", slice, NULL, 0));
-	assert(schedule_complete(&s, PIPELINE_STEPS, WORKERS, error));
+	assert(schedule_complete(&s, PIPELINE_STEPS, WORKERS, &error));
 	return start_scheduled(&s, cores, FILES * TRANSFORMS, 1 << 24);
 }
 
@@ -237,7 +238,7 @@ static void test_same_bytes(const char *policy, const struct cores *cores)
 
 int main(int argc, char **argv)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 	struct pipeline *p;
 

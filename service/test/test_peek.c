@@ -240,7 +240,7 @@ static void test_limits_are_of_all_results(void)
 
 int main(void)
 {
-	const char *why;
+	struct error why;
 
 	cores = cores_new(NULL, &why);
 	assert(cores != NULL);

@@ -514,7 +514,7 @@ static void test_least_work_comes_first(const struct cores *cores)
 {
 	static struct job blocker, large, small;
 	char first[16];
-	const char *why;
+	struct error why;
 	struct schedule schedule;
 
 	(void)snprintf(first, sizeof(first), "%u", cores_cpu(cores, 0));
@@ -579,7 +579,7 @@ static void test_no_picture_is_not_queued(const struct cores *cores)
 
 int main(int argc, char **argv)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
 	assert(argc == 2 && cores != NULL);

@@ -161,7 +161,7 @@ static void test_tasks_are_run(const struct cores *cores)
 
 int main(int argc, char **argv)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
 	assert(argc == 2 && cores != NULL);

@@ -592,7 +592,7 @@ static void test_model(const struct thread_model *m)
 
 int main(void)
 {
-	const char *why;
+	struct error why;
 
 	watchdog_start();
 	cores = cores_new(NULL, &why);

@@ -933,7 +933,7 @@ static void test_in_sandbox(void)
 
 int main(void)
 {
-	const char *why;
+	struct error why;
 
 	watchdog_start();
 	cores = cores_new(NULL, &why);

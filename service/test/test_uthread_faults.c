@@ -220,7 +220,7 @@ static void test_place_is_kept(void)
 
 int main(void)
 {
-	const char *why;
+	struct error why;
 	char list[16];
 	struct cores *all = cores_new(NULL, &why);
 

@@ -164,7 +164,7 @@ static void test_long_waits_take_little_memory(struct set *s)
 int main(void)
 {
 	static struct set sets[4];
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
 	assert(cores != NULL);

@@ -7,6 +7,7 @@
 #include "base/quantiles.h"
 #include "base/random.h"
 #include "stages/bench/options.h"
+#include "stages/flags.h"
 #include "version.h"
 
 #include <inttypes.h>

@@ -7,6 +7,7 @@
 
 #include "base/machine_usage.h"
 #include "base/util.h"
+#include "stages/flags.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -225,7 +226,8 @@ static bool take_for_arm(void *reading, const struct flag *f, const char *value,
 {
 	const struct model *m = ((struct reading *)reading)->model;
 	struct arm *a = ((struct reading *)reading)->arm;
-	const char *names[STAGES_MAX], *fault = NULL;
+	const char *names[STAGES_MAX];
+	struct error fault;
 
 	if (flags_find(arm_groups, f->name) == NULL)
 		return true;
@@ -233,7 +235,7 @@ static bool take_for_arm(void *reading, const struct flag *f, const char *value,
 		cores_free(a->cores);
 		a->cores = cores_new(value, &fault);
 		if (a->cores == NULL)
-			error_set(why, "'%s' %s", value, fault);
+			error_set(why, "'%s' %s", value, fault.text);
 		return a->cores != NULL;
 	}
 	model_names(m, names);
@@ -283,8 +285,7 @@ static bool read_arm(struct stages_bench_options *o, const char *text, int argc,
 {
 	struct arm *a = &o->arms[o->arm_count++];
 	struct reading reading = { .model = &o->model, .arm = a };
-	char why[SCHEDULE_ERROR_BYTES];
-	const char *no_cores = NULL;
+	struct error why;
 
 	schedule_init(&a->schedule);
 	if (o->mode == MODE_FIBRES)
@@ -296,12 +297,12 @@ static bool read_arm(struct stages_bench_options *o, const char *text, int argc,
 	a->name = name_arm(a, text);
 	if (a->name == NULL)
 		return error_fail(error, "out of memory");
-	if (a->cores == NULL && (a->cores = cores_new(NULL, &no_cores)) == NULL)
-		return error_fail(error, "the cores %s", no_cores);
+	if (a->cores == NULL && (a->cores = cores_new(NULL, &why)) == NULL)
+		return error_fail(error, "the cores %s", why.text);
 	if (!schedule_complete(&a->schedule, o->model.stage_count,
-			       cores_count(a->cores), why))
+			       cores_count(a->cores), &why))
 		return error_fail(error, "%s%s%s", text,
-				  *text != '\0' ? ": " : "", why);
+				  *text != '\0' ? ": " : "", why.text);
 	if (o->mode != MODE_FIBRES)
 		return true;
 	if (a->schedule.policy->threads == NULL)

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/quantiles.h"
 #include "stages/cores.h"
+#include "stages/graph.h"
 #include "stages/group.h"
 #include "stages/stats.h"
 

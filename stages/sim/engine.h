@@ -4,11 +4,15 @@
  * of stages/: a part is a replica or a partition, a station is a queue that
  * workers visit.
  *
- * engine.c has the clock, the requests, the nodes and the cores that threads
- * share; dispatch.c chooses the node of each request;
- * worker.c has the parts, their queues and their workers; fibres.c has the
- * schedulers of user-level threads, which replace the queues and workers of a
- * part.
+ * Calls go one way:
+ *
+ *	run.c        the requests, the nodes, and what happens when
+ *	  |-> dispatch.c   which node gets a request
+ *	  |-> worker.c     the parts, their queues and their workers
+ *	  |-> fibres.c     the schedulers of user-level threads, which replace
+ *	  |     |          the queues and workers of a part
+ *	  v     v
+ *	engine.c     the clock, the counts, and the cores that threads share
  */
 #ifndef STAGES_SIM_ENGINE_H
 #define STAGES_SIM_ENGINE_H
@@ -18,7 +22,7 @@
 #include "stages/threads/resources.h"
 #include "stages/sim/dispatch.h"
 #include "stages/sim/sim.h"
-#include "stages/stage.h"
+#include "stages/event.h"
 #include "stages/visit.h"
 
 struct sim;
@@ -164,6 +168,8 @@ struct sim {
 /* What all nodes have in common. */
 struct sim_fleet {
 	const struct sim_config *config;
+	/* Called for a request that has done its last step.  It frees it. */
+	void (*end_request)(struct sim *s, struct sim_request *r);
 	uint64_t now_ns;
 	struct heap timers;
 	uint64_t timer_number;
@@ -193,7 +199,16 @@ uint64_t sim_set_timer(struct sim *s, uint64_t ns, enum sim_timer timer,
  */
 void sim_share(struct sim *s, struct sim_part *p, uint64_t work_ns, void *item);
 
-/* Begin the next step of `r`.  False: there is none, and `r` is freed. */
+/* `item` has got all of its time. */
+typedef void sim_done_fn(struct sim *s, void *item);
+
+/* The timer of the part's cores is due. */
+void sim_run_shared(struct sim *s, struct sim_part *p, sim_done_fn *done);
+
+/* Predict the work that is left of `r`, which is sent now. */
+void sim_predict(const struct sim *s, struct sim_request *r);
+
+/* Go to the next step of `r`.  False: there was none, and `r` has ended. */
 bool sim_next(struct sim *s, struct sim_request *r);
 
 /* Report `span` to the owner of the run (sim_config.watch). */

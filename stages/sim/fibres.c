@@ -115,7 +115,8 @@ static void begin_step(struct sim_scheduler *at, struct sim_request *r)
 
 	at->running = r;
 	tally_waiting(s, step->stage, -1);
-	r->event.stage_waited_ns = s->fleet->now_ns - r->event.sent_ns;
+	event_inside(&r->event)->stage_waited_ns =
+		s->fleet->now_ns - event_inside(&r->event)->sent_ns;
 	r->started_ns = s->fleet->now_ns + switch_ns;
 	s->totals.switch_ns += (double)switch_ns;
 	c->visit_count++;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* stages_sim: a stage graph under a schedule, in virtual time. */
 #include "stages/sim/options.h"
-#include "stages/sim/report.h"
 
 #include "base/file.h"
+#include "stages/flags.h"
 #include "version.h"
 
 enum { EXIT_USAGE = 2 };

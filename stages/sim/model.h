@@ -35,7 +35,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/util.h"
-#include "stages/graph.h"
+#include "stages/stats.h"
 
 #include <stdbool.h>
 #include <stdint.h>

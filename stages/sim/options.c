@@ -3,6 +3,8 @@
 
 #include "base/quantiles.h"
 #include "base/take.h"
+#include "stages/flags.h"
+#include "stages/graph.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -165,15 +167,13 @@ static bool read_graph(struct sim_options *o, const struct given *g,
 static bool read_schedule(struct sim_options *o, int argc, char **argv,
 			  struct error *error)
 {
-	char why[SCHEDULE_ERROR_BYTES];
-
 	schedule_init(&o->schedule);
 	if (!flags_read(&sim_program, argv + 1, (uint32_t)argc - 1,
 			take_for_schedule, o, error))
 		return false;
 	if (!schedule_complete(&o->schedule, o->model.stage_count,
-			       o->config.core_count, why))
-		return error_fail(error, "%s", why);
+			       o->config.core_count, error))
+		return false;
 	return !o->schedule.pool_is_auto ||
 	       error_fail(error,
 			  "--pool auto: pools that grow are not simulated");

@@ -5,7 +5,6 @@
 
 #include "base/options.h"
 #include "stages/sim/sim.h"
-#include "stages/sim/report.h"
 
 struct sim_options {
 	struct model model;       /* owned */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "stages/sim/report.h"
+#include "stages/sim/sim.h"
 
 #include "base/json.h"
 #include "base/quantiles.h"

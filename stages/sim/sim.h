@@ -29,6 +29,8 @@
 #include "stages/sim/model.h"
 #include "stages/tally.h"
 
+#include <stdio.h>
+
 struct sim_config {
 	const struct model *model;
 	const struct schedule *schedule; /* complete */
@@ -108,5 +110,33 @@ struct sim_result {
 /* Aborts if there is no memory. */
 void sim_run(const struct sim_config *config, struct sim_result *out);
 void sim_result_release(struct sim_result *result);
+
+/*
+ * Reports: the results of a run, as text or JSON.
+ *
+ * Utilisation is the share of core time that is spent in handlers.  The wait of
+ * a stage is the time of its events in the queue.  Its service time is time on
+ * a core; for threads that share cores, that is less than the time in the
+ * handler.
+ */
+enum { SUMMARY_CLASSES_MAX = 16 };
+
+struct size_classes {
+	uint32_t bound_count; /* 0: the 50th, 90th and 99th percentile */
+	/* ascending upper bounds, excluded */
+	double bounds[SUMMARY_CLASSES_MAX - 1];
+};
+
+struct report {
+	const struct sim_config *config;
+	const struct sim_result *result;
+	struct size_classes classes;
+};
+
+/* Both functions fill `classes` if there are none. */
+void report_print(FILE *out, struct report *report);
+
+/* One JSON object. */
+void report_print_json(FILE *out, struct report *report);
 
 #endif

@@ -204,7 +204,7 @@ static void move_request(struct sim *s, struct sim_request *r, uint32_t to)
 	s->visits.parts[to].under_way_count++;
 }
 
-/* Queue a request by its rank; among equal ranks, by event.place. */
+/* Queue a request by its rank; among equal ranks, by place. */
 static void station_insert(struct sim_station *to, struct sim_request *r)
 {
 	struct event *ev = &r->event;
@@ -212,8 +212,8 @@ static void station_insert(struct sim_station *to, struct sim_request *r)
 	heap_push(&to->queue,
 		  (struct heap_entry){
 			  .key = discipline_rank(&to->sim->schedule->discipline,
-						 ev, ev->place),
-			  .order = ev->place,
+						 ev, event_inside(ev)->place),
+			  .order = event_inside(ev)->place,
 			  .item = ev,
 		  });
 	part_of(to)->waiting_count++;
@@ -233,7 +233,7 @@ static void station_pass(struct sim_station *to, struct sim_request *r)
 
 void station_push(struct sim *s, struct sim_station *to, struct sim_request *r)
 {
-	r->event.place = to->number++;
+	event_inside(&r->event)->place = to->number++;
 	move_request(s, r, to->visited.part);
 	tally_sent(s, r);
 	station_insert(to, r);
@@ -316,9 +316,10 @@ static uint64_t begin_turn(struct sim_worker *w)
 	r->started_ns = s->fleet->now_ns;
 	if (!r->has_paused) {
 		r->step_left_ns = step->service_ns;
-		r->event.stage_waited_ns = 0;
+		event_inside(&r->event)->stage_waited_ns = 0;
 	}
-	r->event.stage_waited_ns += s->fleet->now_ns - r->event.sent_ns;
+	event_inside(&r->event)->stage_waited_ns +=
+		s->fleet->now_ns - event_inside(&r->event)->sent_ns;
 	/*
 	 * A thread that shares its core is excluded: its turn ends after less
 	 * work.
@@ -341,7 +342,7 @@ static uint64_t pause_turn(struct sim_worker *w)
 	s->paused_count += !r->has_paused;
 	r->has_paused = true;
 	s->totals.stages[stage].counts.paused_count++;
-	r->event.sent_ns = s->fleet->now_ns;
+	event_inside(&r->event)->sent_ns = s->fleet->now_ns;
 	tally_waiting(s, stage, 1);
 	w->doing = DOING_RETURN;
 	return use_queue(w, station_of(w->visitor.visit.station));
@@ -642,8 +643,6 @@ void sim_plan(struct sim *s)
 		p->sim = s;
 		plan_stations(s, i);
 		plan_workers(s, i);
-		if (s->schedule->policy->workers == POLICY_WORKERS_FIBRES)
-			p->scheduler = scheduler_plan(s, i);
 	}
 }
 
@@ -657,7 +656,6 @@ void sim_plan_release(struct sim *s)
 		for (uint32_t at = 0; at < p->station_count; at++)
 			heap_release(&p->stations[at].queue);
 		heap_release(&p->processor.threads);
-		scheduler_release(p->scheduler);
 		free(p->stations);
 	}
 	free(s->workers);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "stages/event.h"
 #include "stages/test/each_policy.h"
 #include "stages/test/line.h"
 
@@ -72,7 +73,7 @@ static void handle(struct event *ev, void *arg)
 		(void)sched_yield();
 	assert(atomic_fetch_add(&item->handlers_now, 1) == 0);
 	assert(item->at == place->index);
-	assert(ev->stage == NULL);
+	assert(event_peek(ev)->stage == NULL);
 	check_place(l, item);
 	if (l->setup.begins != NULL)
 		l->setup.begins(item, place);
@@ -114,7 +115,7 @@ static struct cores *two_cores(void)
 	cpu_set_t set;
 	char list[32];
 	int bytes = 0, count = 0;
-	const char *why = NULL;
+	struct error why;
 
 	assert(sched_getaffinity(0, sizeof(set), &set) == 0);
 	for (int cpu = 0; cpu < CPU_SETSIZE && count < 2; cpu++)

@@ -10,6 +10,7 @@
  * The same holds for an event that is paused again and again: no event that
  * came after its turn runs before its end.
  */
+#include "stages/flags.h"
 #include "stages/group.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
@@ -156,7 +157,7 @@ static void handle_any(struct event *ev, void *arg)
 static void test_a_paused_one_waits(const char *policy, const char *discipline,
 				    const struct cores *core)
 {
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 	struct stage_stats stats;
 	struct schedule s;
 
@@ -165,7 +166,7 @@ static void test_a_paused_one_waits(const char *policy, const char *discipline,
 	assert(schedule_set(&s, "policy", policy, NULL, 0));
 	assert(schedule_set(&s, "discipline", discipline, NULL, 0));
 	assert(schedule_set(&s, "slice", "20", NULL, 0));
-	assert(schedule_complete(&s, 1, 1, error));
+	assert(schedule_complete(&s, 1, 1, &error));
 	paused.slice_ns = s.slice_ns;
 
 	struct group *g = group_new(
@@ -231,7 +232,7 @@ static void test_patience_follows_the_load(void)
 
 int main(void)
 {
-	const char *why;
+	struct error why;
 	char first[16];
 	struct cores *cores = cores_new(NULL, &why);
 

@@ -9,6 +9,8 @@
  * types, with three workers, so that parts are of unequal size. line.c checks
  * each item on its way, too.
  */
+#include "stages/event.h"
+#include "stages/flags.h"
 #include "stages/group.h"
 #include "stages/test/each_policy.h"
 #include "stages/test/fake_cores.h"
@@ -207,7 +209,7 @@ static void check_items(const struct line *l)
 	for (uint32_t i = 0; i < ITEMS + LAST_ITEMS; i++) {
 		assert(items[i].finished_count + items[i].dropped_count ==
 		       items[i].is_accepted);
-		assert(items[i].event.stage == NULL);
+		assert(event_peek(&items[i].event)->stage == NULL);
 		assert(items[i].at == LINE_STAGES || items[i].dropped_count);
 	}
 	for (uint32_t i = 0; i < LINE_STAGES; i++) {
@@ -312,7 +314,7 @@ static bool set_flags(struct schedule *s, const struct policy *policy,
 		{ "pool", c->pool },
 		{ "threshold", c->threshold },
 	};
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 
 	schedule_init(s);
 	for (uint32_t i = 0; i < COUNT(flags); i++)
@@ -321,7 +323,7 @@ static bool set_flags(struct schedule *s, const struct policy *policy,
 					    line_names, LINE_STAGES));
 	if (c->balance->steal)
 		assert(schedule_set(s, "steal", NULL, line_names, LINE_STAGES));
-	return schedule_complete(s, LINE_STAGES, fake_core_count, error);
+	return schedule_complete(s, LINE_STAGES, fake_core_count, &error);
 }
 
 /* Schedules of `policy` with all stage types; one in `sample` is run. */
@@ -385,7 +387,7 @@ static void walk_asleep(const struct policy *policy, uint32_t sample,
 
 int main(void)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 	struct line_setup setup = {
 		.cores = cores,

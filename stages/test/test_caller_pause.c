@@ -8,6 +8,8 @@
  * on it.
  */
 #include "stages/cores.h"
+#include "stages/flags.h"
+#include "stages/event.h"
 #include "stages/stage.h"
 #include "stages/stats.h"
 #include "stages/test/watchdog.h"
@@ -133,9 +135,9 @@ static void start(const char *quantum, enum stage_type type)
 		.slots = CROWD,
 		.type = type,
 	};
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 	struct schedule s;
-	const char *why;
+	struct error why;
 
 	memset(&run, 0, sizeof(run));
 	run.cores = cores_new("0", &why);
@@ -143,7 +145,7 @@ static void start(const char *quantum, enum stage_type type)
 	schedule_init(&s);
 	assert(schedule_set(&s, "policy", "servlib", NULL, 0));
 	assert(schedule_set(&s, "quantum", quantum, NULL, 0));
-	assert(schedule_complete(&s, 2, cores_count(run.cores), error));
+	assert(schedule_complete(&s, 2, cores_count(run.cores), &error));
 	run.group = group_new(&(struct group_config){
 		.schedule = &s,
 		.cores = run.cores,
@@ -184,7 +186,7 @@ static void check_counts(uint32_t count, uint32_t pauses)
 static void check_job(const struct job *job)
 {
 	assert(job->first_count == 1 && job->last_count == 1);
-	assert(job->event.stage == NULL);
+	assert(event_peek(&job->event)->stage == NULL);
 }
 
 /* --- Two events in turn; then another kernel thread goes on with both. --- */

@@ -48,7 +48,7 @@ static uint32_t find_two(uint32_t cpus[2])
 
 static void test_default_is_within_the_affinity_mask(void)
 {
-	const char *why = NULL;
+	struct error why;
 	struct cores *c = cores_new(NULL, &why);
 	cpu_set_t all = affinity(), seen;
 
@@ -66,7 +66,7 @@ static void test_default_is_within_the_affinity_mask(void)
 
 static void expect_cores(const char *list, uint32_t count, const uint32_t *cpus)
 {
-	const char *why = NULL;
+	struct error why;
 	struct cores *c = cores_new(list, &why);
 
 	assert(c != NULL && cores_count(c) == count);
@@ -77,10 +77,10 @@ static void expect_cores(const char *list, uint32_t count, const uint32_t *cpus)
 
 static void expect_refusal(const char *list, const char *because)
 {
-	const char *why = NULL;
+	struct error why = { "" };
 
 	assert(cores_new(list, &why) == NULL);
-	assert(why != NULL && strstr(why, because) != NULL);
+	assert(strstr(why.text, because) != NULL);
 }
 
 static void test_lists_name_cpus(uint32_t count, const uint32_t cpus[2])
@@ -149,7 +149,7 @@ static void test_bound_thread_runs_there_only(const uint32_t cpus[2])
 {
 	cpu_set_t before = affinity(), now;
 	char list[32];
-	const char *why = NULL;
+	struct error why;
 
 	(void)snprintf(list, sizeof(list), "%u,%u", cpus[0], cpus[1]);
 	struct cores *c = cores_new(list, &why);
@@ -176,7 +176,7 @@ static void test_affinity_mask_is_respected(const uint32_t cpus[2])
 {
 	cpu_set_t before = affinity(), second = only(cpus[1]);
 	char list[32];
-	const char *why = NULL;
+	struct error why;
 
 	set_affinity(&second);
 	expect_cores(NULL, 1, &cpus[1]);

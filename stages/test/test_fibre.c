@@ -148,27 +148,6 @@ static void test_longjmp_after_pause(struct fibres *set)
 	fibres_give(set, j.fibre);
 }
 
-static void use_stack(void *arg)
-{
-	volatile char bytes[DEEP_BYTES];
-
-	for (uint32_t i = 0; i < DEEP_BYTES; i++)
-		bytes[i] = 1;
-	*(char *)arg = bytes[DEEP_BYTES - 1];
-}
-
-static void test_use_is_told(struct fibres *set)
-{
-	struct fibre *f = fibres_take(set);
-	char sum = 0;
-
-	assert(fibres_stack_bytes_used(set) < DEEP_BYTES);
-	assert(fibre_run(f, use_stack, &sum));
-	assert(fibres_stack_bytes_used(set) >= DEEP_BYTES);
-	assert(fibres_stack_bytes_used(set) <= fibres_stack_bytes());
-	fibres_give(set, f);
-}
-
 /* --- Memory of free stacks. --- */
 
 enum { BURST = 4 * FIBRES_WARM_MAX, PAGE_BYTES_MIN = 4096 };
@@ -332,7 +311,6 @@ int main(void)
 	test_set_is_bounded(set);
 	test_two_take_turns(set);
 	test_longjmp_after_pause(set);
-	test_use_is_told(set);
 	test_other_threads_continue(set);
 	test_few_free_stacks_keep_memory();
 	test_many_runs(set);

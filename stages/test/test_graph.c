@@ -20,6 +20,7 @@
 
 static char dir[] = "/tmp/test_graph-XXXXXX";
 static char path[64], draft[80];
+static struct error refusal;
 
 static void put(const char *text)
 {
@@ -79,7 +80,7 @@ static void test_loads_what_was_saved(void)
 {
 	struct stage_graph g = two_stages();
 
-	assert(graph_save(&g, path));
+	assert(graph_save(&g, path, &refusal));
 	check_loads(&g);
 	/*
 	 * Replace the older file; these are the largest weights that are not
@@ -89,7 +90,7 @@ static void test_loads_what_was_saved(void)
 	g.sent_counts[0][1] = 0;
 	g.sent_counts[0][0] = UINT64_C(999999999999999);
 	g.sent_counts[1][0] = 1;
-	assert(graph_save(&g, path));
+	assert(graph_save(&g, path, &refusal));
 	check_loads(&g);
 	assert(access(draft, F_OK) == -1);
 }
@@ -107,7 +108,7 @@ static void test_largest_graph_and_odd_names(void)
 		for (uint32_t j = 0; j < STAGES_MAX; j++)
 			g.sent_counts[i][j] = 1 + i * 100 + j;
 	}
-	assert(graph_save(&g, path));
+	assert(graph_save(&g, path, &refusal));
 	check_loads(&g);
 }
 
@@ -230,17 +231,16 @@ static void test_failed_save_leaves_the_older_file(void)
 	struct rlimit old_limit, none;
 
 	newer.service_ns[0] = 1;
-	assert(graph_save(&older, path));
+	assert(graph_save(&older, path, &refusal));
 	assert(getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
 	none = (struct rlimit){ .rlim_cur = 10,
 				.rlim_max = old_limit.rlim_max };
 	assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
 	assert(setrlimit(RLIMIT_FSIZE, &none) == 0);
-	bool saved = graph_save(&newer, path);
-	int error = errno;
+	bool saved = graph_save(&newer, path, &refusal);
 
 	assert(setrlimit(RLIMIT_FSIZE, &old_limit) == 0);
-	assert(!saved && error == EFBIG);
+	assert(!saved && strcmp(refusal.text, strerror(EFBIG)) == 0);
 	assert(access(draft, F_OK) == -1);
 	check_loads(&older);
 }
@@ -254,9 +254,11 @@ static void check_cannot_be_saved(const char *at, int why)
 	struct stage_graph g = two_stages();
 	char beside[80];
 
-	assert(!graph_save(&g, at) && errno == why);
-	errno = 0;
-	assert(!graph_can_be_saved(at) && errno == why);
+	assert(!graph_save(&g, at, &refusal));
+	assert(strcmp(refusal.text, strerror(why)) == 0);
+	refusal.text[0] = '\0';
+	assert(!graph_can_be_saved(at, &refusal));
+	assert(strcmp(refusal.text, strerror(why)) == 0);
 	(void)snprintf(beside, sizeof(beside), "%s.tmp", at);
 	assert(access(beside, F_OK) == -1);
 }
@@ -272,11 +274,11 @@ static void test_trial_of_a_save_changes_nothing(void)
 {
 	struct stage_graph older = two_stages();
 
-	assert(graph_save(&older, path));
-	assert(graph_can_be_saved(path));
+	assert(graph_save(&older, path, &refusal));
+	assert(graph_can_be_saved(path, &refusal));
 	check_loads(&older);
 	assert(unlink(path) == 0);
-	assert(graph_can_be_saved(path));
+	assert(graph_can_be_saved(path, &refusal));
 	assert(access(path, F_OK) == -1 && access(draft, F_OK) == -1);
 }
 

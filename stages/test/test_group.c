@@ -6,6 +6,7 @@
  *
  * What each item meets on its way is checked in line.c.
  */
+#include "stages/event.h"
 #include "stages/queue.h"
 
 #include "base/util.h"
@@ -40,7 +41,7 @@ static uint32_t check_items(const struct item *items, uint32_t count)
 
 		assert(ended == items[i].is_accepted);
 		assert(items[i].handlers_now == 0);
-		assert(items[i].event.stage == NULL);
+		assert(event_peek(&items[i].event)->stage == NULL);
 		if (items[i].finished_count > 0)
 			assert(items[i].at == LINE_STAGES);
 		if (!items[i].is_accepted)
@@ -124,7 +125,7 @@ static void test_lone_event_is_never_slept_through(const struct line_setup *s)
 	struct policy policy = *s->schedule.policy;
 	struct line l;
 	char list[16];
-	const char *why = NULL;
+	struct error why;
 
 	if (s->schedule.part_count > 1)
 		return;
@@ -224,7 +225,7 @@ static void test_stop_drains_all_queues(const struct line_setup *setup)
 	 */
 	items[0] = (struct item){ 0 };
 	assert(!line_send(&l, &items[0]));
-	assert(items[0].at == 0 && items[0].event.stage == NULL);
+	assert(items[0].at == 0 && event_peek(&items[0].event)->stage == NULL);
 	(void)pthread_join(opener, NULL);
 	line_release(&l);
 }

@@ -11,6 +11,7 @@
  * the machine.  But a run whose samples were late, because other programs had
  * the core, shows nothing.  If all runs are like that, the test is skipped.
  */
+#include "stages/flags.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
 
@@ -195,10 +196,11 @@ static enum verdict attempt(const struct schedule *schedule,
 /* False: other programs used too much of the machine. */
 static bool test_law_holds(const char *policy, const char *discipline)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 	struct schedule schedule;
-	char list[16], error[SCHEDULE_ERROR_BYTES];
+	char list[16];
+	struct error error;
 	uint32_t differ_count = 0;
 	enum verdict verdict = TOO_LATE;
 
@@ -213,7 +215,8 @@ static bool test_law_holds(const char *policy, const char *discipline)
 	schedule_init(&schedule);
 	assert(schedule_set(&schedule, "policy", policy, NULL, 0));
 	assert(schedule_set(&schedule, "discipline", discipline, NULL, 0));
-	assert(schedule_complete(&schedule, STAGES, cores_count(cores), error));
+	assert(schedule_complete(&schedule, STAGES, cores_count(cores),
+				 &error));
 	(void)printf("%s, %s:\n", policy, discipline);
 	for (uint32_t i = 0; i < RUNS && verdict != AGREE; i++) {
 		verdict = attempt(&schedule, cores);

@@ -14,6 +14,8 @@
  * pause an event, and test_caller_pause.c has those of servlib.
  */
 #include "stages/cores.h"
+#include "stages/flags.h"
+#include "stages/event.h"
 #include "stages/stage.h"
 #include "stages/stats.h"
 #include "stages/test/each_policy.h"
@@ -106,14 +108,14 @@ static void handle_counting(struct event *ev, void *arg)
 	memset(stack, (int)job->number, sizeof(stack));
 	for (uint32_t i = 0; i < 2; i++) {
 		uint64_t end_ns = clock_now_ns() + SHORT_SLICE_NS;
-		uint64_t sent_ns = ev->sent_ns;
+		uint64_t sent_ns = event_peek(ev)->sent_ns;
 
 		if (i == 0)
 			send_small(job);
 		while (clock_now_ns() < end_ns)
 			;
 		stage_pause_point();
-		job->paused_count += ev->sent_ns != sent_ns;
+		job->paused_count += event_peek(ev)->sent_ns != sent_ns;
 	}
 	for (size_t i = 0; i < sizeof(stack); i++)
 		assert(stack[i] == (char)job->number);
@@ -130,9 +132,9 @@ struct choice {
 static bool start(const struct choice *c, stage_fn *handler,
 		  struct cores **cores)
 {
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 	struct schedule s;
-	const char *why;
+	struct error why;
 
 	*cores = cores_new(c->cores, &why);
 	if (*cores == NULL)
@@ -145,7 +147,7 @@ static bool start(const struct choice *c, stage_fn *handler,
 		assert(schedule_set(&s, "slice", c->slice, NULL, 0));
 	if (c->regime != NULL)
 		assert(schedule_set(&s, "regime", c->regime, NULL, 0));
-	assert(schedule_complete(&s, 1, cores_count(*cores), error));
+	assert(schedule_complete(&s, 1, cores_count(*cores), &error));
 	run.group = group_new(
 		&(struct group_config){ .schedule = &s, .cores = *cores });
 	run.stage = group_add(run.group, &(struct stage_config){

@@ -6,7 +6,7 @@
  * Most test machines have no hardware counters, so the test uses the kernel's
  * software events.
  */
-#include "stages/tally.h"
+#include "stages/tally.c"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -86,7 +86,7 @@ static void test_totals_grow_with_the_work(void)
 	uint64_t before[PERF_COUNTERS], after[PERF_COUNTERS];
 	struct perf p;
 
-	assert(perf_open_events(&p, software_events));
+	assert(open_events(&p, software_events));
 	assert(perf_read(&p, before));
 	(void)fault(NULL);
 	assert(perf_read(&p, after));
@@ -103,7 +103,7 @@ static void test_other_threads_do_not_count(void)
 	struct perf p;
 	pthread_t other;
 
-	assert(perf_open_events(&p, software_events));
+	assert(open_events(&p, software_events));
 	assert(perf_read(&p, before));
 	assert(!pthread_create(&other, NULL, fault, NULL));
 	(void)pthread_join(other, NULL);
@@ -126,7 +126,7 @@ static void test_one_refused_event_refuses_all(void)
 
 		(void)memcpy(events, software_events, sizeof(events));
 		events[refused].config = UINT64_MAX;
-		assert(!perf_open_events(&p, events));
+		assert(!open_events(&p, events));
 		assert(lowest_free_fd() == free_fd);
 		check_closed(&p);
 	}
@@ -140,7 +140,7 @@ static void test_open_again_starts_at_zero(void)
 	for (uint32_t i = 0; i < 10; i++) {
 		struct perf p;
 
-		assert(perf_open_events(&p, software_events));
+		assert(open_events(&p, software_events));
 		assert(perf_read(&p, totals) && totals[FAULTS] < PAGES);
 		(void)fault(NULL);
 		perf_close(&p);
@@ -154,7 +154,7 @@ int main(void)
 
 	test_hardware_is_counted_or_refused();
 	test_one_refused_event_refuses_all();
-	if (!perf_open_events(&p, software_events)) {
+	if (!open_events(&p, software_events)) {
 		(void)puts("the rest is skipped: no software events here");
 		return 0;
 	}

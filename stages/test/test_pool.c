@@ -5,6 +5,7 @@
  * lost meanwhile.
  */
 #include "stages/worker.c"
+#include "stages/flags.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
 
@@ -104,20 +105,20 @@ static void grow(struct line *l, uint32_t *sent)
 
 static void test_grows_and_shrinks_again_and_again(void)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 	struct line_setup setup = { .cores = cores, .slots = ITEMS };
 	struct line l;
 	uint32_t sent = 0;
 	struct stage_stats stats;
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 
 	schedule_init(&setup.schedule);
 	assert(schedule_set(&setup.schedule, "policy", "pool-per-stage", NULL,
 			    0));
 	assert(schedule_set(&setup.schedule, "pool", "auto", NULL, 0));
 	assert(schedule_complete(&setup.schedule, LINE_STAGES,
-				 cores_count(cores), error));
+				 cores_count(cores), &error));
 	line_start(&l, &setup);
 	assert(active_count(first_station(&l)) == 1);
 	assert(first_station(&l)->pool.thread_count > 1);

@@ -4,7 +4,7 @@
  * combinations without a meaning are refused by a sentence that names the flag,
  * but defaults never are.
  */
-#include "stages/schedule.h"
+#include "stages/flags.h"
 #include "stages/test/each_policy.h"
 
 #include "base/util.h"
@@ -27,8 +27,7 @@ static bool set(struct schedule *s, const char *name, const char *text)
  * Set flags as on a command line, "--policy srpt --steal", and complete them.
  * False: `error` says why.
  */
-static bool complete(struct schedule *s, const char *line,
-		     char error[SCHEDULE_ERROR_BYTES])
+static bool complete(struct schedule *s, const char *line, struct error *error)
 {
 	char words[256];
 	char *rest = words;
@@ -242,10 +241,10 @@ static void test_io_follows_threads(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		char error[SCHEDULE_ERROR_BYTES];
+		struct error error;
 		struct schedule s;
 
-		assert(complete(&s, cases[i].line, error));
+		assert(complete(&s, cases[i].line, &error));
 		assert(s.threads.io == cases[i].io);
 	}
 }
@@ -335,12 +334,12 @@ static void test_defaults_are_complete_with_every_policy(void)
 {
 	for (const struct policy *const *p = policy_list; each_policy(*p);
 	     p++) {
-		char error[SCHEDULE_ERROR_BYTES];
+		struct error error;
 		struct schedule s;
 
 		schedule_init(&s);
 		assert(set(&s, "policy", (*p)->name));
-		assert(schedule_complete(&s, 1, 1, error));
+		assert(schedule_complete(&s, 1, 1, &error));
 		assert(s.part_count == 1);
 	}
 }
@@ -364,25 +363,25 @@ static void test_parts_follow_cores_and_stages(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		char error[SCHEDULE_ERROR_BYTES] = "";
+		struct error error = { "" };
 		struct schedule s;
-		bool ok = complete(&s, cases[i].line, error);
+		bool ok = complete(&s, cases[i].line, &error);
 
 		assert(ok == (cases[i].part_count > 0));
 		if (ok)
 			assert(s.part_count == cases[i].part_count);
 		else
-			assert(strstr(error, "--balance") != NULL);
+			assert(strstr(error.text, "--balance") != NULL);
 	}
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 	struct schedule s;
 
 	schedule_init(&s);
 	assert(set(&s, "balance", "partition=3"));
-	assert(!schedule_complete(&s, STAGES, 2, error));
+	assert(!schedule_complete(&s, STAGES, 2, &error));
 	schedule_init(&s);
 	assert(set(&s, "balance", "partition"));
-	assert(schedule_complete(&s, STAGES, 2, error) && s.part_count == 2);
+	assert(schedule_complete(&s, STAGES, 2, &error) && s.part_count == 2);
 }
 
 /* Flags that make no sense: the flag at fault, and the line. */
@@ -393,13 +392,14 @@ struct senseless {
 static void expect_senseless(const struct senseless cases[], size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		char error[SCHEDULE_ERROR_BYTES] = "";
+		struct error error = { "" };
 		struct schedule s;
 
-		assert(!complete(&s, cases[i].line, error));
-		assert(strncmp(error, cases[i].fault, strlen(cases[i].fault)) ==
-		       0);
-		assert(strstr(error, ": ") != NULL); /* the reason follows */
+		assert(!complete(&s, cases[i].line, &error));
+		assert(strncmp(error.text, cases[i].fault,
+			       strlen(cases[i].fault)) == 0);
+		assert(strstr(error.text, ": ") !=
+		       NULL); /* the reason follows */
 	}
 }
 
@@ -501,7 +501,7 @@ static void test_flags_of_another_model_are_refused(void)
 static void test_a_policy_that_needs_lengths_is_not_blind(void)
 {
 	struct policy mine = *policy_find("srpt");
-	char error[SCHEDULE_ERROR_BYTES] = "";
+	struct error error = { "" };
 	struct schedule s;
 
 	mine.name = "mine";
@@ -509,11 +509,12 @@ static void test_a_policy_that_needs_lengths_is_not_blind(void)
 	schedule_init(&s);
 	s.policy = &mine;
 	assert(set(&s, "look", "lengths") && set(&s, "idle", "backoff"));
-	assert(schedule_complete(&s, STAGES, CORES, error));
+	assert(schedule_complete(&s, STAGES, CORES, &error));
 	assert(set(&s, "look", "blind"));
-	assert(!schedule_complete(&s, STAGES, CORES, error));
-	assert(strcmp(error, "--look blind makes no sense with --policy mine: "
-			     "it chooses by the lengths of the queues") == 0);
+	assert(!schedule_complete(&s, STAGES, CORES, &error));
+	assert(strcmp(error.text,
+		      "--look blind makes no sense with --policy mine: "
+		      "it chooses by the lengths of the queues") == 0);
 }
 
 static void test_what_makes_sense_is_taken(void)
@@ -538,10 +539,10 @@ static void test_what_makes_sense_is_taken(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
-		char error[SCHEDULE_ERROR_BYTES];
+		struct error error;
 		struct schedule s;
 
-		assert(complete(&s, lines[i], error));
+		assert(complete(&s, lines[i], &error));
 	}
 }
 

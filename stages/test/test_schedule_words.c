@@ -3,7 +3,7 @@
  * Promise: a schedule is written as flags that give it again, and each of their
  * values has its own explanation.
  */
-#include "stages/schedule.h"
+#include "stages/flags.h"
 #include "stages/test/each_policy.h"
 
 #include "base/util.h"
@@ -21,7 +21,7 @@ static const char *const stages[STAGES] = { "cut", "sew", "iron" };
 static struct schedule read_flags(const char *line)
 {
 	static const char prefix[] = "--";
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 	char *text = strdup(line), *rest = text, *word;
 	struct schedule s;
 	bool ok;
@@ -37,7 +37,7 @@ static struct schedule read_flags(const char *line)
 				  STAGES);
 		assert(ok);
 	}
-	ok = schedule_complete(&s, STAGES, CORES, error);
+	ok = schedule_complete(&s, STAGES, CORES, &error);
 	assert(ok);
 	free(text);
 	return s;

@@ -7,6 +7,7 @@
  * with what it has used.
  */
 #include "stages/eventcount.h"
+#include "stages/event.h"
 #include "stages/group.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
@@ -39,14 +40,14 @@ static struct group *start_group(const struct cores *cores,
 {
 	static struct policy policy;
 	struct schedule schedule;
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 
 	schedule_init(&schedule);
 	policy = *policy_find("capriccio");
 	if (threads != NULL)
 		policy.threads = threads;
 	schedule.policy = &policy;
-	assert(schedule_complete(&schedule, 2, cores_count(cores), error));
+	assert(schedule_complete(&schedule, 2, cores_count(cores), &error));
 	struct group *g = group_new(&(struct group_config){
 		.schedule = &schedule,
 		.cores = cores,
@@ -73,7 +74,7 @@ static void end_waiter(struct event *ev, void *arg)
 	struct waiter *w = (struct waiter *)ev;
 
 	(void)arg;
-	assert(!stage_can_wait() || ev->wake == 0);
+	assert(!stage_can_wait() || event_peek(ev)->wake == 0);
 	(void)atomic_fetch_add(&ended_count, 1);
 	atomic_store(&w->has_ended, true);
 }
@@ -180,7 +181,7 @@ static void wake_first(struct event *ev, void *arg)
 
 static struct cores *one_core(void)
 {
-	const char *why;
+	struct error why;
 	char list[16];
 	struct cores *all = cores_new(NULL, &why), *one;
 
@@ -444,7 +445,7 @@ static void test_policy_is_told_the_path(void)
 
 int main(void)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
 	watchdog_start();

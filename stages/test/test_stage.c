@@ -3,6 +3,7 @@
  * Promise: a sent event is taken or refused, never both; handlers may send any
  * number on; the counters add up; and misuse aborts.
  */
+#include "stages/event.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
 
@@ -76,7 +77,7 @@ test_full_queue_refuses_and_loses_nothing(const struct line_setup *s)
 			items[i].is_accepted = true;
 			accepted++;
 		} else {
-			assert(items[i].event.stage == NULL);
+			assert(event_peek(&items[i].event)->stage == NULL);
 			refused++;
 		}
 	}
@@ -290,7 +291,8 @@ static void send_twice(const struct line_setup *setup)
 
 	line_start(&l, setup);
 	atomic_store(&l.gate_is_closed, true);
-	items[0].event.stage = l.stages[1]; /* as if it had been sent there */
+	/* As if it had been sent there. */
+	event_inside(&items[0].event)->stage = l.stages[1];
 	(void)!line_send(&l, &items[0]);
 }
 

@@ -4,6 +4,7 @@
  * the graph agree.  A sender that runs handlers waits for an exclusive stage;
  * this counts as waiting, not as service.
  */
+#include "stages/flags.h"
 #include "stages/group.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
@@ -279,11 +280,12 @@ test_counts_of_interrupted_visits_add_up(const struct line_setup *setup)
 {
 	struct line_setup with_thresholds = *setup;
 	struct schedule *s = &with_thresholds.schedule;
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 
 	assert(schedule_set(s, "threshold", "b=2,c=1", line_names,
 			    LINE_STAGES));
-	if (schedule_complete(s, LINE_STAGES, cores_count(setup->cores), error))
+	if (schedule_complete(s, LINE_STAGES, cores_count(setup->cores),
+			      &error))
 		test_counts_add_up(&with_thresholds);
 }
 
@@ -352,7 +354,7 @@ static void *send_first(void *line)
 
 static void test_waiting_for_a_stage_is_no_service(void)
 {
-	const char *why;
+	struct error why;
 	struct line_setup setup = {
 		.cores = cores_new(NULL, &why),
 		.types = { STAGE_EXCLUSIVE },

@@ -153,7 +153,7 @@ static void test_thieves_count_at_their_own_part(struct line_setup setup)
 
 int main(void)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 	struct line_setup setup = {
 		.cores = cores,

@@ -6,6 +6,8 @@
  * Rounds of random schedules until the time is over, made for ThreadSanitizer.
  * The seed is printed; given as the only argument, it is used again.
  */
+#include "stages/event.h"
+#include "stages/flags.h"
 #include "stages/test/fake_cores.h"
 
 #include "base/util.h"
@@ -53,7 +55,7 @@ static const struct {
 static void draw_schedule(struct schedule *s, uint32_t *random)
 {
 	uint32_t policy_count = 0;
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 
 	while (policy_list[policy_count] != NULL)
 		policy_count++;
@@ -78,7 +80,7 @@ static void draw_schedule(struct schedule *s, uint32_t *random)
 		}
 		if (next_random(random) % 2 == 0)
 			assert(schedule_set(s, "steal", NULL, NULL, 0));
-	} while (!schedule_complete(s, LINE_STAGES, fake_core_count, error));
+	} while (!schedule_complete(s, LINE_STAGES, fake_core_count, &error));
 }
 
 struct sender {
@@ -120,7 +122,8 @@ static void *send_all(void *arg)
 static void check_item(const struct item *item)
 {
 	assert(item->finished_count + item->dropped_count == item->is_accepted);
-	assert(item->handlers_now == 0 && item->event.stage == NULL);
+	assert(item->handlers_now == 0 &&
+	       event_peek(&item->event)->stage == NULL);
 	assert(item->finished_count == 0 || item->at == LINE_STAGES);
 	assert(item->is_accepted || item->at == 0);
 }
@@ -167,7 +170,7 @@ static uint64_t run_round(const struct cores *cores, uint32_t *random)
 
 int main(int argc, char **argv)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 	time_t start = time(NULL);
 	uint32_t seed = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) :

@@ -9,6 +9,7 @@
  * All events wait until the first one, which is held at the gate (line.h), goes
  * on.
  */
+#include "stages/flags.h"
 #include "stages/test/each_policy.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
@@ -53,17 +54,17 @@ static void look_begins(struct item *item, const struct place *place)
 /* False: refused. */
 static bool set_flag(struct schedule *s, const char *name, const char *value)
 {
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 
 	if (value != NULL)
 		assert(schedule_set(s, name, value, line_names, LINE_STAGES));
-	return schedule_complete(s, LINE_STAGES, 1, error);
+	return schedule_complete(s, LINE_STAGES, 1, &error);
 }
 
 /* Handle all items: the first one alone, so that the others wait in a queue. */
 static void run(const struct schedule *schedule, uint32_t count)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 	struct stage_stats stats = { 0 };
 	struct line_setup setup = {

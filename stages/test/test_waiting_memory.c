@@ -91,16 +91,16 @@ static void expect_few_pages(const struct user *u)
 
 int main(void)
 {
-	const char *why = NULL;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 	struct schedule schedule;
 	struct group *g;
 
 	watchdog_start();
 	schedule_init(&schedule);
 	schedule.policy = policy_find("capriccio");
-	assert(schedule_complete(&schedule, 1, cores_count(cores), error));
+	assert(schedule_complete(&schedule, 1, cores_count(cores), &error));
 	g = group_new(&(struct group_config){ .schedule = &schedule,
 					      .cores = cores });
 	stage = group_add(g, &(struct stage_config){ .name = "wait",

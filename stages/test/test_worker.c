@@ -255,7 +255,7 @@ test_theft_of_several_stages_is_several_visits(const struct cores *cores)
 
 int main(void)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
 	watchdog_start();

@@ -417,22 +417,3 @@ size_t fibres_stack_bytes(void)
 {
 	return STACK_BYTES;
 }
-
-/* Bytes that were not written since they got memory are 0. */
-static size_t bytes_used(const uint8_t *stack)
-{
-	size_t unused = 0;
-
-	while (unused < STACK_BYTES && stack[unused] == 0)
-		unused++;
-	return STACK_BYTES - unused;
-}
-
-size_t fibres_stack_bytes_used(const struct fibres *set)
-{
-	size_t most = 0;
-
-	for (uint32_t i = 0; i < set->taken_count; i++)
-		most = max_u64(most, bytes_used(set->all[i].stack));
-	return most;
-}

@@ -86,11 +86,7 @@ void fibre_fetch(const struct fibre *f, bool stack);
  */
 void fibre_trim(struct fibre *f);
 
-/*
- * The size of a stack; and the most bytes that one stack of the set has used
- * since its memory was last given back.
- */
+/* The size of a stack. */
 size_t fibres_stack_bytes(void);
-size_t fibres_stack_bytes_used(const struct fibres *set);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "stages/threads/fibre.h"
 #include "stages/threads/resources.h"
-#include "stages/stage.h"
+#include "stages/event.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ enum { RESERVED_SHARE = 8, LINE_BYTES = 64 };
 enum { FETCH_AHEAD = 8 };
 
 struct fifo {
-	struct event *first, **end;
+	struct event_list list;
 	uint64_t pushed_count, popped_count;
 	/* Those that were pushed last, by number. */
 	struct event *last[FETCH_AHEAD];
@@ -90,20 +90,18 @@ static void count_up(_Atomic uint64_t *n)
 
 static void push_ready(struct scheduler *s, struct event *ev, enum kind kind)
 {
-	struct run_queue *p = &s->queues[ev->node];
+	struct event_inside *in = event_inside(ev);
+	struct run_queue *p = &s->queues[in->node];
 	struct fifo *f = &p->fifos[kind];
 
-	ev->place = s->number++;
-	ev->next = NULL;
-	if (f->first == NULL)
-		f->end = &f->first;
-	*f->end = ev;
-	f->end = &ev->next;
+	in->place = s->number++;
+	event_list_push(&f->list, ev);
 	if (f->pushed_count - f->popped_count >= FETCH_AHEAD)
-		f->last[f->pushed_count % FETCH_AHEAD]->ahead = ev;
+		event_inside(f->last[f->pushed_count % FETCH_AHEAD])->ahead =
+			ev;
 	f->last[f->pushed_count++ % FETCH_AHEAD] = ev;
-	ev->ahead = NULL;
-	s->ready[kind] |= UINT64_C(1) << ev->node;
+	in->ahead = NULL;
+	s->ready[kind] |= UINT64_C(1) << in->node;
 	count(&p->ready_count, 1);
 }
 
@@ -133,19 +131,20 @@ static uint64_t find_ready(const struct scheduler *s)
 /*
  * `ev` leaves the queue.  Fetch what later switches will need: the event that
  * leaves FETCH_AHEAD switches after `ev`, and the fibres of the next two
- * events.  ev->ahead is a shortcut, because to follow the list, each event on
+ * events.  `ahead` is a shortcut, because to follow the list, each event on
  * the way would first have to arrive in the cache.
  */
 static void fetch_ahead(const struct event *ev, const struct event *next)
 {
-	const char *ahead = (const char *)ev->ahead;
+	const char *ahead = (const char *)event_peek(ev)->ahead;
 
 	/* Fetching an event that no longer exists does no harm. */
 	for (size_t i = 0; i < sizeof(*ev); i += LINE_BYTES)
 		__builtin_prefetch(ahead + i, 1);
-	for (int i = 2; i > 0 && next != NULL; i--, next = next->next)
-		if (next->fibre != NULL)
-			fibre_fetch(next->fibre, i == 2);
+	for (int i = 2; i > 0 && next != NULL;
+	     i--, next = event_peek(next)->next)
+		if (event_peek(next)->fibre != NULL)
+			fibre_fetch(event_peek(next)->fibre, i == 2);
 }
 
 /* The first thread of the place that can run; there is one. */
@@ -155,22 +154,23 @@ static struct event *pop(struct scheduler *s, uint32_t place)
 	enum kind kind = KINDS;
 
 	for (enum kind k = 0; k < KINDS; k++) {
-		const struct event *ev = p->fifos[k].first;
+		const struct event *ev = p->fifos[k].list.first;
 
 		if (ev != NULL && can_run(s, k) &&
-		    (kind == KINDS || ev->place < p->fifos[kind].first->place))
+		    (kind == KINDS ||
+		     event_peek(ev)->place <
+			     event_peek(p->fifos[kind].list.first)->place))
 			kind = k;
 	}
 	assert(kind < KINDS);
 	struct fifo *f = &p->fifos[kind];
-	struct event *ev = f->first;
+	struct event *ev = event_list_pop(&f->list);
 
-	f->first = ev->next;
-	if (f->first == NULL)
+	if (f->list.first == NULL)
 		s->ready[kind] &= ~(UINT64_C(1) << place);
 	count(&p->ready_count, -1);
 	f->popped_count++;
-	fetch_ahead(ev, f->first);
+	fetch_ahead(ev, f->list.first);
 	return ev;
 }
 
@@ -198,7 +198,7 @@ static void put_into_inbox(struct scheduler *s, struct event *ev)
 	struct event *first = atomic_load(&s->inbox);
 
 	do
-		ev->next = first;
+		event_inside(ev)->next = first;
 	while (!atomic_compare_exchange_weak(&s->inbox, &first, ev));
 	/* From here on the event may have ended. */
 	eventcount_wake_one(s->config.sleeps, EVENTCOUNT_ANY);
@@ -207,20 +207,23 @@ static void put_into_inbox(struct scheduler *s, struct event *ev)
 void scheduler_post(struct scheduler *s, struct event *ev,
 		    const struct blocking_site *at)
 {
-	ev->scheduler = s;
-	ev->site = at;
-	ev->fibre = NULL;
-	ev->node = PLACE_NONE;
-	atomic_store(&ev->wake, WAKE_RUNS);
+	struct event_inside *in = event_inside(ev);
+
+	in->scheduler = s;
+	in->site = at;
+	in->fibre = NULL;
+	in->node = PLACE_NONE;
+	atomic_store(&in->wake, WAKE_RUNS);
 	put_into_inbox(s, ev);
 }
 
 void scheduler_wake(struct event *ev)
 {
-	struct scheduler *s = ev->scheduler;
+	struct event_inside *in = event_inside(ev);
+	struct scheduler *s = in->scheduler;
 
 	assert(s != NULL);
-	if (atomic_exchange(&ev->wake, WAKE_WOKEN) == WAKE_WAITS)
+	if (atomic_exchange(&in->wake, WAKE_WOKEN) == WAKE_WAITS)
 		put_into_inbox(s, ev);
 }
 
@@ -228,9 +231,10 @@ void scheduler_wake(struct event *ev)
 static void receive(struct scheduler *s, struct event *ev)
 {
 	static const struct usage none;
+	struct event_inside *in = event_inside(ev);
 
-	if (ev->fibre == NULL) {
-		ev->node = arrive(s, PLACE_NONE, ev->site, &none);
+	if (in->fibre == NULL) {
+		in->node = arrive(s, PLACE_NONE, in->site, &none);
 		count_up(&s->begun_count);
 		push_ready(s, ev, POSTED);
 		return;
@@ -239,8 +243,8 @@ static void receive(struct scheduler *s, struct event *ev)
 	 * An exchange, not a store, so that the thread sees what its waker
 	 * wrote.
 	 */
-	(void)atomic_exchange(&ev->wake, WAKE_RUNS);
-	count(&s->queues[ev->node].waiting_count, -1);
+	(void)atomic_exchange(&in->wake, WAKE_RUNS);
+	count(&s->queues[in->node].waiting_count, -1);
 	push_ready(s, ev, BEGUN);
 }
 
@@ -252,14 +256,14 @@ static void empty_inbox(struct scheduler *s)
 		return;
 	newest = atomic_exchange(&s->inbox, NULL);
 	while (newest != NULL) {
-		struct event *next = newest->next;
+		struct event *next = event_inside(newest)->next;
 
-		newest->next = oldest;
+		event_inside(newest)->next = oldest;
 		oldest = newest;
 		newest = next;
 	}
 	while (oldest != NULL) {
-		struct event *next = oldest->next;
+		struct event *next = event_inside(oldest)->next;
 
 		receive(s, oldest);
 		oldest = next;
@@ -360,16 +364,17 @@ static void reach(struct scheduler *s, const struct blocking_site *at,
 		  struct fibre *stack)
 {
 	struct event *ev = s->running;
+	struct event_inside *in = event_inside(ev);
 
-	ev->node = arrive(s, s->node, at, used_now(s));
-	ev->fibre = stack;
+	in->node = arrive(s, s->node, at, used_now(s));
+	in->fibre = stack;
 	/*
 	 * Written only if it differs, because a thread that wakes this one may
 	 * read it at the same time.  It differs if the handler ended its event
 	 * and sent it as a new one.
 	 */
-	if (ev->scheduler != s)
-		ev->scheduler = s;
+	if (in->scheduler != s)
+		in->scheduler = s;
 }
 
 /* `n` is 1: the thread waits, and keeps its stack; -1: its handler ended. */
@@ -385,18 +390,20 @@ static void leave_stack(struct scheduler *s, const struct event *ev,
 {
 	if (!has_kept)
 		keep_stack(s, 1);
-	if (atomic_load_explicit(&ev->wake, memory_order_relaxed) == WAKE_WAITS)
+	if (atomic_load_explicit(&event_peek(ev)->wake, memory_order_relaxed) ==
+	    WAKE_WAITS)
 		fibre_trim(s->fibre);
 }
 
 static void go_on(struct scheduler *s, struct event *ev)
 {
-	bool has_kept = ev->fibre != NULL;
+	struct event_inside *in = event_inside(ev);
+	bool has_kept = in->fibre != NULL;
 
 	s->running = ev;
-	s->fibre = ev->fibre;
-	ev->fibre = NULL;
-	s->node = ev->node;
+	s->fibre = in->fibre;
+	in->fibre = NULL;
+	s->node = in->node;
 	s->used = (struct usage){ 0 };
 	s->turn_ns = s->now_ns;
 	count_up(&s->switch_count);
@@ -453,10 +460,12 @@ uint64_t scheduler_now(const struct scheduler *s)
 void scheduler_start(struct scheduler *s, struct event *ev,
 		     const struct blocking_site *at)
 {
-	ev->scheduler = s;
-	ev->fibre = NULL;
-	ev->node = arrive(s, s->node, at, NULL);
-	atomic_store_explicit(&ev->wake, WAKE_RUNS, memory_order_relaxed);
+	struct event_inside *in = event_inside(ev);
+
+	in->scheduler = s;
+	in->fibre = NULL;
+	in->node = arrive(s, s->node, at, NULL);
+	atomic_store_explicit(&in->wake, WAKE_RUNS, memory_order_relaxed);
 	count_up(&s->begun_count);
 	push_ready(s, ev, STARTED);
 }
@@ -464,6 +473,7 @@ void scheduler_start(struct scheduler *s, struct event *ev,
 void scheduler_wait(struct scheduler *s, const struct blocking_site *at)
 {
 	struct event *ev = s->running;
+	struct event_inside *in = event_inside(ev);
 	uint32_t wake = WAKE_RUNS;
 
 	reach(s, at, s->fibre);
@@ -471,11 +481,11 @@ void scheduler_wait(struct scheduler *s, const struct blocking_site *at)
 	 * It may be woken, and be in the inbox, before it has left its stack:
 	 * only this kernel thread takes it from there, later.
 	 */
-	count(&s->queues[ev->node].waiting_count, 1);
-	if (!atomic_compare_exchange_strong(&ev->wake, &wake, WAKE_WAITS)) {
+	count(&s->queues[in->node].waiting_count, 1);
+	if (!atomic_compare_exchange_strong(&in->wake, &wake, WAKE_WAITS)) {
 		assert(wake == WAKE_WOKEN);
-		count(&s->queues[ev->node].waiting_count, -1);
-		(void)atomic_exchange(&ev->wake, WAKE_RUNS);
+		count(&s->queues[in->node].waiting_count, -1);
+		(void)atomic_exchange(&in->wake, WAKE_RUNS);
 		push_ready(s, ev, BEGUN);
 	}
 	fibre_pause(s->fibre);

@@ -5,6 +5,7 @@
  * backoff adds its pauses, each twice as long as the one before; an event that
  * arrives where a worker rests wakes it; and nothing is left behind.
  */
+#include "stages/flags.h"
 #include "stages/sim/test/trial.h"
 #include "stages/test/each_policy.h"
 
@@ -151,7 +152,7 @@ static bool choose(struct trial *t, const struct policy *p, uint32_t choice)
 	static const char *const balances[] = { "shared", "replicate",
 						"partition" };
 	uint32_t balance = choice / 2 % 3;
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 	struct schedule *s = &t->schedule;
 
 	schedule_init(s);
@@ -162,7 +163,7 @@ static bool choose(struct trial *t, const struct policy *p, uint32_t choice)
 	assert(schedule_set(s, "balance", balances[balance], names, STAGES));
 	s->steal = choice >= 6 && balance == 1;
 	t->config.switch_ns = choice % 4 < 2 ? SWITCH_NS : 0;
-	return schedule_complete(s, STAGES, 4, error);
+	return schedule_complete(s, STAGES, 4, &error);
 }
 
 /* Many workers and clients, under all policies that may be blind. */

@@ -6,7 +6,7 @@
 #include "stages/sim/dispatch.h"
 
 #include "base/util.h"
-#include "stages/sim/report.h"
+#include "stages/sim/sim.h"
 #include "stages/sim/test/formula.h"
 #include "stages/sim/test/trial.h"
 

@@ -32,7 +32,8 @@
  */
 #include "stages/cores.h"
 #include "base/util.h"
-#include "stages/group.h"
+#include "stages/flags.h"
+#include "stages/group.c"
 #include "stages/sim/test/trial.h"
 #include "stages/stats.h"
 #include "stages/test/each_policy.h"
@@ -564,11 +565,11 @@ static bool try(const struct choice *c, const struct cores *cores)
 {
 	static struct spans simulated;
 	struct trial t;
-	char error[SCHEDULE_ERROR_BYTES];
+	struct error error;
 
 	trial_init(&t, graph, c->core_count, 0);
 	set_all(&t.schedule, c);
-	if (!schedule_complete(&t.schedule, STAGES, c->core_count, error)) {
+	if (!schedule_complete(&t.schedule, STAGES, c->core_count, &error)) {
 		model_release(&t.model);
 		return false;
 	}
@@ -791,7 +792,7 @@ static void test_one_scheduler(const struct policy *p,
 
 int main(void)
 {
-	const char *why;
+	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
 	if (getenv("TEST_ALL") != NULL)

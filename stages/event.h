@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside stages: the part of an event that its users do not see.
+ *
+ * It lies in the event itself, so an event costs no allocation.  Whoever has
+ * the event owns this part with it (stage.h); the exception is `wake`.
+ */
+#ifndef STAGES_EVENT_H
+#define STAGES_EVENT_H
+
+#include "stages/stage.h"
+
+struct blocking_site;
+struct fibre;
+struct scheduler;
+
+/* It lies in an array of numbers, so the compiler must expect any alias. */
+struct event_inside {
+	struct event *next;  /* the next event in a list */
+	struct stage *stage; /* whose queue owns it; NULL: not queued */
+	uint64_t sent_ns;    /* when it was last sent or paused */
+	/* The part of event.waited_ns at the current stage. */
+	uint64_t stage_waited_ns;
+	/* Time in its handler, up to the last pause. */
+	uint64_t stage_ran_ns;
+	uint64_t place; /* its number in its queue */
+	/* The fibre on which it continues; NULL: it is not paused. */
+	struct fibre *fibre;
+
+	/* With user-level threads (scheduler.h). */
+	struct scheduler *scheduler;
+	const struct event *ahead; /* some positions further in its queue */
+	const struct blocking_site *site; /* where it was sent from */
+	uint32_t node;         /* the policy's place for it, or PLACE_NONE */
+	_Atomic uint32_t wake; /* see stage_wake() */
+} __attribute__((may_alias));
+
+_Static_assert(sizeof(struct event_inside) ==
+		       sizeof(((struct event *)NULL)->opaque),
+	       "EVENT_OPAQUE_WORDS");
+_Static_assert(_Alignof(struct event_inside) <= _Alignof(struct event),
+	       "the inside of an event is not aligned");
+
+static inline struct event_inside *event_inside(struct event *ev)
+{
+	return (struct event_inside *)ev->opaque;
+}
+
+static inline const struct event_inside *event_peek(const struct event *ev)
+{
+	return (const struct event_inside *)ev->opaque;
+}
+
+/* A list of events, first in, first out.  A struct of zeros is empty. */
+struct event_list {
+	struct event *first, *last; /* `last` counts only if there is a first */
+};
+
+static inline void event_list_push(struct event_list *l, struct event *ev)
+{
+	event_inside(ev)->next = NULL;
+	if (l->first == NULL)
+		l->first = ev;
+	else
+		event_inside(l->last)->next = ev;
+	l->last = ev;
+}
+
+/* NULL: it is empty. */
+static inline struct event *event_list_pop(struct event_list *l)
+{
+	struct event *ev = l->first;
+
+	if (ev != NULL)
+		l->first = event_inside(ev)->next;
+	return ev;
+}
+
+#endif

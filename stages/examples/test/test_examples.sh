@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Promises: the example of two stages handles every event, and it is linked with
+# the core of stages alone: neither with cJSON nor METIS, and without the flags
+# of schedules and the files of graphs.
+#
+# usage: TWO_STAGES=PROGRAM test_examples.sh
+set -euo pipefail
+
+# The sum of the squares of 1 to 1000.
+out=$("$TWO_STAGES")
+[ "$out" = 333833500 ] || {
+	echo "two_stages printed '$out', not 333833500"
+	exit 1
+}
+
+needed=$(readelf -d "$TWO_STAGES" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+echo "$needed" | grep -q hwloc || {
+	echo "not even hwloc is linked: readelf -d says '$needed'"
+	exit 1
+}
+! echo "$needed" | grep -vE '^(lib(c|m|hwloc|pthread|rt|asan|ubsan|tsan)|ld-linux.*)\.so' || {
+	echo "two_stages needs these libraries; a program of stages must not"
+	exit 1
+}
+! nm "$TWO_STAGES" | grep -E ' (schedule_(set|flags|words)|flags_read|graph_|cJSON|METIS)' || {
+	echo "two_stages has this code; a program of stages must not need it"
+	exit 1
+}

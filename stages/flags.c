@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the lists of choices.h the macros below make the `values` and `help` of
+ * schedule_flags, and a table of struct choice; the words stand nowhere else.
+ */
+#include "stages/flags.h"
+
+#include "base/take.h"
+#include "base/util.h"
+#include "stages/choices.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NO_NUMBER (-1.0)
+#define LONGEST_INITIAL_US 10000
+enum { THREADS_MAX = 1024 };
+
+struct choice {
+	const char *word;
+	enum number_form form;
+	double most;     /* of the number */
+	uint64_t factor; /* the number is multiplied by this */
+	const char *meaning;
+};
+
+/* "|a|b=N": the first character is skipped. */
+#define VALUE(index, word, form, number, most, factor, help, meaning)          \
+	"|" word form
+#define HELP(index, word, form, number, most, factor, help, meaning)           \
+	"\n  " word ": " help
+#define CHOICE(index, word, form, number, most, factor, help, meaning)         \
+	[index] = { word, number, most, factor, meaning },
+
+static const struct choice regimes[] = { REGIMES(CHOICE) };
+static const struct choice looks[] = { LOOKS(CHOICE) };
+static const struct choice idles[] = { IDLES(CHOICE) };
+static const struct choice disciplines[] = { DISCIPLINES(CHOICE) };
+static const struct choice balances[] = { BALANCES(CHOICE) };
+static const struct choice distributes[] = { DISTRIBUTES(CHOICE) };
+static const struct choice resource_rules[] = { RESOURCE_RULES(CHOICE) };
+static const struct choice mappings[] = { MAPPINGS(CHOICE) };
+static const struct choice thread_ios[] = { THREAD_IOS(CHOICE) };
+static const struct choice transfer_rules[] = { TRANSFER_RULES(CHOICE) };
+
+static const char *policy_word(uint32_t i)
+{
+	return policy_list[i] != NULL ? policy_list[i]->name : NULL;
+}
+
+const struct flag schedule_flags[] = {
+	[SCHEDULE_POLICY] = { "policy", "NAME", "cohort",
+			      "which stage a free worker visits next; see "
+			      "--list-policies",
+			      .type = FLAG_OTHER, .word = policy_word },
+	[SCHEDULE_REGIME] = { "regime", &REGIMES(VALUE)[1], "exhaustive",
+			      "how long a worker's visit at a stage "
+			      "lasts:" REGIMES(HELP),
+			      .type = FLAG_OTHER },
+	[SCHEDULE_LOOK] = { "look", &LOOKS(VALUE)[1], "lengths",
+			    "what a worker knows of the queues before it "
+			    "visits a "
+			    "stage:" LOOKS(HELP),
+			    .type = FLAG_OTHER },
+	[SCHEDULE_IDLE] = { "idle", &IDLES(VALUE)[1], "wake",
+			    "what a worker does that has found nothing:" IDLES(
+				    HELP),
+			    .type = FLAG_OTHER },
+	[SCHEDULE_DISCIPLINE] = { "discipline", &DISCIPLINES(VALUE)[1], "fcfs",
+				  "which of the waiting events is handled "
+				  "first:" DISCIPLINES(HELP),
+				  .type = FLAG_OTHER },
+	[SCHEDULE_SLICE] = { "slice", "US", "0",
+			     "with lcfs, srpt or edf, pause an event that has "
+			     "run "
+			     "for US "
+			     "microseconds when the\nqueue has one that comes "
+			     "before it; 0: pause none\n(darkroom with srpt or "
+			     "edf: 1000)",
+			     .type = FLAG_OTHER },
+	[SCHEDULE_BALANCE] = { "balance", &BALANCES(VALUE)[1], "shared",
+			       "how the cores share the stages (with --policy "
+			       "capriccio: replicate):" BALANCES(HELP),
+			       .type = FLAG_OTHER },
+	[SCHEDULE_DISTRIBUTE] = { "distribute", &DISTRIBUTES(VALUE)[1],
+				  "round-robin",
+				  "with --balance replicate, the replica that "
+				  "a new event goes to\n(with --policy "
+				  "capriccio: "
+				  "least-loaded):" DISTRIBUTES(HELP),
+				  .type = FLAG_OTHER },
+	[SCHEDULE_STEAL] = { "steal", NULL, NULL,
+			     "with --balance replicate, a replica that has no "
+			     "work takes a share of the events that wait in "
+			     "another; with --distribute size, only smaller "
+			     "ones, "
+			     "and before its own",
+			     .type = FLAG_OTHER },
+	[SCHEDULE_POOL] = { "pool", "STAGE=THREADS,...|auto", NULL,
+			    "with --policy pool-per-stage, the number of "
+			    "threads "
+			    "of each stage; auto: a stage gets one more while "
+			    "its "
+			    "queue is long, and loses one that was idle for a "
+			    "second",
+			    .type = FLAG_OTHER },
+	[SCHEDULE_THRESHOLD] = { "threshold", "STAGE=LENGTH[:US],...", NULL,
+				 "a worker interrupts its visit at another "
+				 "stage when more than LENGTH events wait at "
+				 "STAGE "
+				 "(0: no such limit), or when events wait "
+				 "there "
+				 "and no worker has come for US microseconds",
+				 .type = FLAG_OTHER },
+	[SCHEDULE_RESOURCES] = { "resources", &RESOURCE_RULES(VALUE)[1],
+				 "learn",
+				 "with --policy capriccio, which thread runs "
+				 "next:" RESOURCE_RULES(HELP),
+				 .type = FLAG_OTHER },
+	[SCHEDULE_THREADS] = { "threads", &MAPPINGS(VALUE)[1], "n:m",
+			       "with --policy servlib, the kernel threads that "
+			       "run "
+			       "the threads of connections:" MAPPINGS(HELP),
+			       .type = FLAG_OTHER },
+	[SCHEDULE_IO] = { "io", &THREAD_IOS(VALUE)[1], "async",
+			  "with --policy servlib, what a call does that has to "
+			  "wait for a client (with --threads 1:1: "
+			  "sync):" THREAD_IOS(HELP),
+			  .type = FLAG_OTHER },
+	[SCHEDULE_TRANSFERS] = { "transfers", &TRANSFER_RULES(VALUE)[1],
+				 "scheduler",
+				 "with --policy servlib, who goes on with a "
+				 "body "
+				 "that had to wait for its "
+				 "client:" TRANSFER_RULES(HELP),
+				 .type = FLAG_OTHER },
+	[SCHEDULE_QUANTUM] = { "quantum", "US", "0",
+			       "with --policy servlib, a connection's thread "
+			       "that "
+			       "has run for US microseconds lets others run; "
+			       "0: it "
+			       "runs until it waits",
+			       .type = FLAG_OTHER },
+	{ 0 },
+};
+
+void policies_print(FILE *out)
+{
+	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+		(void)fprintf(out, "%-22s %s\n", (*p)->name, (*p)->summary);
+}
+
+/* A value that was read, or is to be printed. */
+struct value {
+	uint32_t choice; /* in the table of choices */
+	bool has_number;
+	double number;
+};
+
+/* Read "=N" after the word. */
+static bool read_choice_number(const struct choice *c, const char **at,
+			       struct value *v)
+{
+	uint64_t whole;
+
+	if (!take_word(at, "="))
+		return c->form != NUMBER_NEEDED;
+	v->has_number = true;
+	if (c->form == NUMBER_NONE)
+		return false;
+	if (c->form == NUMBER_DECIMAL)
+		return take_decimal(at, c->most, &v->number);
+	if (!take_number(at, 1, (uint64_t)c->most, &whole))
+		return false;
+	v->number = (double)whole;
+	return true;
+}
+
+static bool read_choice(const struct choice *choices, uint32_t count,
+			const char *text, struct value *v)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		const char *at = text;
+
+		*v = (struct value){ .choice = i };
+		if (take_word(&at, choices[i].word) &&
+		    read_choice_number(&choices[i], &at, v) && take_end(at))
+			return true;
+	}
+	return false;
+}
+
+enum { NAME_BYTES = 65 }; /* of a stage, in messages */
+
+/* The names that --pool and --threshold may use. */
+struct stage_names {
+	const char *const *names;
+	uint32_t count;
+};
+
+/* Read the text after "STAGE=". */
+typedef bool read_entry_fn(struct schedule *s, const char **at, uint32_t stage);
+
+/* Entries with commas between them; at most one for each stage. */
+static bool read_entries(struct schedule *s, const char *at,
+			 const struct stage_names *stages,
+			 read_entry_fn *read_entry)
+{
+	uint32_t stage, seen = 0; /* bit i: stage i */
+
+	do {
+		if (!take_name(&at, stages->names, stages->count, &stage) ||
+		    (seen >> stage & 1) || !read_entry(s, &at, stage))
+			return false;
+		seen |= UINT32_C(1) << stage;
+	} while (take_word(&at, ","));
+	return take_end(at);
+}
+
+static bool read_pool_entry(struct schedule *s, const char **at, uint32_t stage)
+{
+	uint64_t threads;
+
+	if (!take_number(at, 1, THREADS_MAX, &threads))
+		return false;
+	s->pool_threads[stage] = (uint32_t)threads;
+	return true;
+}
+
+static bool read_threshold_entry(struct schedule *s, const char **at,
+				 uint32_t stage)
+{
+	uint64_t length, us = 0;
+
+	if (!take_number(at, 0, (uint64_t)COUNT_MAX, &length) ||
+	    (take_word(at, ":") && !take_number(at, 1, (uint64_t)US_MAX, &us)))
+		return false;
+	s->thresholds[stage] = (struct threshold){
+		.queued_count = (uint32_t)length,
+		.unvisited_ns = us * 1000,
+	};
+	return length > 0 || us > 0;
+}
+
+/* Read microseconds. */
+static bool read_us(const char *at, uint64_t *out_ns)
+{
+	uint64_t us;
+
+	if (!take_number(&at, 0, (uint64_t)US_MAX, &us) || !take_end(at))
+		return false;
+	*out_ns = us * 1000;
+	return true;
+}
+
+#define READ(choices, text, value)                                             \
+	read_choice(choices, ARRAY_SIZE(choices), text, value)
+
+static struct idle read_idle(const struct value *v)
+{
+	double us = v->has_number ? v->number : LONGEST_INITIAL_US;
+
+	return (struct idle){
+		.kind = (enum idle_kind)v->choice,
+		.longest_ns = (uint64_t)us * idles[v->choice].factor,
+	};
+}
+
+/* The flags of struct thread_model.  False: `text` is no value of the flag. */
+static bool read_thread_value(struct thread_model *m, uint32_t flag,
+			      const char *text)
+{
+	struct value v;
+	bool ok;
+
+	switch (flag) {
+	case SCHEDULE_THREADS:
+		ok = READ(mappings, text, &v);
+		if (ok)
+			m->mapping = (enum thread_mapping)v.choice;
+		return ok;
+	case SCHEDULE_IO:
+		ok = READ(thread_ios, text, &v);
+		if (ok)
+			m->io = (enum thread_io)v.choice;
+		return ok;
+	case SCHEDULE_TRANSFERS:
+		ok = READ(transfer_rules, text, &v);
+		if (ok)
+			m->transfers = (enum thread_transfers)v.choice;
+		return ok;
+	default:
+		return read_us(text, &m->quantum_ns);
+	}
+}
+
+/* How events are divided among cores; or one of read_thread_value(). */
+static bool read_balance_value(struct schedule *s, uint32_t flag,
+			       const char *text)
+{
+	struct value v;
+	bool ok;
+
+	switch (flag) {
+	case SCHEDULE_BALANCE:
+		ok = READ(balances, text, &v);
+		if (ok) {
+			s->balance = (enum balance)v.choice;
+			s->part_count = (uint32_t)v.number;
+		}
+		return ok;
+	case SCHEDULE_DISTRIBUTE:
+		ok = READ(distributes, text, &v);
+		if (ok)
+			s->distribute = (enum distribute)v.choice;
+		return ok;
+	case SCHEDULE_STEAL:
+		s->steal = true;
+		return true;
+	default:
+		return read_thread_value(&s->threads, flag, text);
+	}
+}
+
+/* False: `text` is not a value of the flag. */
+static bool read_value(struct schedule *s, uint32_t flag, const char *text,
+		       const struct stage_names *stages)
+{
+	struct value v;
+	bool ok = true;
+
+	switch (flag) {
+	case SCHEDULE_POLICY:
+		s->policy = policy_find(text);
+		return s->policy != NULL;
+	case SCHEDULE_REGIME:
+		ok = READ(regimes, text, &v);
+		if (ok)
+			s->regime = (struct regime){
+				.kind = (enum regime_kind)v.choice,
+				.limit = (uint64_t)v.number *
+					 regimes[v.choice].factor,
+			};
+		return ok;
+	case SCHEDULE_LOOK:
+		ok = READ(looks, text, &v);
+		if (ok)
+			s->look = (enum look)v.choice;
+		return ok;
+	case SCHEDULE_IDLE:
+		ok = READ(idles, text, &v);
+		if (ok)
+			s->idle = read_idle(&v);
+		return ok;
+	case SCHEDULE_DISCIPLINE:
+		ok = READ(disciplines, text, &v);
+		if (ok)
+			s->discipline = (struct discipline){
+				.kind = (enum discipline_kind)v.choice,
+				.ageing = v.has_number ? v.number :
+							 SCHEDULE_AGEING,
+				.follows_load = !v.has_number,
+			};
+		return ok;
+	case SCHEDULE_SLICE:
+		return read_us(text, &s->slice_ns);
+	case SCHEDULE_RESOURCES:
+		ok = READ(resource_rules, text, &v);
+		if (ok)
+			s->resource_rule = (enum resource_rule)v.choice;
+		return ok;
+	case SCHEDULE_POOL:
+		s->pool_is_auto = strcmp(text, "auto") == 0;
+		return s->pool_is_auto ||
+		       read_entries(s, text, stages, read_pool_entry);
+	case SCHEDULE_THRESHOLD:
+		s->has_thresholds = true;
+		return read_entries(s, text, stages, read_threshold_entry);
+	default:
+		return read_balance_value(s, flag, text);
+	}
+}
+
+static uint32_t find_flag(const char *name)
+{
+	uint32_t flag = 0;
+
+	while (flag < SCHEDULE_CHOICES &&
+	       strcmp(schedule_flags[flag].name, name) != 0)
+		flag++;
+	assert(flag < SCHEDULE_CHOICES);
+	return flag;
+}
+
+bool schedule_set(struct schedule *s, const char *name, const char *text,
+		  const char *const *stages, uint32_t stage_count)
+{
+	struct stage_names names = { .names = stages, .count = stage_count };
+	uint32_t flag = find_flag(name);
+
+	assert(stage_count <= STAGES_MAX);
+	if ((text == NULL) != (schedule_flags[flag].values == NULL) ||
+	    !read_value(s, flag, text, &names))
+		return false;
+	s->given |= 1u << flag;
+	return true;
+}
+
+/*
+ * The first name before a "=" of "STAGE=...,STAGE=..." that is no stage.
+ * False: there is none.
+ */
+static bool find_no_stage(const char *text, const char *const *stages,
+			  uint32_t stage_count, char name[NAME_BYTES])
+{
+	for (; text != NULL; text = strchr(text, ',')) {
+		uint32_t i = 0;
+		size_t bytes;
+
+		text += *text == ',';
+		bytes = strcspn(text, "=,");
+		if (bytes == 0 || text[bytes] != '=')
+			return false;
+		while (i < stage_count && (strlen(stages[i]) != bytes ||
+					   memcmp(stages[i], text, bytes) != 0))
+			i++;
+		if (i == stage_count) {
+			(void)snprintf(name, NAME_BYTES, "%.*s", (int)bytes,
+				       text);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool schedule_refuse(const char *name, const char *text,
+		     const char *const *stages, uint32_t stage_count,
+		     struct error *why)
+{
+	uint32_t flag = find_flag(name);
+	char stage[NAME_BYTES];
+	size_t at;
+
+	if ((flag == SCHEDULE_POOL || flag == SCHEDULE_THRESHOLD) &&
+	    find_no_stage(text, stages, stage_count, stage))
+		return flags_refuse_name(stage, stages, stage_count, "stage",
+					 why);
+	if (flag != SCHEDULE_POLICY)
+		return flag_refuse(&schedule_flags[flag], text, why);
+	at = (size_t)snprintf(why->text, sizeof(why->text),
+			      "'%.32s' is not a policy; there are", text);
+	for (const struct policy *const *p = policy_list;
+	     *p != NULL && at < sizeof(why->text); p++)
+		at += (size_t)snprintf(why->text + at, sizeof(why->text) - at,
+				       "%s %s", p == policy_list ? "" : ",",
+				       (*p)->name);
+	return false;
+}
+
+struct word_list {
+	struct schedule_word *words;
+	uint32_t count;
+};
+
+/* Adds a word.  Returns its value, still empty, for word_print(). */
+static char *word_add(struct word_list *l, uint32_t flag, const char *meaning)
+{
+	struct schedule_word *w = &l->words[l->count++];
+
+	assert(l->count <= SCHEDULE_WORDS_MAX);
+	w->flag = schedule_flags[flag].name;
+	w->meaning = meaning;
+	w->value[0] = '\0';
+	return w->value;
+}
+
+__attribute__((format(printf, 2, 3))) static void
+word_print(char value[SCHEDULE_VALUE_BYTES], const char *format, ...)
+{
+	size_t at = strlen(value), room = SCHEDULE_VALUE_BYTES - at;
+	va_list list;
+	int bytes;
+
+	va_start(list, format);
+	bytes = vsnprintf(value + at, room, format, list);
+	va_end(list);
+	assert(bytes >= 0 && (size_t)bytes < room);
+}
+
+/*
+ * `number` is in the unit of struct schedule; it is ignored if the choice never
+ * has a number.  NO_NUMBER: none is written.
+ */
+static void word_add_choice(struct word_list *l, uint32_t flag,
+			    const struct choice *c, double number)
+{
+	char *value = word_add(l, flag, c->meaning);
+
+	word_print(value, "%s", c->word);
+	if (c->form == NUMBER_NONE || number == NO_NUMBER)
+		return;
+	number /= (double)c->factor;
+	word_print(value, "=%.*f", number == floor(number) ? 0 : 6, number);
+}
+
+static void word_add_pool(struct word_list *l, const struct schedule *s,
+			  const char *const *stages, uint32_t stage_count)
+{
+	char *value;
+
+	if (s->pool_is_auto) {
+		word_print(word_add(l, SCHEDULE_POOL,
+				    "A stage gets one more thread while its "
+				    "queue is long, and loses a thread that "
+				    "was idle for a second."),
+			   "auto");
+		return;
+	}
+	value = word_add(l, SCHEDULE_POOL,
+			 "The number of threads of each stage; if there are "
+			 "replicas, in each of them.");
+	for (uint32_t i = 0; i < stage_count; i++)
+		word_print(value, "%s%s=%" PRIu32, i > 0 ? "," : "", stages[i],
+			   s->pool_threads[i]);
+}
+
+static void word_add_thresholds(struct word_list *l, const struct schedule *s,
+				const char *const *stages, uint32_t stage_count)
+{
+	char *value = word_add(
+		l, SCHEDULE_THRESHOLD,
+		"A worker interrupts its visit elsewhere, empties this stage "
+		"and goes back, when more than this number of events wait "
+		"here (0: no such limit), or, if there are two numbers, when "
+		"events wait and no worker came for the second number of "
+		"microseconds.");
+	const char *before = "";
+
+	for (uint32_t i = 0; i < stage_count; i++) {
+		const struct threshold *t = &s->thresholds[i];
+
+		if (t->queued_count == 0 && t->unvisited_ns == 0)
+			continue;
+		word_print(value, "%s%s=%" PRIu32, before, stages[i],
+			   t->queued_count);
+		if (t->unvisited_ns > 0)
+			word_print(value, ":%" PRIu64, t->unvisited_ns / 1000);
+		before = ",";
+	}
+}
+
+static bool has_replicas(const struct schedule *s)
+{
+	return s->balance == BALANCE_REPLICATE && s->part_count > 1;
+}
+
+static void word_add_balance(struct word_list *l, const struct schedule *s)
+{
+	word_add_choice(l, SCHEDULE_BALANCE, &balances[s->balance],
+			s->part_count);
+	if (has_replicas(s))
+		word_add_choice(l, SCHEDULE_DISTRIBUTE,
+				&distributes[s->distribute], 0);
+}
+
+static void word_add_visits(struct word_list *l, const struct schedule *s)
+{
+	word_add_choice(l, SCHEDULE_REGIME, &regimes[s->regime.kind],
+			(double)s->regime.limit);
+	word_add_choice(l, SCHEDULE_LOOK, &looks[s->look], 0);
+	word_add_choice(l, SCHEDULE_IDLE, &idles[s->idle.kind],
+			(double)s->idle.longest_ns);
+}
+
+static void word_add_threads(struct word_list *l, const struct thread_model *m)
+{
+	word_add_choice(l, SCHEDULE_THREADS, &mappings[m->mapping], 0);
+	word_add_choice(l, SCHEDULE_IO, &thread_ios[m->io], 0);
+	if (m->io == THREADS_IO_ASYNC)
+		word_add_choice(l, SCHEDULE_TRANSFERS,
+				&transfer_rules[m->transfers], 0);
+	if (m->quantum_ns > 0)
+		word_print(word_add(l, SCHEDULE_QUANTUM,
+				    "A thread that has run for this number of "
+				    "microseconds lets others run, if there "
+				    "are any."),
+			   "%" PRIu64, m->quantum_ns / 1000);
+}
+
+uint32_t schedule_words(const struct schedule *s, const char *const *stages,
+			uint32_t stage_count,
+			struct schedule_word out[SCHEDULE_WORDS_MAX])
+{
+	enum policy_workers workers = s->policy->workers;
+	struct word_list l = { .words = out };
+
+	word_print(word_add(&l, SCHEDULE_POLICY, s->policy->meaning), "%s",
+		   s->policy->name);
+	if (s->policy->has_thread_model)
+		word_add_threads(&l, &s->threads);
+	if (workers == POLICY_WORKERS_CALLER)
+		return l.count;
+	if (workers == POLICY_WORKERS_FIBRES) {
+		word_add_choice(&l, SCHEDULE_RESOURCES,
+				&resource_rules[s->resource_rule], 0);
+		word_add_balance(&l, s);
+		return l.count;
+	}
+	if (workers == POLICY_WORKERS_ROAM && !s->policy->has_central_queue)
+		word_add_visits(&l, s);
+	word_add_choice(
+		&l, SCHEDULE_DISCIPLINE, &disciplines[s->discipline.kind],
+		s->discipline.follows_load ? NO_NUMBER : s->discipline.ageing);
+	if (discipline_has_ranks(&s->discipline))
+		word_print(word_add(&l, SCHEDULE_SLICE,
+				    s->slice_ns == 0 ?
+					    "No event is paused for another." :
+					    "An event that has run for this "
+					    "number of microseconds is paused "
+					    "when another that waits comes "
+					    "before it."),
+			   "%" PRIu64, s->slice_ns / 1000);
+	word_add_balance(&l, s);
+	if (has_replicas(s) && s->steal)
+		(void)word_add(
+			&l, SCHEDULE_STEAL,
+			s->distribute == DISTRIBUTE_SIZE ?
+				"A core first takes events that wait in a "
+				"replica of smaller sizes." :
+				"A replica with nothing to do takes a share of "
+				"the events that wait in another.");
+	if (workers == POLICY_WORKERS_STAY)
+		word_add_pool(&l, s, stages, stage_count);
+	if (s->has_thresholds)
+		word_add_thresholds(&l, s, stages, stage_count);
+	return l.count;
+}
+
+void schedule_print(const struct schedule *s, const char *const *stages,
+		    uint32_t stage_count, FILE *to)
+{
+	struct schedule_word words[SCHEDULE_WORDS_MAX];
+	uint32_t count = schedule_words(s, stages, stage_count, words);
+
+	for (uint32_t i = 0; i < count; i++)
+		(void)fprintf(to, "%s--%s%s%s", i > 0 ? " " : "", words[i].flag,
+			      words[i].value[0] != '\0' ? " " : "",
+			      words[i].value);
+}
