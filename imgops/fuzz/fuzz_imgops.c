@@ -6,6 +6,7 @@
  * any input, each step succeeds or returns an error, memory stays within the
  * limits, and all memory is freed.
  */
+#include "imgops/formats/jpeg/header.h"
 #include "imgops/imgops.h"
 
 #include <assert.h>
@@ -84,8 +85,10 @@ static void check_two_parts(const struct img_header *whole,
 	err = img_probe_more(&h, jpeg, jpeg_bytes, &limits);
 	assert(err == whole_err);
 	if (err == IMG_OK)
-		assert(h.scan_count == whole->scan_count &&
-		       h.scan_offset == whole->scan_offset &&
+		assert(jpeg_own(&h)->scan_count ==
+			       jpeg_own(whole)->scan_count &&
+		       jpeg_own(&h)->scan_offset ==
+			       jpeg_own(whole)->scan_offset &&
 		       h.profile == whole->profile);
 }
 

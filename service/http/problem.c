@@ -183,7 +183,7 @@ static enum problem problem_of_image(enum img_err err)
 	switch (err) {
 	case IMG_OK:
 		return PROBLEM_NONE;
-	case IMG_ERR_NOT_JPEG:
+	case IMG_ERR_UNKNOWN_FORMAT:
 		return PROBLEM_NOT_A_JPEG;
 	case IMG_ERR_UNSUPPORTED:
 		return PROBLEM_UNSUPPORTED_JPEG;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "imgops/jpeg/idct.h"
+#include "imgops/formats/jpeg/idct.h"
 
-#include "imgops/jpeg/edge.h"
+#include "imgops/formats/jpeg/edge.h"
 
 #include <assert.h>
 

@@ -5,9 +5,7 @@
  * scans must be one that ITU-T T.81, annex G, allows (libjpeg only warns).  If
  * anything is doubtful, the whole file is read.
  */
-#include "imgops/jpeg/scans.h"
-
-#include "imgops/jpeg/header.h"
+#include "imgops/formats/jpeg/scans.h"
 
 #include <string.h>
 
@@ -21,7 +19,7 @@ enum {
 };
 
 /* False: a sampling factor of 0. */
-static bool count_blocks(struct img_scans *f, const uint8_t *d)
+static bool count_blocks(struct scans *f, const uint8_t *d)
 {
 	uint32_t height = (uint32_t)d[1] << 8 | d[2];
 	uint32_t width = (uint32_t)d[3] << 8 | d[4];
@@ -44,7 +42,7 @@ static bool count_blocks(struct img_scans *f, const uint8_t *d)
 	return true;
 }
 
-static bool parse_frame(struct img_scans *f, const struct marker *sof)
+static bool parse_frame(struct scans *f, const struct marker *sof)
 {
 	const uint8_t *d = sof->data;
 
@@ -76,7 +74,7 @@ static uint32_t quant_step(const uint8_t *steps, uint32_t k, uint32_t bytes)
  * Sums of the quantisation steps of coefficients 1, 2 and 4 (T.81, B.2.4.1).
  * False also if a step is more than idct_quant() can use.
  */
-static bool read_quant_sums(struct img_scans *f, const struct marker *dqt)
+static bool read_quant_sums(struct scans *f, const struct marker *dqt)
 {
 	const uint8_t *d = dqt->data, *end = d + dqt->bytes;
 
@@ -105,7 +103,7 @@ struct scan {
 	int high, low;        /* Ah and Al of the scan header */
 };
 
-static bool parse_scan(struct scan *s, const struct img_scans *f,
+static bool parse_scan(struct scan *s, const struct scans *f,
 		       const struct marker *sos)
 {
 	const uint8_t *d = sos->data;
@@ -156,7 +154,7 @@ static bool are_codes(const struct marker *dht)
 }
 
 /* True: the scan follows those before it in a legal order. */
-static bool follows_legally(struct img_scans *f, const struct scan *s)
+static bool follows_legally(struct scans *f, const struct scan *s)
 {
 	for (uint32_t i = 0; i < f->component_count; i++) {
 		int8_t *low_bit = f->low_bit[i];
@@ -178,7 +176,7 @@ static bool follows_legally(struct img_scans *f, const struct scan *s)
 	return true;
 }
 
-static bool is_complete(const struct img_scans *f)
+static bool is_complete(const struct scans *f)
 {
 	for (uint32_t i = 0; i < f->component_count; i++)
 		for (uint32_t k = 0; k < COEFFICIENTS; k++)
@@ -188,13 +186,13 @@ static bool is_complete(const struct img_scans *f)
 }
 
 /* Segments that follow each other are one piece. */
-static void append_piece(struct img_pieces *p, size_t from, size_t to)
+static void append_piece(struct scans_kept *p, size_t from, size_t to)
 {
 	if (p->count > 0 && p->to[p->count - 1] == from) {
 		p->to[p->count - 1] = (uint32_t)to;
 		return;
 	}
-	if (p->count == IMG_PIECES_MAX || to > UINT32_MAX) {
+	if (p->count == SCANS_PIECES_MAX || to > UINT32_MAX) {
 		p->is_full = true;
 		return;
 	}
@@ -207,7 +205,7 @@ static void append_piece(struct img_pieces *p, size_t from, size_t to)
  * them the error of a coefficient is at most 2^bits - 1 steps, and the error of
  * a sample at 2/8 is an eighth of the sum over the coefficients that matter.
  */
-static bool is_enough(const struct img_scans *f, uint32_t component, int bits)
+static bool is_enough(const struct scans *f, uint32_t component, int bits)
 {
 	uint32_t steps = f->quant_sums[f->tables[component]];
 
@@ -218,7 +216,7 @@ static bool is_enough(const struct img_scans *f, uint32_t component, int bits)
  * An AC scan contains only one component.  Whether a scan is dense is not yet
  * known.
  */
-static bool is_needed(const struct img_scans *f, const struct scan *s,
+static bool is_needed(const struct scans *f, const struct scan *s,
 		      enum scans_set set)
 {
 	uint32_t component = (uint32_t)__builtin_ctz(s->components);
@@ -235,14 +233,14 @@ static bool is_needed(const struct img_scans *f, const struct scan *s,
 	return s->first <= QUARTER_LAST || !is_enough(f, component, s->low);
 }
 
-static void keep_all(struct img_scans *f)
+static void keep_all(struct scans *f)
 {
 	for (uint32_t i = 0; i < SCANS_SETS; i++)
 		f->keep[i] = true;
 }
 
 /* False: not a marker of an intact progressive file. */
-static bool parse_marker(struct img_scans *f, const struct marker *m)
+static bool parse_marker(struct scans *f, const struct marker *m)
 {
 	struct scan s;
 
@@ -258,7 +256,7 @@ static bool parse_marker(struct img_scans *f, const struct marker *m)
 		f->has_scans = true;
 		for (uint32_t i = 0; i < SCANS_SETS; i++) {
 			f->keep[i] = is_needed(f, &s, (enum scans_set)i);
-			f->pieces[i].scan_count += f->keep[i];
+			f->kept[i].scan_count += f->keep[i];
 		}
 		f->pending_ac = s.high == 0 ? s.first : 0;
 		f->pending_blocks = f->blocks[__builtin_ctz(s.components)];
@@ -279,7 +277,7 @@ static bool parse_marker(struct img_scans *f, const struct marker *m)
 }
 
 /* The last scan ends at offset `to`: is it dense? */
-static void find_density(struct img_scans *s, size_t to)
+static void find_density(struct scans *s, size_t to)
 {
 	uint64_t bits = (uint64_t)(to - s->pending) * 8;
 
@@ -287,8 +285,7 @@ static void find_density(struct img_scans *s, size_t to)
 		return;
 	if (s->pending_ac <= QUARTER_LAST)
 		s->is_dense = true;
-	s->pieces[SCANS_AT_2_TEXTURE].scan_count +=
-		!s->keep[SCANS_AT_2_TEXTURE];
+	s->kept[SCANS_AT_2_TEXTURE].scan_count += !s->keep[SCANS_AT_2_TEXTURE];
 	s->keep[SCANS_AT_2_TEXTURE] = true;
 }
 
@@ -296,16 +293,16 @@ static void find_density(struct img_scans *s, size_t to)
  * Add the bytes between the last marker and offset `to` to the pieces that keep
  * them.
  */
-static void append_pending(struct img_scans *s, size_t to)
+static void append_pending(struct scans *s, size_t to)
 {
 	find_density(s, to);
 	for (uint32_t i = 0; i < SCANS_SETS; i++)
 		if (s->keep[i])
-			append_piece(&s->pieces[i], s->pending, to);
+			append_piece(&s->kept[i], s->pending, to);
 	s->pending = to;
 }
 
-void scans_add(struct img_scans *s, const struct marker *m, const uint8_t *jpeg,
+void scans_add(struct scans *s, const struct marker *m, const uint8_t *jpeg,
 	       bool is_adjacent)
 {
 	if (s->is_odd)
@@ -323,11 +320,11 @@ void scans_add(struct img_scans *s, const struct marker *m, const uint8_t *jpeg,
 	s->is_complete = is_complete(s);
 }
 
-uint32_t scans_pieces(struct piece pieces[IMG_PIECES_MAX],
-		      const struct img_scans *s, const uint8_t *jpeg,
+uint32_t scans_pieces(struct piece pieces[SCANS_PIECES_MAX],
+		      const struct scans *s, const uint8_t *jpeg,
 		      enum scans_set set)
 {
-	const struct img_pieces *p = &s->pieces[set];
+	const struct scans_kept *p = &s->kept[set];
 
 	if (!s->is_complete || p->is_full)
 		return 0;
@@ -337,9 +334,9 @@ uint32_t scans_pieces(struct piece pieces[IMG_PIECES_MAX],
 	return p->count;
 }
 
-uint64_t scans_pieces_bytes(const struct img_scans *s, enum scans_set set)
+uint64_t scans_pieces_bytes(const struct scans *s, enum scans_set set)
 {
-	const struct img_pieces *p = &s->pieces[set];
+	const struct scans_kept *p = &s->kept[set];
 	uint64_t bytes = 0;
 
 	if (!s->is_complete || p->is_full)
@@ -349,9 +346,9 @@ uint64_t scans_pieces_bytes(const struct img_scans *s, enum scans_set set)
 	return bytes;
 }
 
-uint32_t scans_pieces_scans(const struct img_scans *s, enum scans_set set)
+uint32_t scans_pieces_scans(const struct scans *s, enum scans_set set)
 {
-	const struct img_pieces *p = &s->pieces[set];
+	const struct scans_kept *p = &s->kept[set];
 
 	return s->is_complete && !p->is_full && p->count > 0 ? p->scan_count :
 							       0;

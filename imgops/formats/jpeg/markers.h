@@ -16,8 +16,8 @@
  *
  * Ownership  Markers point into the caller's bytes, which must outlive them.
  */
-#ifndef IMGOPS_MARKERS_H
-#define IMGOPS_MARKERS_H
+#ifndef IMGOPS_FORMATS_JPEG_MARKERS_H
+#define IMGOPS_FORMATS_JPEG_MARKERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

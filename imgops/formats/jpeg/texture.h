@@ -25,8 +25,8 @@
  * (edge.h).  Of a progressive file, only the scans that are read count
  * (scans.h).
  */
-#ifndef IMGOPS_JPEG_TEXTURE_H
-#define IMGOPS_JPEG_TEXTURE_H
+#ifndef IMGOPS_FORMATS_JPEG_TEXTURE_H
+#define IMGOPS_FORMATS_JPEG_TEXTURE_H
 
 #include "imgops/imgops.h"
 

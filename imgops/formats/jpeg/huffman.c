@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "imgops/jpeg/huffman.h"
+#include "imgops/formats/jpeg/huffman.h"
 
 /*
  * Refill byte by byte.  FF 00 stands for the byte FF.  At any other FF the data

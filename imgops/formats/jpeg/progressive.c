@@ -8,15 +8,15 @@
  * Blocks that the frame cuts need all values (edge.h): each has the other
  * values in a struct rest.
  */
-#include "imgops/jpeg/progressive.h"
+#include "imgops/formats/jpeg/progressive.h"
 
 #include "imgops/image.h"
-#include "imgops/jpeg/edge.h"
-#include "imgops/jpeg/header.h"
-#include "imgops/jpeg/huffman.h"
-#include "imgops/jpeg/idct.h"
-#include "imgops/jpeg/markers.h"
-#include "imgops/jpeg/texture.h"
+#include "imgops/formats/jpeg/edge.h"
+#include "imgops/formats/jpeg/header.h"
+#include "imgops/formats/jpeg/huffman.h"
+#include "imgops/formats/jpeg/idct.h"
+#include "imgops/formats/jpeg/markers.h"
+#include "imgops/formats/jpeg/texture.h"
 
 #include <stdlib.h>
 #include <string.h>

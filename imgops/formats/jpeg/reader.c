@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "imgops/jpeg/reader.h"
+#include "imgops/formats/jpeg/reader.h"
 
 #include <jerror.h>
 
@@ -27,7 +27,7 @@ static enum img_err error_of_message(const struct reader *r, int msg_code)
 	switch (msg_code) {
 	case JERR_NO_SOI:
 	case JERR_INPUT_EMPTY:
-		return IMG_ERR_NOT_JPEG;
+		return IMG_ERR_UNKNOWN_FORMAT;
 	case JERR_BAD_PRECISION:
 	case JERR_SOF_UNSUPPORTED:
 	case JERR_COMPONENT_COUNT:

@@ -10,8 +10,8 @@
  * way 47.8 dB.  Also, coefficients after the last needed one do not have to be
  * decoded.  At n = 1 both ways give the same.
  */
-#ifndef IMGOPS_JPEG_IDCT_H
-#define IMGOPS_JPEG_IDCT_H
+#ifndef IMGOPS_FORMATS_JPEG_IDCT_H
+#define IMGOPS_FORMATS_JPEG_IDCT_H
 
 #include "imgops/imgops.h"
 

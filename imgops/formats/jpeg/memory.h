@@ -16,8 +16,8 @@
  * Limits  If `bytes_max` is exceeded or there is no memory, error_exit is
  *         called with JERR_OUT_OF_MEMORY.
  */
-#ifndef IMGOPS_JPEG_MEMORY_H
-#define IMGOPS_JPEG_MEMORY_H
+#ifndef IMGOPS_FORMATS_JPEG_MEMORY_H
+#define IMGOPS_FORMATS_JPEG_MEMORY_H
 
 #include "imgops/arena.h"
 #include "imgops/imgops.h"

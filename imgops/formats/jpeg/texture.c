@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "imgops/jpeg/texture.h"
+#include "imgops/formats/jpeg/texture.h"
 
-#include "imgops/jpeg/edge.h"
+#include "imgops/formats/jpeg/edge.h"
 
 /* For each coefficient in zigzag order, v * DCTSIZE + u (T.81, figure 5). */
 static const uint8_t natural[DCTSIZE2] = {

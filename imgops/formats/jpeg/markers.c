@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "imgops/jpeg/markers.h"
+#include "imgops/formats/jpeg/markers.h"
 
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "imgops/jpeg/edge.h"
+#include "imgops/formats/jpeg/edge.h"
 
-#include "imgops/jpeg/header.h"
+#include "imgops/formats/jpeg/header.h"
+#include "imgops/image.h"
 
 #include <string.h>
 
@@ -162,7 +163,7 @@ struct cuts {
 
 static struct cuts cuts_of(const struct img_header *h, uint32_t component)
 {
-	struct img_size most = header_factors(h);
+	struct img_size most = image_factors_max(h);
 	uint32_t visible_x = edge_visible(
 		h->stored.width_px, h->h_factors[component], most.width_px);
 	uint32_t visible_y = edge_visible(

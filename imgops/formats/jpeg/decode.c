@@ -23,16 +23,17 @@
  */
 #include "imgops/estimate.h"
 
+#include "imgops/formats/format.h"
 #include "imgops/image.h"
-#include "imgops/jpeg/edge.h"
-#include "imgops/jpeg/header.h"
-#include "imgops/jpeg/idct.h"
-#include "imgops/jpeg/markers.h"
-#include "imgops/jpeg/partial.h"
-#include "imgops/jpeg/progressive.h"
-#include "imgops/jpeg/reader.h"
-#include "imgops/jpeg/scans.h"
-#include "imgops/jpeg/texture.h"
+#include "imgops/formats/jpeg/edge.h"
+#include "imgops/formats/jpeg/header.h"
+#include "imgops/formats/jpeg/idct.h"
+#include "imgops/formats/jpeg/markers.h"
+#include "imgops/formats/jpeg/partial.h"
+#include "imgops/formats/jpeg/progressive.h"
+#include "imgops/formats/jpeg/reader.h"
+#include "imgops/formats/jpeg/scans.h"
+#include "imgops/formats/jpeg/texture.h"
 
 #include <assert.h>
 #include <math.h>
@@ -52,12 +53,13 @@ struct path {
 
 static bool can_be_partial(const struct img_header *h, uint32_t scan_count)
 {
-	if (h->is_irregular || h->is_arithmetic)
+	const struct jpeg_own *own = jpeg_own(h);
+	if (h->is_irregular || own->is_arithmetic)
 		return false;
 	if (h->is_progressive)
-		return h->scans.is_complete &&
+		return own->scans.is_complete &&
 		       scan_count <= PROGRESSIVE_SCANS_MAX;
-	return h->has_one_scan && h->has_huffman_tables;
+	return own->has_one_scan && own->has_huffman_tables;
 }
 
 /* The scans that are enough at 1/8 or 2/8. */
@@ -75,11 +77,12 @@ static enum scans_set find_set(const struct img_header *h, uint32_t dct_scale)
  */
 static bool can_drop_scans(const struct img_header *h, uint32_t dct_scale)
 {
+	const struct jpeg_own *own = jpeg_own(h);
 	uint32_t count = 0;
 
-	if (h->is_progressive && !h->needs_all_scans &&
+	if (h->is_progressive && !own->needs_all_scans &&
 	    dct_scale <= SCANS_DCT_SCALE_MAX)
-		count = scans_pieces_scans(&h->scans, find_set(h, dct_scale));
+		count = scans_pieces_scans(&own->scans, find_set(h, dct_scale));
 	if (count == 0 || edge_cut_blocks(h) == 0)
 		return count > 0;
 	return can_be_partial(h, count) && edge_has_neighbours(h);
@@ -88,39 +91,39 @@ static bool can_drop_scans(const struct img_header *h, uint32_t dct_scale)
 /* Decode and estimate both go by this. */
 static struct path path_of(const struct img_header *h, uint32_t dct_scale)
 {
+	const struct jpeg_own *own = jpeg_own(h);
 	struct path p = {
-		.keeps_coefficients = !h->has_one_scan,
+		.keeps_coefficients = !own->has_one_scan,
 		.drops_scans = can_drop_scans(h, dct_scale),
 		.set = find_set(h, dct_scale),
 		.dct_scale = dct_scale,
-		.scan_bytes = h->bytes - h->scan_offset,
-		.scan_count = h->scan_count,
+		.scan_bytes = h->bytes - own->scan_offset,
+		.scan_count = own->scan_count,
 	};
 	uint64_t kept = 0;
 
 	if (p.drops_scans) {
-		p.scan_count = scans_pieces_scans(&h->scans, p.set);
-		kept = scans_pieces_bytes(&h->scans, p.set);
+		p.scan_count = scans_pieces_scans(&own->scans, p.set);
+		kept = scans_pieces_bytes(&own->scans, p.set);
 	}
 	p.kept_bytes = p.scan_bytes;
 	/* Leave out the header, with which the first piece begins. */
 	if (kept > 0)
 		p.kept_bytes =
-			kept > h->scan_offset ? kept - h->scan_offset : 0;
-	if (dct_scale == DCT_SCALE_FULL)
+			kept > own->scan_offset ? kept - own->scan_offset : 0;
+	if (dct_scale == DECODE_SCALE_FULL)
 		return p;
 	if (can_be_partial(h, p.scan_count)) {
 		p.is_partial = true;
 		p.keeps_coefficients = false;
 	} else if (!p.keeps_coefficients) {
-		p.dct_scale = DCT_SCALE_FULL;
+		p.dct_scale = DECODE_SCALE_FULL;
 	}
 	return p;
 }
 
 struct decoder {
 	struct reader reader;
-	const struct img_view *view;
 	struct image *dst;
 	struct path path;
 	bool watches_texture;
@@ -150,28 +153,6 @@ static bool find_space(enum img_space *space, J_COLOR_SPACE from)
 	}
 }
 
-/*
- * The shape of one component's plane, without samples, in a picture of `size`
- * decoded at n/8.  `h` and `v` are the component's sampling factors, `h_max`
- * and `v_max` the largest factors of the picture.
- */
-static struct img_plane plane_shape(struct img_size size, uint32_t n,
-				    uint32_t h, uint32_t h_max, uint32_t v,
-				    uint32_t v_max)
-{
-	double span_x =
-		(double)size.width_px * n * h / (DCT_SCALE_FULL * h_max);
-	double span_y =
-		(double)size.height_px * n * v / (DCT_SCALE_FULL * v_max);
-
-	return (struct img_plane){
-		.width = (uint32_t)ceil(span_x),
-		.height = (uint32_t)ceil(span_y),
-		.span_x = span_x,
-		.span_y = span_y,
-	};
-}
-
 static void shape_planes(struct decoder *d, uint32_t n)
 {
 	struct jpeg_decompress_struct *jpeg = &d->reader.jpeg;
@@ -187,10 +168,10 @@ static void shape_planes(struct decoder *d, uint32_t n)
 		const jpeg_component_info *c = &jpeg->comp_info[i];
 
 		d->dst->planes[i] =
-			plane_shape(size, n, (uint32_t)c->h_samp_factor,
-				    (uint32_t)jpeg->max_h_samp_factor,
-				    (uint32_t)c->v_samp_factor,
-				    (uint32_t)jpeg->max_v_samp_factor);
+			image_plane_shape(size, n, (uint32_t)c->h_samp_factor,
+					  (uint32_t)jpeg->max_h_samp_factor,
+					  (uint32_t)c->v_samp_factor,
+					  (uint32_t)jpeg->max_v_samp_factor);
 	}
 }
 
@@ -230,8 +211,7 @@ static void check_limits(struct decoder *d)
 	if (jpeg->image_width > limits->side_px_max ||
 	    jpeg->image_height > limits->side_px_max ||
 	    (uint64_t)jpeg->image_width * jpeg->image_height >
-		    limits->pixels_max ||
-	    img_pixels(d->view->size) > img_result_pixels_max(limits))
+		    limits->pixels_max)
 		reader_fail(&d->reader, IMG_ERR_TOO_LARGE);
 }
 
@@ -330,7 +310,7 @@ static void decode_step(void *arg)
 	make_planes(d);
 	if (d->path.is_partial)
 		read_partial(d);
-	else if (d->path.dct_scale < DCT_SCALE_FULL)
+	else if (d->path.dct_scale < DECODE_SCALE_FULL)
 		read_scans(d);
 	else
 		read_full(d);
@@ -368,19 +348,19 @@ static struct piece file_before(const struct piece *whole,
 }
 
 /* The pieces of a progressive file that must be read. 0: the whole file. */
-static uint32_t find_pieces(struct piece pieces[IMG_PIECES_MAX],
+static uint32_t find_pieces(struct piece pieces[SCANS_PIECES_MAX],
 			    const uint8_t *jpeg, const struct img_header *h,
 			    const struct path *path)
 {
-	return path->drops_scans ?
-		       scans_pieces(pieces, &h->scans, jpeg, path->set) :
-		       0;
+	return path->drops_scans ? scans_pieces(pieces, &jpeg_own(h)->scans,
+						jpeg, path->set) :
+				   0;
 }
 
 static enum img_err decode_file(struct decoder *d, const struct piece *whole,
 				const struct img_header *header)
 {
-	struct piece pieces[IMG_PIECES_MAX];
+	struct piece pieces[SCANS_PIECES_MAX];
 	struct decoder fresh = *d;
 	uint32_t count = find_pieces(pieces, whole->data, header, &d->path);
 	enum img_err err;
@@ -431,25 +411,24 @@ static bool may_be_too_fine(const struct img_header *header,
 
 	fine.texture = IMG_TEXTURE_FINE;
 	return header->texture == IMG_TEXTURE_UNKNOWN &&
-	       img_dct_scale(&fine, view, transform) >
-		       img_dct_scale(header, view, transform);
+	       img_decode_scale(&fine, view, transform) >
+		       img_decode_scale(header, view, transform);
 }
 
-enum img_err img_decode(struct image *dst, const uint8_t *jpeg,
-			size_t jpeg_bytes, const struct img_header *header,
-			const struct img_view *view,
-			const struct img_transform *transform,
-			const struct img_limits *limits,
-			const struct memory *memory)
+static enum img_err
+jpeg_decode(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
+	    const struct img_header *header, const struct img_view *view,
+	    const struct img_transform *transform,
+	    const struct img_limits *limits, const struct memory *memory)
 {
 	struct piece whole = { jpeg, jpeg_bytes };
 	struct decoder d = {
 		.reader = { .limits = limits,
 			    .memory = memory,
 			    .lenient = transform->lenient },
-		.view = view,
 		.dst = dst,
-		.path = path_of(header, img_dct_scale(header, view, transform)),
+		.path = path_of(header,
+				img_decode_scale(header, view, transform)),
 		.watches_texture = may_be_too_fine(header, view, transform),
 	};
 	enum img_err err = decode_file(&d, &whole, header);
@@ -459,7 +438,7 @@ enum img_err img_decode(struct image *dst, const uint8_t *jpeg,
 	return err;
 }
 
-bool img_decode_again(struct img_header *header, enum img_err err)
+static bool jpeg_decode_again(struct img_header *header, enum img_err err)
 {
 	bool is_fine = header->texture == IMG_TEXTURE_FINE;
 
@@ -469,8 +448,8 @@ bool img_decode_again(struct img_header *header, enum img_err err)
 		header->is_irregular = true;
 		break;
 	case IMG_ERR_NEEDS_ALL_SCANS:
-		assert(!header->needs_all_scans);
-		header->needs_all_scans = true;
+		assert(!jpeg_own(header)->needs_all_scans);
+		jpeg_own_change(header)->needs_all_scans = true;
 		break;
 	case IMG_ERR_TEXTURE:
 		assert(header->texture == IMG_TEXTURE_UNKNOWN);
@@ -485,23 +464,6 @@ bool img_decode_again(struct img_header *header, enum img_err err)
 	}
 	header->has_findings = true;
 	return true;
-}
-
-enum img_err img_decode_any(struct image *dst, const uint8_t *jpeg,
-			    size_t jpeg_bytes, const struct img_header *header,
-			    const struct img_view *view,
-			    const struct img_transform *transform,
-			    const struct img_limits *limits,
-			    const struct memory *memory)
-{
-	struct img_header h = *header;
-	enum img_err err;
-
-	do {
-		err = img_decode(dst, jpeg, jpeg_bytes, &h, view, transform,
-				 limits, memory);
-	} while (img_decode_again(&h, err));
-	return err;
 }
 
 /* --- Estimate --- */
@@ -589,20 +551,6 @@ enum { DC_SCANS = 2 };
 /* libjpeg's small allocations before and after all coefficients, in bytes. */
 enum { BEFORE_BYTES = 4832, AFTER_BYTES = 11232 };
 
-void workload_set_decoded(struct workload *w, uint32_t dct_scale)
-{
-	const struct img_header *h = w->header;
-	struct img_size most = header_factors(h);
-
-	w->dct_scale = path_of(h, dct_scale).dct_scale;
-	w->decoded = (struct image){ .plane_count = h->component_count,
-				     .space = h->space };
-	for (uint32_t i = 0; i < h->component_count; i++)
-		w->decoded.planes[i] = plane_shape(
-			h->stored, w->dct_scale, h->h_factors[i], most.width_px,
-			h->v_factors[i], most.height_px);
-}
-
 static uint64_t kept_coefficient_bytes(const struct img_header *h,
 				       uint32_t dct_scale)
 {
@@ -622,19 +570,21 @@ static uint64_t kept_coefficient_bytes(const struct img_header *h,
 	 * At a reduced size libjpeg makes other small allocations, in another
 	 * order: one more chunk is enough.
 	 */
-	return dct_scale < DCT_SCALE_FULL ? bytes + ARENA_CHUNK_BYTES : bytes;
+	return dct_scale < DECODE_SCALE_FULL ? bytes + ARENA_CHUNK_BYTES :
+					       bytes;
 }
 
 /* The memory of a partial decode, without libjpeg's. */
 static uint64_t partial_decode_bytes(const struct img_header *h,
 				     uint32_t scan_count)
 {
-	struct img_size most = header_factors(h);
+	const struct jpeg_own *own = jpeg_own(h);
+	struct img_size most = image_factors_max(h);
 	struct block_count blocks = { 0, 0 };
 
 	if (!h->is_progressive)
 		return partial_bytes(
-			(struct table_set){ h->dc_tables, h->ac_tables });
+			(struct table_set){ own->dc_tables, own->ac_tables });
 	for (uint32_t i = 0; i < h->component_count; i++)
 		block_count_add(&blocks, h->stored, h->h_factors[i],
 				most.width_px, h->v_factors[i], most.height_px);
@@ -644,7 +594,7 @@ static uint64_t partial_decode_bytes(const struct img_header *h,
 static uint64_t decode_bytes(const struct workload *w)
 {
 	const struct img_header *h = w->header;
-	struct path p = path_of(h, w->dct_scale);
+	struct path p = path_of(h, w->scale);
 	uint64_t working = JPEG_MEMORY_BYTES_MIN;
 
 	if (p.keeps_coefficients)
@@ -670,7 +620,7 @@ static double visited_blocks(const struct img_header *h)
 
 	for (uint32_t i = 0; i < h->component_count; i++)
 		blocks += (double)img_pixels(header_blocks(h, i)) *
-			  h->component_scans[i];
+			  jpeg_own(h)->component_scans[i];
 	return blocks;
 }
 
@@ -695,13 +645,14 @@ static void count_progressive(double *counts, const struct img_header *h,
 static void count_bytes(double *counts, const struct img_header *h,
 			const struct path *p)
 {
+	const struct jpeg_own *own = jpeg_own(h);
 	double bytes = (double)p->scan_bytes, kept = (double)p->kept_bytes;
 	double visited = visited_blocks(h);
 
 	/* A scan with hardly any bytes still visits every block. */
 	if (!p->is_partial)
 		kept = fmax(kept, visited * BYTES_PER_VISIT);
-	if (h->is_arithmetic) {
+	if (own->is_arithmetic) {
 		counts[TERM_ARITHMETIC_BYTES] =
 			fmax(bytes, visited * ARITHMETIC_BYTES_PER_VISIT);
 		counts[TERM_ARITHMETIC_BLOCKS] = all_blocks(h);
@@ -710,7 +661,7 @@ static void count_bytes(double *counts, const struct img_header *h,
 		count_progressive(counts, h, p, kept);
 	} else if (p->is_partial) {
 		counts[TERM_PARTIAL_1_BYTES + p->dct_scale - 1] = bytes;
-		counts[TERM_TABLES] = __builtin_popcount(h->ac_tables);
+		counts[TERM_TABLES] = __builtin_popcount(own->ac_tables);
 	} else {
 		counts[TERM_FULL_BYTES] = bytes;
 	}
@@ -719,29 +670,76 @@ static void count_bytes(double *counts, const struct img_header *h,
 static void decode_count(double *counts, const struct workload *w)
 {
 	const struct img_header *h = w->header;
-	struct path p = path_of(h, w->dct_scale);
+	struct path p = path_of(h, w->scale);
 	uint32_t n = p.dct_scale;
 
 	counts[TERM_PICTURES] = 1;
 	counts[TERM_PROFILES] = h->icc_bytes > 0;
-	counts[TERM_HEAD_BYTES] = (double)h->scan_offset;
-	if (n < DCT_SCALE_FULL)
+	counts[TERM_HEAD_BYTES] = (double)jpeg_own(h)->scan_offset;
+	if (n < DECODE_SCALE_FULL)
 		counts[TERM_CUT_BLOCKS] = edge_cut_blocks(h);
 	count_bytes(counts, h, &p);
 	for (uint32_t i = 0; i < h->component_count; i++) {
 		double blocks = (double)img_pixels(header_blocks(h, i));
 
-		counts[n == DCT_SCALE_FULL ? TERM_BLOCKS_8 :
-					     TERM_BLOCKS_1 + n - 1] += blocks;
+		counts[n == DECODE_SCALE_FULL ? TERM_BLOCKS_8 :
+						TERM_BLOCKS_1 + n - 1] +=
+			blocks;
 		if (p.keeps_coefficients)
 			counts[TERM_KEPT_BLOCKS] += blocks;
 	}
 }
 
-const struct step_estimate decode_estimate = {
+static const struct step_estimate jpeg_decode_estimate = {
 	.name = "decode",
 	.terms = decode_terms,
 	.term_count = TERM_COUNT,
 	.count = decode_count,
 	.bytes = decode_bytes,
+};
+
+/* --- The format --- */
+
+/*
+ * If a file has fine texture, the least scale.  At 1/8, nothing is known of the
+ * texture in a progressive file.
+ */
+enum { TEXTURE_SCALE_MIN = 2 };
+
+static uint32_t jpeg_scale(const struct img_header *h, double n, double fine_n)
+{
+	bool is_fine = h->texture == IMG_TEXTURE_FINE;
+	bool may_be = h->texture == IMG_TEXTURE_UNKNOWN &&
+		      jpeg_own(h)->scans.is_dense && fine_n > 1;
+
+	if (is_fine || may_be)
+		n = fmax(n, TEXTURE_SCALE_MIN);
+	return n > IDCT_MAX ? DECODE_SCALE_FULL : (uint32_t)n;
+}
+
+static uint32_t jpeg_scale_used(const struct img_header *h, uint32_t scale)
+{
+	return path_of(h, scale).dct_scale;
+}
+
+static const struct img_codec codec = {
+	.magic_bytes = JPEG_MAGIC_BYTES,
+	.recognise = jpeg_recognise,
+	.probe_more = jpeg_probe_more,
+	.scale = jpeg_scale,
+	.scale_used = jpeg_scale_used,
+	.decode = jpeg_decode,
+	.decode_again = jpeg_decode_again,
+	.decode_estimate = &jpeg_decode_estimate,
+	.encode = jpeg_encode,
+	.encode_estimate = &jpeg_encode_estimate,
+	.holds_profile = true,
+};
+
+const struct img_format jpeg_format = {
+	.name = "JPEG",
+	.word = "jpeg",
+	.media_type = "image/jpeg",
+	.suffix = "jpg",
+	.codec = &codec,
 };

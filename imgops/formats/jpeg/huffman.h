@@ -6,8 +6,8 @@
  * The next bits of a scan are kept in one word.  A table is indexed by the next
  * LOOK_BITS bits.  Everything that runs for each coefficient is inline.
  */
-#ifndef IMGOPS_JPEG_HUFFMAN_H
-#define IMGOPS_JPEG_HUFFMAN_H
+#ifndef IMGOPS_FORMATS_JPEG_HUFFMAN_H
+#define IMGOPS_FORMATS_JPEG_HUFFMAN_H
 
 #include "base/util.h"
 

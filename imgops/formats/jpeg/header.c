@@ -8,12 +8,12 @@
  * then directories of 12-byte entries.  Orientation is an entry of the first
  * directory.
  */
-#include "imgops/jpeg/header.h"
+#include "imgops/formats/jpeg/header.h"
 
 #include "imgops/colour/matrix.h"
+#include "imgops/formats/format.h"
 #include "imgops/image.h"
-#include "imgops/jpeg/markers.h"
-#include "imgops/jpeg/scans.h"
+#include "imgops/formats/jpeg/markers.h"
 
 #include <string.h>
 
@@ -217,11 +217,6 @@ enum {
 	SCAN_COMPONENTS_MAX = 4,
 	JFIF_BYTES = 14,
 	ADOBE_BYTES = 12,
-	/*
-	 * For a picture with the most pixels of a result.  With 64, a file of a
-	 * kilobyte could take seconds.
-	 */
-	SCANS_AT_PIXELS_MAX = 16,
 	/* A photo has some tens of markers; eight million would take 0.1 s. */
 	MARKERS_MAX = 32768,
 };
@@ -252,15 +247,16 @@ static bool is_known(uint8_t code)
 
 static enum img_err read_sof(struct img_header *h, const struct marker *m)
 {
+	struct jpeg_own *own = jpeg_own_change(h);
 	const uint8_t *d = m->data;
 
 	h->is_progressive = m->code == MARKER_SOF2 || m->code == MARKER_SOF10;
-	h->is_arithmetic = m->code == MARKER_SOF9 || m->code == MARKER_SOF10;
-	if (m->code > MARKER_SOF2 && !h->is_arithmetic)
+	own->is_arithmetic = m->code == MARKER_SOF9 || m->code == MARKER_SOF10;
+	if (m->code > MARKER_SOF2 && !own->is_arithmetic)
 		return IMG_ERR_UNSUPPORTED;
 	if (h->component_count != 0 || m->bytes < 6)
 		return IMG_ERR_CORRUPT;
-	h->walk.precision = d[0];
+	own->walk.precision = d[0];
 	h->stored.height_px = read16(d + 1);
 	h->stored.width_px = read16(d + 3);
 	h->component_count = d[5];
@@ -268,7 +264,7 @@ static enum img_err read_sof(struct img_header *h, const struct marker *m)
 	    h->component_count == 0 || m->bytes != 6 + 3 * (size_t)d[5])
 		return IMG_ERR_CORRUPT;
 	for (uint32_t i = 0; i < IMG_PLANES_MAX && i < d[5]; i++) {
-		h->walk.ids[i] = d[6 + 3 * i];
+		own->walk.ids[i] = d[6 + 3 * i];
 		h->h_factors[i] = d[7 + 3 * i] >> 4;
 		h->v_factors[i] = d[7 + 3 * i] & 15;
 	}
@@ -278,28 +274,30 @@ static enum img_err read_sof(struct img_header *h, const struct marker *m)
 static void read_icc_chunk(struct img_header *h, const struct marker *m,
 			   const uint8_t *jpeg)
 {
+	struct jpeg_own *own = jpeg_own_change(h);
 	size_t bytes = m->bytes - ICC_HEAD_BYTES;
 
 	h->icc_bytes += bytes;
-	if (bytes <= h->walk.icc_largest_bytes)
+	if (bytes <= own->walk.icc_largest_bytes)
 		return;
-	h->walk.icc_largest_bytes = bytes;
-	h->walk.icc_offset = (size_t)(m->data - jpeg) + ICC_HEAD_BYTES;
+	own->walk.icc_largest_bytes = bytes;
+	own->walk.icc_offset = (size_t)(m->data - jpeg) + ICC_HEAD_BYTES;
 }
 
 static void read_app(struct img_header *h, const struct marker *m,
 		     const uint8_t *jpeg)
 {
+	struct jpeg_own *own = jpeg_own_change(h);
 	if (m->code == MARKER_APP0 && m->bytes >= JFIF_BYTES &&
 	    marker_begins(m, "JFIF", 5))
-		h->walk.has_jfif = true;
+		own->walk.has_jfif = true;
 	if (m->code == MARKER_APP1 && h->orientation == 0)
 		h->orientation = exif_orientation(m->data, m->bytes);
 	if (is_icc_chunk(m))
 		read_icc_chunk(h, m, jpeg);
 	if (m->code == MARKER_APP14 && m->bytes >= ADOBE_BYTES &&
 	    marker_begins(m, "Adobe", 5))
-		h->walk.adobe = m->data[ADOBE_BYTES - 1];
+		own->walk.adobe = m->data[ADOBE_BYTES - 1];
 }
 
 /*
@@ -309,18 +307,20 @@ static void read_app(struct img_header *h, const struct marker *m,
 static bool next_marker(struct img_header *h, struct marker *m,
 			const uint8_t *jpeg)
 {
-	struct markers w = { jpeg + h->walk.offset, jpeg + h->bytes,
-			     h->walk.in_scan };
+	struct jpeg_own *own = jpeg_own_change(h);
+	struct markers w = { jpeg + own->walk.offset, jpeg + h->bytes,
+			     own->walk.in_scan };
 
-	if (h->walk.has_ended || !markers_next(&w, m))
+	if (own->walk.has_ended || !markers_next(&w, m))
 		return false;
-	h->walk.marker_count++;
-	if (!h->has_one_scan)
-		scans_add(&h->scans, m, jpeg,
-			  h->walk.in_scan || m->start == jpeg + h->walk.offset);
-	h->walk.offset = (size_t)(w.at - jpeg);
-	h->walk.in_scan = w.in_scan;
-	h->walk.has_ended = m->code == MARKER_EOI;
+	own->walk.marker_count++;
+	if (!own->has_one_scan)
+		scans_add(&own->scans, m, jpeg,
+			  own->walk.in_scan ||
+				  m->start == jpeg + own->walk.offset);
+	own->walk.offset = (size_t)(w.at - jpeg);
+	own->walk.in_scan = w.in_scan;
+	own->walk.has_ended = m->code == MARKER_EOI;
 	return true;
 }
 
@@ -328,10 +328,11 @@ static bool next_marker(struct img_header *h, struct marker *m,
 static enum img_err read_segments(struct img_header *h, struct marker *m,
 				  const uint8_t *jpeg)
 {
+	struct jpeg_own *own = jpeg_own_change(h);
 	while (next_marker(h, m, jpeg)) {
 		enum img_err err = IMG_OK;
 
-		if (h->walk.marker_count > MARKERS_MAX)
+		if (own->walk.marker_count > MARKERS_MAX)
 			return IMG_ERR_CORRUPT;
 		if (m->code == MARKER_SOS)
 			return IMG_OK;
@@ -342,7 +343,7 @@ static enum img_err read_segments(struct img_header *h, struct marker *m,
 		if (err != IMG_OK)
 			return err;
 		if (m->code == MARKER_DHT)
-			h->has_huffman_tables = true;
+			own->has_huffman_tables = true;
 		read_app(h, m, jpeg);
 	}
 	return IMG_ERR_TRUNCATED;
@@ -351,8 +352,9 @@ static enum img_err read_segments(struct img_header *h, struct marker *m,
 /* Guesses the colour space as libjpeg does. */
 static enum img_space guess_space(const struct img_header *h)
 {
-	const uint8_t *ids = h->walk.ids;
-	int adobe = h->walk.adobe;
+	const struct jpeg_own *own = jpeg_own(h);
+	const uint8_t *ids = own->walk.ids;
+	int adobe = own->walk.adobe;
 
 	if (h->component_count == 1)
 		return IMG_GREY;
@@ -360,7 +362,7 @@ static enum img_space guess_space(const struct img_header *h)
 		return adobe == ADOBE_ABSENT || adobe == ADOBE_PLAIN ?
 			       IMG_CMYK :
 			       IMG_YCCK;
-	if (h->walk.has_jfif)
+	if (own->walk.has_jfif)
 		return IMG_YCBCR;
 	if (adobe != ADOBE_ABSENT)
 		return adobe == ADOBE_PLAIN ? IMG_RGB : IMG_YCBCR;
@@ -374,7 +376,7 @@ static enum img_err check_frame(const struct img_header *h)
 	if (h->stored.width_px > IMG_SIDE_PX_MAX ||
 	    h->stored.height_px > IMG_SIDE_PX_MAX)
 		return IMG_ERR_TOO_LARGE;
-	if (h->walk.precision != 8)
+	if (jpeg_own(h)->walk.precision != 8)
 		return IMG_ERR_UNSUPPORTED;
 	if (h->component_count != 1 && h->component_count != 3 &&
 	    h->component_count != 4)
@@ -384,27 +386,6 @@ static enum img_err check_frame(const struct img_header *h)
 		    h->v_factors[i] == 0 || h->v_factors[i] > FACTOR_MAX)
 			return IMG_ERR_CORRUPT;
 	return IMG_OK;
-}
-
-static enum img_err check_limits(struct img_size size,
-				 const struct img_limits *limits)
-{
-	if (size.width_px > limits->side_px_max ||
-	    size.height_px > limits->side_px_max ||
-	    img_pixels(size) > limits->pixels_max)
-		return IMG_ERR_TOO_LARGE;
-	return IMG_OK;
-}
-
-/* Large pictures may have fewer scans, because each may visit every block. */
-uint32_t img_scans_max(struct img_size stored, const struct img_limits *limits)
-{
-	double pixels = (double)stored.width_px * stored.height_px;
-	double most =
-		SCANS_AT_PIXELS_MAX * (double)img_result_pixels_max(limits);
-
-	return most < pixels * limits->scans_max ? (uint32_t)(most / pixels) :
-						   limits->scans_max;
 }
 
 static bool is_scan(const struct marker *sos)
@@ -419,11 +400,13 @@ static bool is_scan(const struct marker *sos)
  */
 static void count_scan(struct img_header *h, const struct marker *sos)
 {
-	h->scan_count++;
+	struct jpeg_own *own = jpeg_own_change(h);
+	own->scan_count++;
 	for (size_t k = 1; is_scan(sos) && k <= 2 * (size_t)sos->data[0];
 	     k += 2)
 		for (uint32_t i = 0; i < h->component_count; i++)
-			h->component_scans[i] += h->walk.ids[i] == sos->data[k];
+			own->component_scans[i] +=
+				own->walk.ids[i] == sos->data[k];
 }
 
 /*
@@ -432,10 +415,11 @@ static void count_scan(struct img_header *h, const struct marker *sos)
  */
 static void read_tables(struct img_header *h, const struct marker *sos)
 {
+	struct jpeg_own *own = jpeg_own_change(h);
 	for (size_t i = 2; i + 3 < sos->bytes; i += 2) {
-		h->dc_tables |= (uint8_t)(1u << (sos->data[i] >> 4 & 3));
+		own->dc_tables |= (uint8_t)(1u << (sos->data[i] >> 4 & 3));
 		if (!h->is_progressive)
-			h->ac_tables |= (uint8_t)(1u << (sos->data[i] & 3));
+			own->ac_tables |= (uint8_t)(1u << (sos->data[i] & 3));
 	}
 }
 
@@ -446,11 +430,12 @@ static void read_tables(struct img_header *h, const struct marker *sos)
 static enum img_profile judge_profile(const struct img_header *h,
 				      const uint8_t *jpeg)
 {
+	const struct jpeg_own *own = jpeg_own(h);
 	struct matrix_tags tags;
 
 	if (h->space == IMG_CMYK || h->space == IMG_YCCK || h->icc_bytes == 0 ||
-	    h->icc_bytes != h->walk.icc_largest_bytes ||
-	    !matrix_read(&tags, jpeg + h->walk.icc_offset, h->icc_bytes))
+	    h->icc_bytes != own->walk.icc_largest_bytes ||
+	    !matrix_read(&tags, jpeg + own->walk.icc_offset, h->icc_bytes))
 		return IMG_PROFILE_UNKNOWN;
 	return matrix_is_srgb(&tags) ? IMG_PROFILE_SRGB : IMG_PROFILE_MATRIX;
 }
@@ -460,6 +445,7 @@ static enum img_err finish_header(struct img_header *h,
 				  const struct marker *sos, const uint8_t *jpeg,
 				  const struct img_limits *limits)
 {
+	struct jpeg_own *own = jpeg_own_change(h);
 	enum img_err err = IMG_OK;
 
 	if (h->component_count == 0 || !is_scan(sos))
@@ -467,41 +453,40 @@ static enum img_err finish_header(struct img_header *h,
 	if (err == IMG_OK)
 		err = check_frame(h);
 	if (err == IMG_OK)
-		err = check_limits(h->stored, limits);
+		err = format_check_size(h->stored, limits);
 	if (err != IMG_OK)
 		return err;
-	h->walk.has_header = true;
-	h->scan_offset = (size_t)(sos->start - jpeg);
+	own->walk.has_header = true;
+	own->scan_offset = (size_t)(sos->start - jpeg);
 	count_scan(h, sos);
-	h->has_one_scan =
+	own->has_one_scan =
 		!h->is_progressive && sos->data[0] == h->component_count;
 	h->space = guess_space(h);
-	if (h->orientation == 0)
-		h->orientation = 1;
-	h->upright = h->stored;
-	if (h->orientation >= 5)
-		h->upright = (struct img_size){ h->stored.height_px,
-						h->stored.width_px };
+	format_set_upright(h);
 	read_tables(h, sos);
 	h->profile = judge_profile(h, jpeg);
 	return IMG_OK;
 }
 
-enum img_err img_probe_more(struct img_header *h, const uint8_t *jpeg,
-			    size_t jpeg_bytes, const struct img_limits *limits)
+bool jpeg_recognise(const uint8_t *bytes, size_t count)
 {
 	struct markers w;
+
+	return markers_start(&w, bytes, count);
+}
+
+enum img_err jpeg_probe_more(struct img_header *h, const uint8_t *jpeg,
+			     const struct img_limits *limits)
+{
+	struct jpeg_own *own = jpeg_own_change(h);
 	struct marker m;
 	enum img_err err;
 
-	h->bytes = jpeg_bytes;
-	if (h->walk.offset == 0) {
-		if (!markers_start(&w, jpeg, jpeg_bytes))
-			return IMG_ERR_NOT_JPEG;
-		h->walk.offset = (size_t)(w.at - jpeg);
-		h->walk.adobe = ADOBE_ABSENT;
+	if (own->walk.offset == 0) {
+		own->walk.offset = JPEG_MAGIC_BYTES;
+		own->walk.adobe = ADOBE_ABSENT;
 	}
-	if (!h->walk.has_header) {
+	if (!own->walk.has_header) {
 		err = read_segments(h, &m, jpeg);
 		if (err == IMG_OK)
 			err = finish_header(h, &m, jpeg, limits);
@@ -512,44 +497,18 @@ enum img_err img_probe_more(struct img_header *h, const uint8_t *jpeg,
 	 * In most files one scan contains everything, so the walk ends here,
 	 * without reading megabytes of entropy-coded data.
 	 */
-	while (!h->has_one_scan && h->walk.marker_count <= MARKERS_MAX &&
+	while (!own->has_one_scan && own->walk.marker_count <= MARKERS_MAX &&
 	       next_marker(h, &m, jpeg))
 		if (m.code == MARKER_SOS)
 			count_scan(h, &m);
-	if (h->scan_count > img_scans_max(h->stored, limits))
+	if (own->scan_count > img_scans_max(h->stored, limits))
 		return IMG_ERR_TOO_MANY_SCANS;
-	return h->walk.marker_count > MARKERS_MAX ? IMG_ERR_CORRUPT : IMG_OK;
-}
-
-enum img_err img_probe(struct img_header *header, const uint8_t *jpeg,
-		       size_t jpeg_bytes, const struct img_limits *limits)
-{
-	struct img_header h = { 0 };
-	enum img_err err = img_probe_more(&h, jpeg, jpeg_bytes, limits);
-
-	if (err == IMG_OK)
-		*header = h;
-	if (err == IMG_ERR_TOO_LARGE)
-		*header = (struct img_header){ .stored = h.stored };
-	return err;
-}
-
-struct img_size header_factors(const struct img_header *h)
-{
-	struct img_size most = { 1, 1 };
-
-	for (uint32_t i = 0; i < h->component_count; i++) {
-		if (h->h_factors[i] > most.width_px)
-			most.width_px = h->h_factors[i];
-		if (h->v_factors[i] > most.height_px)
-			most.height_px = h->v_factors[i];
-	}
-	return most;
+	return own->walk.marker_count > MARKERS_MAX ? IMG_ERR_CORRUPT : IMG_OK;
 }
 
 struct img_size header_blocks(const struct img_header *h, uint32_t i)
 {
-	struct img_size most = header_factors(h);
+	struct img_size most = image_factors_max(h);
 
 	return (struct img_size){
 		blocks_along(h->stored.width_px, h->h_factors[i],

@@ -11,12 +11,12 @@
  * sets `is_damaged`.  At the end of the input, libjpeg is given an EOI marker,
  * so a file that lacks only its EOI counts as intact.
  */
-#ifndef IMGOPS_JPEG_READER_H
-#define IMGOPS_JPEG_READER_H
+#ifndef IMGOPS_FORMATS_JPEG_READER_H
+#define IMGOPS_FORMATS_JPEG_READER_H
 
 #include "imgops/imgops.h"
-#include "imgops/jpeg/memory.h"
-#include "imgops/jpeg/scans.h"
+#include "imgops/formats/jpeg/memory.h"
+#include "imgops/formats/jpeg/scans.h"
 
 #include <setjmp.h>
 #include <stdio.h>

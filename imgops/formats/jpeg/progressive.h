@@ -14,11 +14,11 @@
  * progressive_read() finds anything else, it has not changed the state of
  * libjpeg, which can then read the file and say what is wrong with it.
  */
-#ifndef IMGOPS_JPEG_PROGRESSIVE_H
-#define IMGOPS_JPEG_PROGRESSIVE_H
+#ifndef IMGOPS_FORMATS_JPEG_PROGRESSIVE_H
+#define IMGOPS_FORMATS_JPEG_PROGRESSIVE_H
 
 #include "imgops/imgops.h"
-#include "imgops/jpeg/scans.h"
+#include "imgops/formats/jpeg/scans.h"
 
 #include <stdio.h>
 
@@ -29,7 +29,7 @@ enum { PROGRESSIVE_SCANS_MAX = 20 };
 /*
  * Call it after jpeg_read_header().  `img` has n x n samples for each block,
  * with n from 1 to 4.  `pieces` are those of scans_pieces(), or the whole file
- * as one piece; img_scans.is_complete must be set for the file.  `pieces` have
+ * as one piece; scans.is_complete must be set for the file.  `pieces` have
  * at most `scan_count` scans.  IRREGULAR: the file was not read this way, or
  * there was no memory.  TEXTURE, only with `watches_texture`: the pieces have
  * fine texture (texture.h), and `img` is not complete.

@@ -6,7 +6,7 @@
  * reads and writes past their ends.  A virtual array is completely in memory,
  * row after row, so an access only has to check its arguments.
  */
-#include "imgops/jpeg/memory.h"
+#include "imgops/formats/jpeg/memory.h"
 
 #include <assert.h>
 #include <string.h>

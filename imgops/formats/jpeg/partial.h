@@ -9,8 +9,8 @@
  * anything else, it has not changed the state of libjpeg, which can then read
  * the file and say what is wrong with it.
  */
-#ifndef IMGOPS_JPEG_PARTIAL_H
-#define IMGOPS_JPEG_PARTIAL_H
+#ifndef IMGOPS_FORMATS_JPEG_PARTIAL_H
+#define IMGOPS_FORMATS_JPEG_PARTIAL_H
 
 #include "imgops/imgops.h"
 

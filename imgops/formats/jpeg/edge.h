@@ -16,10 +16,10 @@
  *
  * Only cut blocks need more than the usual coefficients and time.
  */
-#ifndef IMGOPS_JPEG_EDGE_H
-#define IMGOPS_JPEG_EDGE_H
+#ifndef IMGOPS_FORMATS_JPEG_EDGE_H
+#define IMGOPS_FORMATS_JPEG_EDGE_H
 
-#include "imgops/jpeg/idct.h"
+#include "imgops/formats/jpeg/idct.h"
 
 #include "base/util.h"
 

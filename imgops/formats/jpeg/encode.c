@@ -12,7 +12,8 @@
  */
 #include "imgops/estimate.h"
 
-#include "imgops/jpeg/memory.h"
+#include "imgops/formats/jpeg/header.h"
+#include "imgops/formats/jpeg/memory.h"
 #include "imgops/image.h"
 
 #include <assert.h>
@@ -249,18 +250,16 @@ static uint8_t *take_result(struct encoder *e)
 	return out;
 }
 
-enum img_err img_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
-			const struct img_transform *transform,
-			const struct memory *memory)
+enum img_err jpeg_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
+			 const struct img_transform *transform,
+			 const struct memory *memory)
 {
 	struct encoder e = { .memory = memory,
 			     .src = src,
 			     .transform = transform };
 	uint8_t *out;
 
-	assert(image_is_shaped(src));
 	assert(transform->quality >= 1 && transform->quality <= 100);
-	assert((src->profile != NULL) == (src->profile_bytes > 0));
 	assert(src->profile_bytes <= PROFILE_BYTES_MAX);
 	if (!encoder_run(&e)) {
 		if (e.out != NULL)
@@ -410,7 +409,7 @@ static void encode_count(double *counts, const struct workload *w)
 		counts[TERM_SHARP_PROGRESSIVE_SAMPLES] = samples;
 }
 
-const struct step_estimate encode_estimate = {
+const struct step_estimate jpeg_encode_estimate = {
 	.name = "encode",
 	.terms = encode_terms,
 	.term_count = TERM_COUNT,

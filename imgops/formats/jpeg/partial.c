@@ -6,14 +6,14 @@
  * those after them are skipped.  Both use tables that are indexed by the next
  * LOOK_BITS bits.
  */
-#include "imgops/jpeg/partial.h"
+#include "imgops/formats/jpeg/partial.h"
 
 #include "imgops/image.h"
-#include "imgops/jpeg/edge.h"
-#include "imgops/jpeg/huffman.h"
-#include "imgops/jpeg/idct.h"
-#include "imgops/jpeg/markers.h"
-#include "imgops/jpeg/texture.h"
+#include "imgops/formats/jpeg/edge.h"
+#include "imgops/formats/jpeg/huffman.h"
+#include "imgops/formats/jpeg/idct.h"
+#include "imgops/formats/jpeg/markers.h"
+#include "imgops/formats/jpeg/texture.h"
 
 #include <stdlib.h>
 #include <string.h>
