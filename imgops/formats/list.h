@@ -4,3 +4,4 @@
  * in which users see them.  The first is the default of a result.
  */
 FORMAT(JPEG, jpeg)
+FORMAT(PPM, ppm)
