@@ -70,6 +70,11 @@ struct img_format {
 
 extern const struct img_format *const img_formats[IMG_FORMATS];
 
+enum { IMG_FORMAT_NAMES_CHARS = 128 };
+
+/* All names in a sentence, such as "JPEG, PNG and PPM"; `and` is " and ". */
+void img_format_names(char out[IMG_FORMAT_NAMES_CHARS], const char *and);
+
 #define IMG_SIDE_PX_MAX 65500 /* libjpeg's limit, for all formats */
 
 struct img_size {

@@ -8,6 +8,7 @@
 #include "imgops/image.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #define FORMAT(name, word) extern const struct img_format word##_format;
 #include "imgops/formats/list.h"
@@ -18,6 +19,21 @@ const struct img_format *const img_formats[IMG_FORMATS] = {
 #include "imgops/formats/list.h"
 #undef FORMAT
 };
+
+void img_format_names(char out[IMG_FORMAT_NAMES_CHARS], const char *and)
+{
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < IMG_FORMATS; i++) {
+		at += (size_t)snprintf(out + at, IMG_FORMAT_NAMES_CHARS - at,
+				       "%s%s",
+				       i == 0               ? "" :
+				       i + 1 == IMG_FORMATS ? and :
+							      ", ",
+				       img_formats[i]->name);
+		assert(at < IMG_FORMAT_NAMES_CHARS);
+	}
+}
 
 /* --- The header --- */
 

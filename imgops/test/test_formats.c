@@ -74,6 +74,19 @@ static void check_words(void)
 	}
 }
 
+static void check_names(void)
+{
+	char text[IMG_FORMAT_NAMES_CHARS];
+	const char *at = text;
+
+	img_format_names(text, " and ");
+	for (uint32_t i = 0; i < IMG_FORMATS; i++) {
+		at = strstr(at, img_formats[i]->name);
+		assert(at != NULL);
+	}
+	assert(strcmp(at, img_formats[IMG_FORMATS - 1]->name) == 0);
+}
+
 static void check_beginnings(const struct img_format *format, struct bytes file)
 {
 	struct img_header whole, h = { 0 };
@@ -217,6 +230,7 @@ int main(void)
 
 	heap_init(&h);
 	check_words();
+	check_names();
 	for (uint32_t from = 0; from < IMG_FORMATS; from++)
 		for (uint32_t s = 0; s < ARRAY_SIZE(spaces); s++) {
 			struct bytes file = result_make(

@@ -154,8 +154,7 @@ static enum img_err ppm_encode(uint8_t **bytes, size_t *count,
 	return IMG_OK;
 }
 
-/* Bytes of an image: samples, and some for each row and picture. */
-static const struct estimate_term terms[] = { { "byte", 1 } };
+static const struct estimate_term terms[] = { { "byte of planes", 1 } };
 
 static void decode_count(double *counts, const struct workload *w)
 {
