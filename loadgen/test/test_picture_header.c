@@ -3,7 +3,7 @@
  * The size and orientation of a JPEG are read, but no byte after its end.  To
  * check that, each file lies right before a page that cannot be read.
  */
-#include "loadgen/dataset/jpeg_header.h"
+#include "loadgen/dataset/picture_header.h"
 
 #include "base/util.h"
 
@@ -35,11 +35,11 @@ static void build_wall(void)
 	assert(mprotect(wall, page, PROT_NONE) == 0);
 }
 
-static bool read_at_wall(struct jpeg_header *h, const uint8_t *bytes,
+static bool read_at_wall(struct picture_header *h, const uint8_t *bytes,
 			 size_t size)
 {
 	memcpy(wall - size, bytes, size);
-	return jpeg_header_read(h, wall - size, size);
+	return picture_header_read(h, wall - size, size);
 }
 
 static void append(struct file *f, const void *bytes, size_t size)
@@ -80,7 +80,7 @@ static const char little[] = "Exif\0\0II*\0\x0a\0\0\0\0\0\1\0"
 
 static void expect(struct file f, uint32_t orientation)
 {
-	struct jpeg_header h;
+	struct picture_header h;
 
 	assert(read_at_wall(&h, f.bytes, f.size));
 	assert(h.width_px == 640 && h.height_px == 480);
@@ -157,7 +157,7 @@ static void test_integers_of_any_type(void)
 
 static void test_not_a_jpeg(void)
 {
-	struct jpeg_header h = { .width_px = 7 };
+	struct picture_header h = { .width_px = 7 };
 	struct file f = { .size = 0 };
 
 	assert(!read_at_wall(&h, f.bytes, 0));
@@ -166,6 +166,25 @@ static void test_not_a_jpeg(void)
 	f = MAKE(big);
 	assert(!read_at_wall(&h, f.bytes + 2, f.size - 2)); /* no SOI */
 	assert(h.width_px == 7);
+}
+
+static void test_netpbm(void)
+{
+	struct picture_header h = { .width_px = 7 };
+	static const char *const wrong[] = {
+		"P6",          "P6 3",         "P6 3 4",
+		"P6 3 0 255 ", "P6 3 -4 255 ", "P4 3 4 ",
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert(!read_at_wall(&h, (const uint8_t *)wrong[i],
+				     strlen(wrong[i])));
+	assert(h.width_px == 7);
+	assert(read_at_wall(&h, (const uint8_t *)"P6\n3 4\n255\n", 11));
+	assert(h.width_px == 3 && h.height_px == 4 && h.orientation == 1);
+	assert(h.raw_bytes == 11 + 36);
+	assert(read_at_wall(&h, (const uint8_t *)"P5#x 9\n3\t4 256 ", 15));
+	assert(h.width_px == 3 && h.raw_bytes == 15 + 24);
 }
 
 /* A JPEG of 70 x 30 by libjpeg, with fill bytes added before a marker. */
@@ -207,7 +226,7 @@ static void test_real_files(void)
 {
 	for (int i = 0; i < 2; i++) {
 		struct file f = encode(i == 1);
-		struct jpeg_header h;
+		struct picture_header h;
 
 		assert(read_at_wall(&h, f.bytes, f.size));
 		assert(h.width_px == 70 && h.height_px == 30);
@@ -221,12 +240,12 @@ static void test_real_files(void)
  */
 static void expect_every_truncation(struct file f)
 {
-	struct jpeg_header whole;
+	struct picture_header whole;
 	bool had_size = false;
 
 	assert(read_at_wall(&whole, f.bytes, f.size));
 	for (size_t size = 0; size < f.size; size++) {
-		struct jpeg_header h;
+		struct picture_header h;
 		bool has_size = read_at_wall(&h, f.bytes, size);
 
 		assert(has_size || !had_size);
@@ -241,7 +260,7 @@ static void expect_every_change(struct file f)
 	for (size_t at = 0; at < f.size; at++)
 		for (int value = 0; value < 256; value++) {
 			uint8_t kept = f.bytes[at];
-			struct jpeg_header h;
+			struct picture_header h;
 			bool has_size;
 
 			f.bytes[at] = (uint8_t)value;
@@ -273,6 +292,7 @@ int main(void)
 	test_wrong_exif_is_none();
 	test_integers_of_any_type();
 	test_not_a_jpeg();
+	test_netpbm();
 	test_real_files();
 	test_damage();
 	return 0;

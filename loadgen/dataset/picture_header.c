@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "loadgen/dataset/jpeg_header.h"
+#include "loadgen/dataset/picture_header.h"
 
 #include <string.h>
 
@@ -138,7 +138,7 @@ static bool is_frame(uint32_t marker)
 	       marker != MARKER_DAC;
 }
 
-static void jpeg_read_segment(struct jpeg_header *h, uint32_t marker,
+static void jpeg_read_segment(struct picture_header *h, uint32_t marker,
 			      struct span segment)
 {
 	if (is_frame(marker)) {
@@ -164,15 +164,63 @@ static uint32_t next_marker(struct span *file, size_t *at)
 	return byte;
 }
 
-bool jpeg_header_read(struct jpeg_header *out, const void *bytes, size_t size)
+/* Read a decimal number after white space and comments.  0: there is none. */
+static uint32_t netpbm_number(struct span *file, size_t *at)
+{
+	uint32_t byte, number = 0;
+	bool in_comment = false;
+
+	while ((byte = get_byte(file, *at)) == '#' || byte == ' ' ||
+	       (byte >= '\t' && byte <= '\r') || (in_comment && byte != 0)) {
+		in_comment = (in_comment || byte == '#') && byte != '\n';
+		(*at)++;
+	}
+	while ((byte = get_byte(file, *at)) >= '0' && byte <= '9' &&
+	       number < 100000) {
+		number = number * 10 + byte - '0';
+		(*at)++;
+	}
+	return number;
+}
+
+/* False: not a P5 or P6 with a size. */
+static bool netpbm_read(struct picture_header *out, struct span file)
+{
+	bool is_grey = get_byte(&file, 1) == '5';
+	size_t at = 2;
+	uint32_t width, height, white;
+
+	if (get_byte(&file, 0) != 'P' ||
+	    (!is_grey && get_byte(&file, 1) != '6'))
+		return false;
+	width = netpbm_number(&file, &at);
+	height = netpbm_number(&file, &at);
+	white = netpbm_number(&file, &at);
+	if (width == 0 || height == 0 || white == 0 || file.is_short)
+		return false;
+	*out = (struct picture_header){
+		.width_px = width,
+		.height_px = height,
+		.orientation = 1,
+		.media_type = "image/x-portable-anymap",
+		.raw_bytes = at + 1 +
+			     (uint64_t)width * height * (is_grey ? 1 : 3) *
+				     (white > UINT8_MAX ? 2 : 1),
+	};
+	return true;
+}
+
+bool picture_header_read(struct picture_header *out, const void *bytes,
+			 size_t size)
 {
 	struct span file = { .bytes = bytes, .count = size };
-	struct jpeg_header h = { 0 };
+	struct picture_header h = { .media_type = "image/jpeg" };
 	size_t at = 0;
 	uint32_t marker = next_marker(&file, &at);
 
 	if (marker != MARKER_SOI)
-		return false;
+		return netpbm_read(
+			out, (struct span){ .bytes = bytes, .count = size });
 	while ((marker = next_marker(&file, &at)) != 0 &&
 	       marker != MARKER_SOS && marker != MARKER_EOI) {
 		/* Includes its own two bytes. */
