@@ -74,53 +74,56 @@ static const struct param_word filters[] = {
 const struct param params_table[] = {
 	{ "w", "Width", SIDE(transform.box.width_px),
 	  .help = "width of the box for the result",
-	  .other_names = "width maxwidth" },
+	  .other_names = "width maxwidth", .since = 1 },
 	{ "h", "Height", SIDE(transform.box.height_px),
 	  .help = "height of the box for the result",
-	  .other_names = "height maxheight" },
+	  .other_names = "height maxheight", .since = 1 },
 	{ "fit", "Fit", WORD(enum img_fit, transform.fit, fits),
 	  .default_text = "inside", .help = "how the picture fills the box",
-	  .other_names = "crop mode resize" },
+	  .other_names = "crop mode resize", .since = 1 },
 	{ "gravity", "Gravity",
 	  WORD(enum img_gravity, transform.gravity, gravities),
 	  .default_text = "centre", .help = "which part fit=cover keeps",
-	  .only_with = "fit=cover", .other_names = "position" },
+	  .only_with = "fit=cover", .other_names = "position", .since = 1 },
 	{ "filter", "Filter", WORD(enum img_filter, transform.filter, filters),
-	  .default_text = "lanczos3", .help = "how the picture is resampled" },
+	  .default_text = "lanczos3", .help = "how the picture is resampled",
+	  .since = 1 },
 	{ "enlarge", "Enlarge", SWITCH(transform.enlarge, zero_one),
 	  .default_text = "0",
 	  .help = "the result may be larger than the upload",
-	  .is_advanced = true, .other_names = "upscale" },
+	  .is_advanced = true, .other_names = "upscale", .since = 1 },
 	{ "orient", "Orient", SWITCH(transform.as_stored, zero_one),
 	  .default_text = "1",
 	  .help = "upright, as EXIF says; 0: as stored in the file",
 	  .is_inverted = true, .is_advanced = true,
-	  .other_names = "rotate autorotate" },
+	  .other_names = "rotate autorotate", .since = 1 },
 	{ "blur", "Blur", SIGMA(transform.blur_sigma_px), .default_text = "0",
 	  .help = "standard deviation of a Gaussian blur; 0: no blur",
-	  .other_names = "sigma" },
+	  .other_names = "sigma", .since = 1 },
 	{ "q", "Quality", QUALITY(transform.quality), .default_text = "80",
-	  .help = "JPEG quality of the result", .other_names = "quality" },
+	  .help = "JPEG quality of the result", .other_names = "quality",
+	  .since = 1 },
 	{ "icc", "Colours", SWITCH(transform.keep_profile, profiles),
 	  .default_text = "srgb", .help = "what happens to an ICC profile",
-	  .is_advanced = true, .other_names = "profile" },
+	  .is_advanced = true, .other_names = "profile", .since = 1 },
 	{ "chroma", "Chroma", SWITCH(transform.full_chroma, chromas),
 	  .default_text = "420", .help = "resolution of the colours",
-	  .is_advanced = true, .other_names = "subsampling" },
+	  .is_advanced = true, .other_names = "subsampling", .since = 1 },
 	{ "progressive", "Progressive", SWITCH(transform.progressive, zero_one),
 	  .default_text = "0", .help = "a progressive JPEG, smaller and slower",
-	  .is_advanced = true, .other_names = "interlace" },
+	  .is_advanced = true, .other_names = "interlace", .since = 1 },
 	{ "optimize", "Optimize", SWITCH(transform.optimize, zero_one),
 	  .default_text = "0", .help = "Huffman tables made for the picture",
-	  .is_advanced = true },
+	  .is_advanced = true, .since = 1 },
 	{ "strict", "Strict", SWITCH(transform.lenient, zero_one),
 	  .default_text = "1",
 	  .help = "refuse a damaged file; 0: return its readable part",
-	  .is_inverted = true, .is_of_upload = true, .is_advanced = true },
+	  .is_inverted = true, .is_of_upload = true, .is_advanced = true,
+	  .since = 1 },
 	{ "placeholder", "Placeholder", SWITCH(wants.placeholder, zero_one),
 	  .default_text = "0",
 	  .help = "also return a BlurHash and the dominant colour",
-	  .is_of_upload = true, .other_names = "blurhash" },
+	  .is_of_upload = true, .other_names = "blurhash", .since = 1 },
 };
 
 const uint32_t params_count = ARRAY_SIZE(params_table);
@@ -295,35 +298,65 @@ static void print_value(char out[VALUE_BYTES], const struct params *p,
 	abort();
 }
 
-void params_print(char out[PARAMS_TEXT_BYTES], const struct params *p,
-		  bool is_of_upload, char end)
+static void set_default(struct params *p, const struct param *param)
+{
+	bool ok = param->default_text == NULL ||
+		  read_value(p, param, param->default_text);
+
+	assert(ok);
+	(void)ok;
+}
+
+/*
+ * Print a value for params_print(); "" if it is left out.  A parameter that
+ * came later is left out if it has its default: the request is then the same as
+ * one to a server that does not know the parameter.
+ */
+static void print_counted(char out[VALUE_BYTES], const struct params *p,
+			  const struct param *param)
+{
+	struct params defaults = { .seen = 0 };
+	char default_value[VALUE_BYTES];
+
+	print_value(out, p, param);
+	if (param->since == 1)
+		return;
+	set_default(&defaults, param);
+	print_value(default_value, &defaults, param);
+	if (strcmp(out, default_value) == 0)
+		out[0] = '\0';
+}
+
+uint32_t params_print(char out[PARAMS_TEXT_BYTES], const struct params *p,
+		      bool is_of_upload, char end)
 {
 	char value[VALUE_BYTES];
+	uint32_t version = 1;
 	int at = 0;
 
 	out[0] = '\0';
 	for (uint32_t i = 0; i < params_count; i++) {
-		if (params_table[i].is_of_upload != is_of_upload)
+		const struct param *param = &params_table[i];
+
+		if (param->is_of_upload != is_of_upload)
 			continue;
-		print_value(value, p, &params_table[i]);
-		if (value[0] != '\0')
-			at += snprintf(out + at, PARAMS_TEXT_BYTES - (size_t)at,
-				       "%s=%s%c", params_table[i].name, value,
-				       end);
+		print_counted(value, p, param);
+		if (value[0] == '\0')
+			continue;
+		at += snprintf(out + at, PARAMS_TEXT_BYTES - (size_t)at,
+			       "%s=%s%c", param->name, value, end);
 		assert(at < PARAMS_TEXT_BYTES);
+		if (param->since > version)
+			version = param->since;
 	}
+	return version;
 }
 
 void params_init(struct params *p)
 {
 	(void)memset(p, 0, sizeof(*p));
-	for (uint32_t i = 0; i < params_count; i++) {
-		const char *text = params_table[i].default_text;
-		bool ok = text == NULL || read_value(p, &params_table[i], text);
-
-		assert(ok);
-		(void)ok;
-	}
+	for (uint32_t i = 0; i < params_count; i++)
+		set_default(p, &params_table[i]);
 }
 
 void params_init_variant(struct params *p, const struct params *all,

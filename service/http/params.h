@@ -11,11 +11,19 @@
  *
  *	1. a member to struct img_transform or struct upload_wants
  *	2. the code that uses it, in imgops/ or where uploads are answered
- *	3. an entry to params_table
+ *	3. an entry to params_table, whose `since` is above those of all
+ *	   releases, and whose default gives the pictures of before
  *	4. a row to docs/http-api.md
  *
  * If a member has no entry, test_image_meta fails, because different pictures
  * would have equal ids.
+ *
+ * Ids last: the id of an image is a hash of the text of params_print().  That
+ * text has all parameters of version 1, and a later one only if its value is
+ * not its default.  So a new parameter changes the id of no request that does
+ * not use it, and servers of two releases agree on the id of every upload that
+ * both understand; test_ids checks that.  For the same reason the default and
+ * the place of an entry among the others never change.
  */
 #ifndef SERVICE_PARAMS_H
 #define SERVICE_PARAMS_H
@@ -55,6 +63,8 @@ struct param {
 	const char *only_with;
 	/* Wrong names that people may try, separated by spaces. */
 	const char *other_names;
+	/* The first version of ids that it counts in: see image_id(). */
+	uint32_t since;
 	bool is_inverted; /* a switch whose word "1" means false */
 	/* For the whole upload; a variant cannot set it. */
 	bool is_of_upload;
@@ -101,10 +111,11 @@ MUST_CHECK bool params_set(struct params *p, const char *key, const char *value,
  * Print the values of the whole upload, or those of a variant: each as
  * "key=value" followed by the character `end`.  Different values give different
  * texts, and params_set() reads them back.  A parameter that is absent is left
- * out.
+ * out, and so is one with a `since` above 1 that has its default.  Returns the
+ * largest `since` of those that are printed, at least 1.
  */
-void params_print(char out[PARAMS_TEXT_BYTES], const struct params *p,
-		  bool is_of_upload, char end);
+uint32_t params_print(char out[PARAMS_TEXT_BYTES], const struct params *p,
+		      bool is_of_upload, char end);
 
 /*
  * Copy as much of `in` as fits, with only printable ASCII, so that it is safe

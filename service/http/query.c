@@ -279,25 +279,32 @@ const char *query_variant_name(const struct variant *v)
 	return v->name[0] != '\0' ? v->name : "image";
 }
 
-void query_print(char out[QUERY_TEXT_BYTES], const struct upload *u)
+static uint32_t max_version(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
+uint32_t query_print(char out[QUERY_TEXT_BYTES], const struct upload *u)
 {
 	struct params p = { .transform = u->variants[0].transform,
 			    .wants = u->wants };
 	char text[PARAMS_TEXT_BYTES];
+	uint32_t version = params_print(text, &p, true, '\n');
 	int at;
 
-	params_print(text, &p, true, '\n');
 	at = snprintf(out, QUERY_TEXT_BYTES, "%s", text);
 	for (uint32_t i = 0; i < u->variant_count; i++) {
 		const struct variant *v = &u->variants[i];
 
 		p.transform = v->transform;
-		params_print(text, &p, false, ',');
+		version = max_version(version,
+				      params_print(text, &p, false, ','));
 		text[strlen(text) - 1] = '\0'; /* remove the last comma */
 		at += snprintf(out + at, QUERY_TEXT_BYTES - (size_t)at,
 			       "variant=%s:%s\n", query_variant_name(v), text);
 		assert(at < QUERY_TEXT_BYTES);
 	}
+	return version;
 }
 
 bool query_read(struct query *q, char *text, char detail[PARAMS_DETAIL_BYTES])

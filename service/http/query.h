@@ -77,15 +77,16 @@ enum {
  * Print the parameters of an upload in one fixed form: a line "key=value" for
  * each parameter of the whole upload (with the default if it was not given),
  * and a line for each variant with all its parameters.  Presets are expanded.
+ * Defaults of later parameters are left out, as by params_print().
  *
  *	strict=1
  *	placeholder=0
  *	variant=thumb:w=320,h=320,fit=cover,gravity=centre,...
  *
  * Requests for the same pictures give the same text.  query_read() is the
- * inverse.
+ * inverse.  Returns the first version of ids that has all these parameters.
  */
-void query_print(char out[QUERY_TEXT_BYTES], const struct upload *u);
+uint32_t query_print(char out[QUERY_TEXT_BYTES], const struct upload *u);
 
 /*
  * Read the text of query_print().  `text` is modified, and the query borrows

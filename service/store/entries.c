@@ -38,9 +38,28 @@ enum {
 
 static const char tmp_folder[] = "tmp";
 
+static const char digits[] = "0123456789abcdef";
+
 bool store_is_id(const char *text)
 {
-	return strspn(text, "0123456789abcdef") == STORE_ID_BYTES - 1 &&
+	enum { LAST = STORE_ID_BYTES - 2 };
+	size_t count = strspn(text, digits);
+
+	if (count == LAST && text[LAST] >= 'g' && text[LAST] <= 'z')
+		count++;
+	return count == STORE_ID_BYTES - 1 && text[count] == '\0';
+}
+
+uint32_t store_id_version(const char *id)
+{
+	char last = id[STORE_ID_BYTES - 2];
+
+	return last > 'f' ? (uint32_t)(last - 'g') + 2 : 1;
+}
+
+bool store_is_sha256(const char *text)
+{
+	return strspn(text, digits) == STORE_ID_BYTES - 1 &&
 	       text[STORE_ID_BYTES - 1] == '\0';
 }
 
@@ -376,8 +395,6 @@ static bool read_block_bytes(struct entries *e)
 /* Is it a name made by name_temporary()? */
 static bool is_temporary(const char *name)
 {
-	static const char digits[] = "0123456789abcdef";
-
 	return strspn(name, digits) == TEMPORARY_DIGITS &&
 	       name[TEMPORARY_DIGITS] == '-' &&
 	       strspn(name + TEMPORARY_DIGITS + 1, digits) ==

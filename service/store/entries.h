@@ -35,7 +35,8 @@
 #define STORE_NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789_-"
 
 enum {
-	STORE_ID_BYTES = 64 + 1,   /* lower-case hexadecimal digits */
+	STORE_ID_BYTES = 64 + 1,   /* see store_is_id() */
+	STORE_ID_VERSIONS = 21,    /* a hexadecimal digit, g to z */
 	STORE_NAME_BYTES = 32 + 1, /* STORE_NAME_CHARS, without ".jpg" */
 	STORE_ENDING_CHARS = 4,    /* at most, of a file, without the dot */
 	STORE_FILE_NAME_BYTES = STORE_NAME_BYTES + 1 + STORE_ENDING_CHARS,
@@ -61,7 +62,16 @@ struct store_file {
 	size_t count;
 };
 
+/*
+ * Is it an id: 64 characters, of which the first 63 are lower-case hexadecimal
+ * digits?  The last one says the id's version: another such digit: 1; g: 2; h:
+ * 3; and so on to z.
+ */
 bool store_is_id(const char *text);
+uint32_t store_id_version(const char *id);
+
+/* A SHA-256: 64 such digits, as an id of version 1 has. */
+bool store_is_sha256(const char *text);
 bool store_is_name(const char *text);
 
 /* Is it the name of a file of an entry, with its ending? */

@@ -149,7 +149,8 @@ static bool take_file(const char **at, const char *until, struct package *p)
 	    !take_word(at, until, '\n', f->sha256, sizeof(f->sha256)))
 		return false;
 	if (!store_is_file_name(f->name) || package_find(p, f->name) != NULL ||
-	    !store_is_id(f->sha256) || f->offset != p->bytes || f->bytes == 0)
+	    !store_is_sha256(f->sha256) || f->offset != p->bytes ||
+	    f->bytes == 0)
 		return false;
 	p->bytes += f->bytes;
 	p->file_count++;

@@ -507,7 +507,7 @@ static bool read_sha256(uint8_t out[SHA256_DIGEST_SIZE], const char *text)
 	size_t bytes = SHA256_DIGEST_SIZE;
 
 	base16_decode_init(&ctx);
-	return store_is_id(text) &&
+	return store_is_sha256(text) &&
 	       base16_decode_update(&ctx, &bytes, out, STORE_ID_BYTES - 1,
 				    text) &&
 	       base16_decode_final(&ctx);

@@ -25,9 +25,9 @@ static void id_of_upload(char id[STORE_ID_BYTES], const struct upload *u,
 			 const char *owner)
 {
 	char request[IMAGE_REQUEST_BYTES];
+	uint32_t version = image_request_print(request, u, owner);
 
-	image_request_print(request, u, owner);
-	image_id(id, request, u->jpeg, u->jpeg_bytes);
+	image_id(id, version, request, u->jpeg, u->jpeg_bytes);
 }
 
 static void id_of(char id[STORE_ID_BYTES], struct variant *variants,

@@ -575,6 +575,10 @@ static void test_names_have_no_room_for_a_path(void)
 		"0000000000000000000000000000000000000000000000000000000000001",
 		"aa/"
 		"0000000000000000000000000000000000000000000000000000000000001",
+		/* Only the last character says a version. */
+		"aag0000000000000000000000000000000000000000000000000000000000"
+		"001",
+		ID_2 "g",
 	};
 	static const char *const bad_names[] = {
 		"",         ".",   "..",
@@ -586,6 +590,8 @@ static void test_names_have_no_room_for_a_path(void)
 		assert(!store_is_id(bad_ids[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(bad_names); i++)
 		assert(!store_is_name(bad_names[i]));
+	assert(store_id_version(ID_A) == 1);
+	assert(store_is_id(ID_2) && store_id_version(ID_2) == 2);
 	assert(store_is_id(ID_A) && store_is_name("a_b-9") &&
 	       store_is_name("abcdefghijklmnopqrstuvwxyz012345"));
 }

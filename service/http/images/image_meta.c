@@ -28,16 +28,17 @@ static void sha256_finish(struct sha256_ctx *sha256,
 
 static const char request_begin[] = "darkroom 2\nowner=";
 
-void image_request_print(char out[IMAGE_REQUEST_BYTES], const struct upload *u,
-			 const char *owner)
+uint32_t image_request_print(char out[IMAGE_REQUEST_BYTES],
+			     const struct upload *u, const char *owner)
 {
 	char query[QUERY_TEXT_BYTES];
+	uint32_t version = query_print(query, u);
 	int bytes;
 
-	query_print(query, u);
 	bytes = snprintf(out, IMAGE_REQUEST_BYTES, "%s%s\n%s\n", request_begin,
 			 owner, query);
 	assert(bytes < IMAGE_REQUEST_BYTES);
+	return version;
 }
 
 bool image_request_read(char *text, struct query *q, char owner[OWNER_BYTES],
@@ -66,8 +67,8 @@ bool image_request_read(char *text, struct query *q, char owner[OWNER_BYTES],
 	return query_read(q, text + owner_bytes + 1, detail);
 }
 
-void image_id(char id[STORE_ID_BYTES], const char *request, const uint8_t *jpeg,
-	      size_t jpeg_bytes)
+void image_id(char id[STORE_ID_BYTES], uint32_t version, const char *request,
+	      const uint8_t *jpeg, size_t jpeg_bytes)
 {
 	struct sha256_ctx sha256;
 
@@ -75,6 +76,9 @@ void image_id(char id[STORE_ID_BYTES], const char *request, const uint8_t *jpeg,
 	sha256_update(&sha256, strlen(request), (const uint8_t *)request);
 	sha256_update(&sha256, jpeg_bytes, jpeg);
 	sha256_finish(&sha256, id);
+	assert(version <= STORE_ID_VERSIONS);
+	if (version > 1)
+		id[STORE_ID_BYTES - 2] = (char)('g' + version - 2);
 }
 
 void image_files_init(struct image_files *f, const struct upload *u,

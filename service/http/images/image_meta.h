@@ -4,7 +4,8 @@
  *
  * An image is all results of one upload.  Its id is a hash of the bytes of the
  * upload and of all parameters in the table of params.c, so that a URL always
- * gives the same bytes.
+ * gives the same bytes.  An id lasts: a later release gives the same request
+ * the same id; see params.h.
  */
 #ifndef SERVICE_IMAGE_META_H
 #define SERVICE_IMAGE_META_H
@@ -29,9 +30,11 @@ enum {
  *	owner=
  *	the lines of query_print()
  *	an empty line
+ *
+ * Returns the version of its id.
  */
-void image_request_print(char out[IMAGE_REQUEST_BYTES], const struct upload *u,
-			 const char *owner);
+uint32_t image_request_print(char out[IMAGE_REQUEST_BYTES],
+			     const struct upload *u, const char *owner);
 
 /*
  * The inverse of image_request_print().  `text` is modified, and the query
@@ -44,10 +47,11 @@ MUST_CHECK bool image_request_read(char *text, struct query *q,
 /*
  * The id: SHA-256, in hexadecimal digits, of a request and of the upload's
  * bytes.  Equal uploads of one owner with equal parameters have equal ids, on
- * every server.
+ * every server.  `version` is that of image_request_print(): above 1, it is
+ * the last character of the id, as store_is_id() says.
  */
-void image_id(char id[STORE_ID_BYTES], const char *request, const uint8_t *jpeg,
-	      size_t jpeg_bytes);
+void image_id(char id[STORE_ID_BYTES], uint32_t version, const char *request,
+	      const uint8_t *jpeg, size_t jpeg_bytes);
 
 /* The files of an image in the store. */
 struct image_files {

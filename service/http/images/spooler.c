@@ -307,7 +307,8 @@ static enum reading read_request(struct job *j)
 	struct upload *u = &j->upload;
 	char id[STORE_ID_BYTES], owner[OWNER_BYTES];
 
-	image_id(id, j->file.request, u->jpeg, u->jpeg_bytes);
+	image_id(id, store_id_version(j->entry->hold.id), j->file.request,
+		 u->jpeg, u->jpeg_bytes);
 	if (strcmp(id, j->entry->hold.id) != 0) {
 		(void)snprintf(j->detail, sizeof(j->detail),
 			       "The upload was damaged on the disk before it "

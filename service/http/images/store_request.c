@@ -312,9 +312,9 @@ static void on_decoded(struct upload *u)
 	struct request *r = request_of_upload(u);
 	struct storing *s = &r->storing;
 	char request[IMAGE_REQUEST_BYTES];
+	uint32_t version = image_request_print(request, u, s->owner);
 
-	image_request_print(request, u, s->owner);
-	image_id(s->accepted.id, request, u->jpeg, u->jpeg_bytes);
+	image_id(s->accepted.id, version, request, u->jpeg, u->jpeg_bytes);
 	/* The thread that would send a 202 is in the middle of the steps. */
 	if (!s->answers_early ||
 	    pipeline_worker_count(r->config->pipeline) == 0)

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The place of an id: ids are hashes, in hexadecimal digits. */
+/* The place of an id, which begins with digits of a hash. */
 static size_t place_of(const char *id)
 {
 	size_t place = 0;
