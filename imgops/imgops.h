@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Image operations: a file's bytes to planes, planes to planes, planes to bytes.
+ * Image operations: bytes to planes, planes to planes, planes to bytes.
  *
  *	bytes -> img_probe -> img_fit -> img_cost
  *	bytes -> img_decode -> img_scale -> img_blur -> img_encode -> bytes

@@ -21,9 +21,9 @@
 /*
  * The margin for a file with fine texture (formats/jpeg/texture.h).  The false
  * stripes that a reduced decode makes are then mostly finer than the result,
- * and the last filter removes them.  Of stripes that a full decode and Lanczos-3
- * remove, at most 5 % of the contrast is left at any period; with a margin of
- * 1.1 it is 25 to 37 %, and at 1/8 still 14 % at a ratio of 20.
+ * and the last filter removes them.  Of stripes that a full decode and
+ * Lanczos-3 remove, at most 5 % of the contrast is left at any period; with a
+ * margin of 1.1 it is 25 to 37 %, and at 1/8 still 14 % at a ratio of 20.
  */
 #define TEXTURE_MARGIN 3
 

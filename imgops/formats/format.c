@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of imgops.h that depend on a file's format: they find the format and
- * call its table.
+ * The calls of imgops.h that depend on a file's format: they find the format
+ * and call its table.
  */
 #include "imgops/formats/format.h"
 

@@ -5,8 +5,9 @@
  *
  * A format is a folder that ends in one const struct img_format.  All else in
  * imgops and in the service reaches it by this table.  It reads a header,
- * decodes to planes, at a reduced size if it can, and encodes planes; what part
- * of a picture is shown, at which size and in which colours, is not its concern.
+ * decodes to planes, at a reduced size if it can, and encodes planes.  What
+ * part of a picture is shown, at which size and in which colours, is not its
+ * concern.
  *
  * To add one: write formats/<word>/, with struct img_format <word>_format, and
  * add FORMAT(<NAME>, <word>) to formats/list.h.

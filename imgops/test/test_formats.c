@@ -3,8 +3,8 @@
  * Promises, for every format of formats/list.h: its own results are recognised,
  * read at the size that was asked for, and look like the picture; no beginning
  * of them is taken for a file of another format; a file that is cut is an
- * error, unless `lenient` is set; memory that fails at any time is an error, and
- * nothing stays allocated; memory and result stay within the estimate.
+ * error, unless `lenient` is set; memory that fails at any time is an error,
+ * and nothing stays allocated; memory stays within the estimate.
  */
 #include "imgops/test/meter.h"
 #include "imgops/test/support.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: P5 and P6 are read as netpbm writes them, with comments and any
- * white space, with 1 and 2 bytes a sample and any value of white; a header that
- * is wrong, too long or over a limit is named; a file without its last rows is
- * TRUNCATED or, if `lenient`, grey below; results are P5 or P6 with exact sizes
- * and the colours of the planes.
+ * white space, with 1 and 2 bytes a sample and any value of white; a header
+ * that is wrong, too long or over a limit is named; a file without its last
+ * rows is TRUNCATED or, if `lenient`, grey below; results are P5 or P6 with
+ * exact sizes and the colours of the planes.
  */
 #include "imgops/test/support.h"
 

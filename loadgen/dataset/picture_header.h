@@ -3,8 +3,8 @@
  * Picture header: the format of an upload or a reply, its size and orientation.
  *
  * Of a JPEG, reads the marker segments before the first scan, and EXIF in APP1
- * (ITU T.81 annex B, EXIF 2.32 section 4.6.4); also netpbm's P5 and P6.  It shares no code with the server,
- * because it checks the server's replies.
+ * (ITU T.81 annex B, EXIF 2.32 section 4.6.4); also netpbm's P5 and P6.  It
+ * shares no code with the server, because it checks the server's replies.
  *
  * Pure.  Any byte may be wrong; nothing outside the given bytes is read.
  */

@@ -64,8 +64,8 @@ test_each_to_each() {
 test_variants_have_their_types() {
 	local query='variant=a:w=20,format=ppm&variant=b:w=24'
 	post "$query" -H 'Accept: application/json' --data-binary "@$photo"
-	[ "$("$JSON_VALUE" .variants.0.type .variants.1.type <body)" = \
-		"$ppm_type"$'\n'image/jpeg ] || fail "$(shown body)"
+	grep -q "\"type\":\"$ppm_type\".*\"type\":\"image/jpeg\"" body ||
+		fail "$(shown body)"
 	post "$query" --data-binary "@$photo"
 	grep -a -A3 "^Content-Type: $ppm_type" body |
 		grep -aq 'name="a"; filename="a.ppm"' || fail "$(head -c 300 body)"

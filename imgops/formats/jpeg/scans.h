@@ -17,8 +17,8 @@
  * Where a block has texture, it has large AC coefficients.  A scan that begins
  * some of them is dense if it has SCANS_DENSE_BITS for each block, about what
  * one large coefficient takes.  To notice fine texture (texture.h) at 2/8,
- * dense scans are read too.  At 1/8 none is read, so 1/8 is avoided if a scan of
- * the lowest coefficients is dense.
+ * dense scans are read too.  At 1/8 none is read, so 1/8 is avoided if a scan
+ * of the lowest coefficients is dense.
  *
  * Damage in the data of a scan that is left out is not noticed.  But the
  * headers of all scans are checked: together the scans must contain all bits of
