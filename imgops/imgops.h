@@ -378,9 +378,9 @@ struct img_cost img_cost_parts(const struct img_header *header, uint32_t scale,
 /* --- The steps --- */
 
 /*
- * Decode at img_decode_scale() of `view` and `transform`.  Planes keep the file's
- * orientation, space and subsampling; the ICC profile is copied too.  If any
- * pixel may be wrong because data are damaged, that is an error, unless
+ * Decode at img_decode_scale() of `view` and `transform`.  Planes keep the
+ * file's orientation, space and subsampling; the ICC profile is copied too.  If
+ * any pixel may be wrong because data are damaged, that is an error, unless
  * transform->lenient is set.  Data that the planes do not need are not read:
  * unneeded scans of a progressive file, and everything after the last pixel.
  *
