@@ -22,12 +22,15 @@ struct folder_walk {
 	struct error *error;
 };
 
-static bool is_jpeg_name(const char *name)
+static bool has_wanted_name(const char *name, enum folder_kind kind)
 {
 	const char *dot = strrchr(name, '.');
 
+	if (kind == FOLDER_ALL_FILES)
+		return true;
 	return dot != NULL &&
-	       (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0);
+	       (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0 ||
+		(kind == FOLDER_PICTURES && strcasecmp(dot, ".ppm") == 0));
 }
 
 static int compare_paths(const void *a, const void *b)
@@ -89,8 +92,7 @@ static bool has_mark(const struct folder_walk *w, const FTSENT *folder)
 static bool walk_visit(struct folder_walk *w, FTSENT *entry)
 {
 	bool is_root = entry->fts_level == FTS_ROOTLEVEL;
-	bool is_wanted =
-		w->kind == FOLDER_ALL_FILES || is_jpeg_name(entry->fts_name);
+	bool is_wanted = has_wanted_name(entry->fts_name, w->kind);
 
 	if (!is_root && entry->fts_name[0] == '.') {
 		(void)fts_set(w->tree, entry, FTS_SKIP);

@@ -19,7 +19,8 @@
 #include <stdint.h>
 
 enum folder_kind {
-	FOLDER_JPEGS, /* *.jpg and *.jpeg, in upper or lower case */
+	FOLDER_JPEGS,    /* *.jpg and *.jpeg, in upper or lower case */
+	FOLDER_PICTURES, /* those, and *.ppm */
 	FOLDER_ALL_FILES,
 };
 

@@ -17,6 +17,7 @@
 #include "imgops/estimate.h"
 
 #include "imgops/colour/colour.h"
+#include "imgops/formats/format.h"
 #include "imgops/image.h"
 
 #include <assert.h>
@@ -28,6 +29,21 @@
 static bool has_other_profile(const struct img_header *h)
 {
 	return h->icc_bytes > 0 && h->profile != IMG_PROFILE_SRGB;
+}
+
+void workload_set_decoded(struct workload *w, uint32_t scale)
+{
+	const struct img_header *h = w->header;
+	const struct img_codec *c = h->format->codec;
+	struct img_size most = image_factors_max(h);
+
+	w->scale = c->scale_used != NULL ? c->scale_used(h, scale) : scale;
+	w->decoded = (struct image){ .plane_count = h->component_count,
+				     .space = h->space };
+	for (uint32_t i = 0; i < h->component_count; i++)
+		w->decoded.planes[i] = image_plane_shape(
+			h->stored, w->scale, h->h_factors[i], most.width_px,
+			h->v_factors[i], most.height_px);
 }
 
 void workload_set_result(struct workload *w, const struct img_view *view,
@@ -47,8 +63,18 @@ void workload_set_result(struct workload *w, const struct img_view *view,
 	w->profile_bytes = keeps ? h->icc_bytes : 0;
 	image_shape(&w->scaled, view->size,
 		    h->space == IMG_GREY ? IMG_GREY : IMG_YCBCR,
-		    transform->full_chroma);
+		    format_full_chroma(transform));
 	image_shape(&w->pixels, view->size, h->space, true);
+}
+
+static const struct step_estimate *decode_of(const struct workload *w)
+{
+	return w->header->format->codec->decode_estimate;
+}
+
+static const struct step_estimate *encode_of(const struct workload *w)
+{
+	return format_of_result(w->transform)->encode_estimate;
 }
 
 static uint64_t step_ns(const struct step_estimate *step,
@@ -84,7 +110,7 @@ static void add_to_peak(struct peak *peak, const struct workload *w)
 {
 	uint64_t scale = scale_estimate.bytes(w);
 	uint64_t finish =
-		max_u64(blur_estimate.bytes(w), encode_estimate.bytes(w));
+		max_u64(blur_estimate.bytes(w), encode_of(w)->bytes(w));
 	uint64_t gap = max_u64(scale, finish) - scale;
 
 	peak->sum += max_u64(scale, finish);
@@ -98,21 +124,19 @@ static uint64_t peak_bytes(const struct peak *peak, const struct workload *w)
 	uint64_t decoded = image_bytes(&w->decoded) + w->header->icc_bytes;
 	uint64_t scaling = decoded + peak->sum - peak->gap_least;
 
-	return max_u64(max_u64(scaling, peak->finish),
-		       decode_estimate.bytes(w));
+	return max_u64(max_u64(scaling, peak->finish), decode_of(w)->bytes(w));
 }
 
-struct img_cost img_cost_parts(const struct img_header *header,
-			       uint32_t dct_scale, struct img_cost_part *parts,
-			       uint32_t count)
+struct img_cost img_cost_parts(const struct img_header *header, uint32_t scale,
+			       struct img_cost_part *parts, uint32_t count)
 {
 	struct workload w = { .header = header };
 	struct peak peak = { .gap_least = UINT64_MAX };
 	struct img_cost all = { 0 };
 
 	assert(count >= 1);
-	workload_set_decoded(&w, dct_scale);
-	all.decode_ns = step_ns(&decode_estimate, &w);
+	workload_set_decoded(&w, scale);
+	all.decode_ns = step_ns(decode_of(&w), &w);
 	for (uint32_t i = 0; i < count; i++) {
 		struct img_cost_part *part = &parts[i];
 
@@ -120,7 +144,7 @@ struct img_cost img_cost_parts(const struct img_header *header,
 		add_to_peak(&peak, &w);
 		part->scale_ns = step_ns(&scale_estimate, &w);
 		part->blur_ns = step_ns(&blur_estimate, &w);
-		part->encode_ns = step_ns(&encode_estimate, &w);
+		part->encode_ns = step_ns(encode_of(&w), &w);
 		all.scale_ns += part->scale_ns;
 		all.blur_ns += part->blur_ns;
 		all.encode_ns += part->encode_ns;
@@ -136,6 +160,6 @@ struct img_cost img_cost(const struct img_header *header,
 {
 	struct img_cost_part part = { .view = view, .transform = transform };
 
-	return img_cost_parts(header, img_dct_scale(header, view, transform),
+	return img_cost_parts(header, img_decode_scale(header, view, transform),
 			      &part, 1);
 }

@@ -3,7 +3,7 @@
  * Inside imgops: the CPU time and memory that a step will take, computed from
  * the header.
  *
- * Each step (decode.c, scale.c, blur.c, encode.c) exports one struct
+ * Each step (scale.c, blur.c, decode and encode of a format) has one struct
  * step_estimate beside its code; estimate.c adds them up.  CPU time is a sum of
  * terms: each is a count (of bytes, blocks, samples, ...) times the time for
  * one of them.
@@ -16,7 +16,7 @@
 /* The sizes that the steps will work on. */
 struct workload {
 	const struct img_header *header;
-	uint32_t dct_scale; /* the scale at which the file will be decoded */
+	uint32_t scale; /* the file will be decoded at scale/8 */
 	/* The shape of the decoded picture, without samples. */
 	struct image decoded;
 
@@ -38,7 +38,7 @@ struct estimate_term {
 	double ns; /* time for one; estimate.c says how it was measured */
 };
 
-enum { ESTIMATE_TERMS_MAX = 24 };
+enum { ESTIMATE_TERMS_MAX = 48 }; /* of one step of one format */
 
 struct step_estimate {
 	const char *name;
@@ -67,17 +67,15 @@ static inline double samples_in_groups(uint32_t width, uint32_t height,
 	return rows * (width > least ? width : least);
 }
 
-extern const struct step_estimate decode_estimate;
 extern const struct step_estimate scale_estimate; /* input not included */
 extern const struct step_estimate blur_estimate;
-extern const struct step_estimate encode_estimate;
 
 /*
  * workload_set_decoded() fills a workload, whose header is set, for a file
- * decoded at `dct_scale`; it may set a larger w->dct_scale.  After that,
+ * decoded at `scale`; it may set a larger w->scale.  After that,
  * workload_set_result() fills it for one result at a time.
  */
-void workload_set_decoded(struct workload *w, uint32_t dct_scale);
+void workload_set_decoded(struct workload *w, uint32_t scale);
 void workload_set_result(struct workload *w, const struct img_view *view,
 			 const struct img_transform *transform);
 

@@ -4,6 +4,7 @@
 #include "base/util.h"
 
 #include <assert.h>
+#include <math.h>
 
 enum { ROW_ALIGN_BYTES = 32 }; /* the size of a vector register */
 
@@ -57,7 +58,7 @@ bool image_alloc(struct image *img, const struct memory *memory)
 	return true;
 }
 
-static uint32_t planes_of(enum img_space space)
+uint32_t image_planes_of(enum img_space space)
 {
 	static const uint32_t counts[] = {
 		[IMG_GREY] = 1, [IMG_YCBCR] = 3, [IMG_RGB] = 3,
@@ -71,7 +72,7 @@ void image_shape(struct image *img, struct img_size size, enum img_space space,
 		 bool full_chroma)
 {
 	*img = (struct image){
-		.plane_count = planes_of(space),
+		.plane_count = image_planes_of(space),
 		.space = space,
 	};
 	for (uint32_t i = 0; i < img->plane_count; i++) {
@@ -84,6 +85,35 @@ void image_shape(struct image *img, struct img_size size, enum img_space space,
 			.span_y = (double)size.height_px / step,
 		};
 	}
+}
+
+struct img_plane image_plane_shape(struct img_size size, uint32_t n, uint32_t h,
+				   uint32_t h_max, uint32_t v, uint32_t v_max)
+{
+	double span_x =
+		(double)size.width_px * n * h / (DECODE_SCALE_FULL * h_max);
+	double span_y =
+		(double)size.height_px * n * v / (DECODE_SCALE_FULL * v_max);
+
+	return (struct img_plane){
+		.width = (uint32_t)ceil(span_x),
+		.height = (uint32_t)ceil(span_y),
+		.span_x = span_x,
+		.span_y = span_y,
+	};
+}
+
+struct img_size image_factors_max(const struct img_header *h)
+{
+	struct img_size most = { 1, 1 };
+
+	for (uint32_t i = 0; i < h->component_count; i++) {
+		if (h->h_factors[i] > most.width_px)
+			most.width_px = h->h_factors[i];
+		if (h->v_factors[i] > most.height_px)
+			most.height_px = h->v_factors[i];
+	}
+	return most;
 }
 
 bool image_has_full_chroma(const struct image *img)
@@ -124,16 +154,16 @@ const char *img_strerror(enum img_err err)
 {
 	static const char *const text[] = {
 		[IMG_OK] = "no error",
-		[IMG_ERR_NOT_JPEG] = "not a JPEG",
-		[IMG_ERR_UNSUPPORTED] = "a kind of JPEG that is not read",
-		[IMG_ERR_CORRUPT] = "corrupt JPEG",
-		[IMG_ERR_TRUNCATED] = "the JPEG ends too early",
+		[IMG_ERR_UNKNOWN_FORMAT] = "of no known format",
+		[IMG_ERR_UNSUPPORTED] = "a kind of its format that is not read",
+		[IMG_ERR_CORRUPT] = "corrupt data",
+		[IMG_ERR_TRUNCATED] = "the file ends too early",
 		[IMG_ERR_TOO_LARGE] = "the picture is too large",
-		[IMG_ERR_TOO_MANY_SCANS] = "the JPEG has too many scans",
+		[IMG_ERR_TOO_MANY_SCANS] = "the file has too many scans",
 		[IMG_ERR_NO_MEMORY] = "out of memory",
-		[IMG_ERR_IRREGULAR] = "an irregular JPEG",
-		[IMG_ERR_NEEDS_ALL_SCANS] = "a JPEG that needs all scans",
-		[IMG_ERR_TEXTURE] = "a JPEG with fine texture",
+		[IMG_ERR_IRREGULAR] = "an irregular file",
+		[IMG_ERR_NEEDS_ALL_SCANS] = "a file that needs all scans",
+		[IMG_ERR_TEXTURE] = "a file with fine texture",
 	};
 
 	assert((size_t)err < ARRAY_SIZE(text));

@@ -17,7 +17,8 @@ enum {
 	IMAGE_ROW_GROUP_MAX = 32,
 };
 
-enum { DCT_SCALE_FULL = 8 }; /* img_dct_scale() of a picture at full size */
+/* img_decode_scale() of a picture at full size */
+enum { DECODE_SCALE_FULL = 8 };
 
 enum {
 	/* The size of the largest printer profiles. */
@@ -40,12 +41,26 @@ MUST_CHECK bool image_alloc(struct image *img, const struct memory *memory);
 /* Bytes that image_alloc() would ask for. */
 uint64_t image_bytes(const struct image *img);
 
+/* How many planes a picture has. */
+uint32_t image_planes_of(enum img_space space);
+
 /*
  * Set the shape of a picture of `size`, without samples.  Chroma has full size
  * or half of each side.
  */
 void image_shape(struct image *img, struct img_size size, enum img_space space,
 		 bool full_chroma);
+
+/*
+ * The shape of one component's plane, without samples, in a picture of `size`
+ * decoded at n/8.  `h` and `v` are the component's sampling factors, `h_max`
+ * and `v_max` the largest factors of the picture.
+ */
+struct img_plane image_plane_shape(struct img_size size, uint32_t n, uint32_t h,
+				   uint32_t h_max, uint32_t v, uint32_t v_max);
+
+/* The largest sampling factors of all components of a file. */
+struct img_size image_factors_max(const struct img_header *h);
 
 /* True: the picture has chroma planes as large as luma. */
 bool image_has_full_chroma(const struct image *img);

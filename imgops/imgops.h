@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Image operations: JPEG bytes to planes, planes to planes, planes to bytes.
+ * Image operations: bytes to planes, planes to planes, planes to bytes.
  *
  *	bytes -> img_probe -> img_fit -> img_cost
  *	bytes -> img_decode -> img_scale -> img_blur -> img_encode -> bytes
  *	                            \-> img_placeholder
  *
- * Most pictures stay in the JPEG's own samples: planes of Y', Cb and Cr, or
- * only Y' for grey.  img_scale() converts pictures in all other colour spaces
- * to these.
+ * Most pictures of JPEGs stay in the file's own samples: planes of Y', Cb and
+ * Cr, or only Y' for grey.  img_scale() converts pictures in all other colour
+ * spaces to these.
  *
  * The functions are pure: the result depends only on the arguments.  They use
  * no threads, files, globals or logging.  Any number of threads may call any of
@@ -32,8 +32,8 @@
 
 enum img_err {
 	IMG_OK = 0,
-	IMG_ERR_NOT_JPEG,       /* does not begin as a JPEG does */
-	IMG_ERR_UNSUPPORTED,    /* 12-bit, lossless, ... */
+	IMG_ERR_UNKNOWN_FORMAT, /* does not begin as any of the formats does */
+	IMG_ERR_UNSUPPORTED,    /* a kind of the format that is not read */
 	IMG_ERR_CORRUPT,        /* header or data contradict the standard */
 	IMG_ERR_TRUNCATED,      /* ends before the last pixel */
 	IMG_ERR_TOO_LARGE,      /* over a limit: side, pixels, memory */
@@ -48,7 +48,34 @@ enum img_err {
 /* A few English words for logs and replies.  Never NULL, never freed. */
 const char *img_strerror(enum img_err err);
 
-#define IMG_SIDE_PX_MAX 65500 /* libjpeg's limit */
+/* --- File formats --- */
+
+/* The formats that are built in, as numbers: see formats/list.h. */
+enum img_format_number {
+#define FORMAT(name, word) IMG_FORMAT_##name,
+#include "imgops/formats/list.h"
+#undef FORMAT
+	IMG_FORMATS,
+};
+
+/* What a user sees of a format. */
+struct img_format {
+	const char *name;       /* for people: "JPEG" */
+	const char *word;       /* for programs, as in list.h: "jpeg" */
+	const char *media_type; /* of a result: "image/jpeg" */
+	const char *suffix;     /* of a result's file, without the dot: "jpg" */
+	/* Private: formats/format.h. */
+	const struct img_codec *codec;
+};
+
+extern const struct img_format *const img_formats[IMG_FORMATS];
+
+enum { IMG_FORMAT_NAMES_CHARS = 128 };
+
+/* All names in a sentence, such as "JPEG, PNG and PPM"; `and` is " and ". */
+void img_format_names(char out[IMG_FORMAT_NAMES_CHARS], const char *and);
+
+#define IMG_SIDE_PX_MAX 65500 /* libjpeg's limit, for all formats */
 
 struct img_size {
 	uint32_t width_px;
@@ -163,7 +190,8 @@ struct img_transform {
 	bool keep_profile;
 	bool full_chroma;     /* 4:4:4 instead of 4:2:0 */
 	double blur_sigma_px; /* in pixels of the result; 0: no blur */
-	int quality;          /* 1 .. 100 */
+	enum img_format_number format;
+	int quality; /* 1 .. 100 */
 	bool progressive;
 	bool optimize; /* Huffman tables for this picture; two passes */
 	bool lenient;  /* use the readable part of a damaged file */
@@ -181,8 +209,8 @@ struct img_limits {
 	 */
 	uint32_t scans_max;
 	/*
-	 * Limit of the planes and libjpeg's memory together. libjpeg needs most
-	 * of it for coefficients.
+	 * Limit of the planes and the decoder's memory together.  A JPEG's
+	 * decoder needs most of it for coefficients.
 	 */
 	uint64_t decode_bytes_max;
 	uint64_t result_pixels_max; /* 0: as pixels_max */
@@ -204,113 +232,69 @@ enum img_profile {
 	IMG_PROFILE_MATRIX, /* the conversion is simple: colour/matrix.h */
 };
 
-enum { IMG_PIECES_MAX = 64 };
-
-/* Parts of the file, in order: part i ends before offset to[i]. */
-struct img_pieces {
-	uint32_t count; /* 0: all of the file must be read */
-	uint32_t scan_count;
-	/* There are more pieces than fit here: do not use these. */
-	bool is_full;
-	uint32_t from[IMG_PIECES_MAX], to[IMG_PIECES_MAX];
-};
-
-/* The scans of a progressive file: see jpeg/scans.h. */
-struct img_scans {
-	bool is_odd, is_complete, has_scans, keep[3];
-	/* A scan of coefficients 1, 2 or 4 is dense: see jpeg/scans.h. */
-	bool is_dense;
-	size_t pending; /* offset of the first byte that is in no piece yet */
-	/* The first coefficient of the last scan; 0: of DC, or it refines. */
-	uint32_t pending_ac;
-	uint64_t pending_blocks; /* of the last scan's first component */
-	uint32_t component_count;
-	uint8_t ids[IMG_PLANES_MAX], tables[IMG_PLANES_MAX];
-	uint64_t blocks[IMG_PLANES_MAX];
-	uint32_t quant_sums[4];
-	/*
-	 * For each coefficient, the lowest bit that the scans so far contain;
-	 * -1: none.
-	 */
-	int8_t low_bit[IMG_PLANES_MAX][64];
-	struct img_pieces pieces[3]; /* for each enum scans_set */
-};
-
-/* Does a file have texture that is too fine for the usual DCT scale? */
+/* Does a file have texture that is too fine for the usual scale? */
 enum img_texture {
 	IMG_TEXTURE_UNKNOWN,
 	IMG_TEXTURE_FINE,    /* it is decoded at a larger scale */
 	IMG_TEXTURE_IGNORED, /* it is decoded at the usual scale all the same */
 };
 
+enum { IMG_HEADER_OWN_BYTES = 2176 };
+
 /* Everything that imgops needs to know about a file before decoding it. */
 struct img_header {
-	struct img_size stored;  /* as in the file */
-	struct img_size upright; /* as displayed: orientation applied */
-	uint32_t orientation;    /* EXIF: 1..8, 1 if absent or nonsense */
+	const struct img_format *format; /* NULL: not yet recognised */
+	struct img_size stored;          /* as in the file */
+	struct img_size upright;         /* as displayed: orientation applied */
+	uint32_t orientation; /* EXIF: 1..8, 1 if absent or nonsense */
 	enum img_space space;
 	uint32_t component_count;
 	uint8_t h_factors[IMG_PLANES_MAX]; /* sampling factors, 1..4 */
 	uint8_t v_factors[IMG_PLANES_MAX];
-	bool is_progressive;
-	bool is_arithmetic;
-	/* In the bytes given; 1 if the first scan has all components. */
-	uint32_t scan_count;
 	size_t icc_bytes; /* size of the ICC profile; 0: none */
 	enum img_profile profile;
+	/*
+	 * The whole picture comes several times, each time finer: its decode
+	 * depends on bytes that have not arrived.
+	 */
+	bool is_progressive;
 
-	size_t bytes;       /* bytes of the file that have arrived */
-	size_t scan_offset; /* offset of the first scan */
-	bool has_one_scan;  /* the first scan contains all components */
-	/* How many of the scans contain each component. */
-	uint32_t component_scans[IMG_PLANES_MAX];
+	size_t bytes; /* bytes of the file that have arrived */
 	/* Set by img_decode_again(): what img_decode() has found out. */
-	bool has_findings; /* any of the following */
-	bool is_irregular;
-	bool needs_all_scans;
+	bool has_findings; /* any of the following, or of the format's own */
+	bool is_irregular; /* it is decoded in full, whatever is asked for */
 	enum img_texture texture;
-	/* Before the first scan; MJPEG files have none. */
-	bool has_huffman_tables;
-	/* The Huffman tables that the first scan uses: bit i for table i. */
-	uint8_t dc_tables;
-	uint8_t ac_tables;
-	struct img_scans scans;
 
-	/* The position in the marker segments; private to img_probe(). */
-	struct {
-		size_t offset; /* 0: not begun */
-		bool in_scan, has_ended, has_header, has_jfif;
-		uint32_t marker_count;
-		uint32_t precision; /* bits of a sample */
-		uint8_t ids[IMG_PLANES_MAX];
-		/* Transform in the Adobe marker; -1: no such marker. */
-		int adobe;
-		size_t icc_offset; /* offset of the largest chunk */
-		size_t icc_largest_bytes;
-	} walk;
+	/* Private: a struct of the format's folder. */
+	_Alignas(uint64_t) uint8_t own[IMG_HEADER_OWN_BYTES];
 };
 
 /*
- * Read the header, without decoding, in one walk over the markers.  Errors: all
- * except NO_MEMORY.  TOO_MANY_SCANS counts the scans in the bytes given.  More
- * than 32,768 markers are CORRUPT.  After TOO_LARGE only header->stored is set;
- * after other errors *header is unchanged.
+ * Recognise the format and read the header, without decoding, in one walk over
+ * the file.  Errors: all except NO_MEMORY.  TOO_MANY_SCANS counts the scans in
+ * the bytes given.  A JPEG of more than 32,768 markers is CORRUPT.  After
+ * TOO_LARGE only header->format and header->stored are set; after other errors
+ * *header is unchanged.
  */
 MUST_CHECK enum img_err img_probe(struct img_header *header,
-				  const uint8_t *jpeg, size_t jpeg_bytes,
+				  const uint8_t *bytes, size_t count,
 				  const struct img_limits *limits);
 
 /*
  * As img_probe(), but for a file that is still arriving: continue the walk of
  * an earlier call, which had fewer bytes of the same file.  *header is zero
- * before the first call.  Each marker is read once, however many calls there
- * are.  TRUNCATED: the header has not yet come; call again with more bytes.
- * After any other error only header->stored may be used.  Once it returns OK,
- * more bytes change only `bytes`, `scan_count`, `component_scans` and `scans`.
+ * before the first call, which has at least IMG_BEGIN_BYTES.  A part of a JPEG
+ * is read once, however many calls there are.  TRUNCATED: the header has not
+ * yet come; call again with more bytes.  After any other error only
+ * header->format and header->stored may be used.  Once it returns OK, more
+ * bytes change only `bytes` and the format's own part.
  */
 MUST_CHECK enum img_err img_probe_more(struct img_header *header,
-				       const uint8_t *jpeg, size_t jpeg_bytes,
+				       const uint8_t *bytes, size_t count,
 				       const struct img_limits *limits);
+
+/* A shorter file is of no format. */
+enum { IMG_BEGIN_BYTES = 2 };
 
 /* The part of the displayed picture that is shown, and at which size. */
 struct img_view {
@@ -328,13 +312,14 @@ struct img_view img_fit(const struct img_header *header,
 			const struct img_transform *transform);
 
 /*
- * The DCT scale: a file is decoded at n/8 of its size, and this is the smallest
- * n of 1, 2, 3, 4 and 8 that is good enough for every plane of the result.  A
- * picture decoded at n can also be used for every result that needs n or less.
+ * A file is decoded at n/8 of its size, and this is the smallest n that its
+ * format offers (JPEG: 1, 2, 3, 4 and 8) and that is good enough for every
+ * plane of the result.  A picture decoded at n can also be used for every
+ * result that needs n or less.
  */
-uint32_t img_dct_scale(const struct img_header *header,
-		       const struct img_view *view,
-		       const struct img_transform *transform);
+uint32_t img_decode_scale(const struct img_header *header,
+			  const struct img_view *view,
+			  const struct img_transform *transform);
 
 /* --- Cost, estimated from the header before anything is decoded --- */
 
@@ -385,30 +370,29 @@ struct img_cost img_cost(const struct img_header *header,
 
 /*
  * The cost of `count` (1 or more) results together.  The file is decoded once,
- * at `dct_scale`, the largest img_dct_scale() of all results.
+ * at `scale`/8, the largest img_decode_scale() of all results.
  */
-struct img_cost img_cost_parts(const struct img_header *header,
-			       uint32_t dct_scale, struct img_cost_part *parts,
-			       uint32_t count);
+struct img_cost img_cost_parts(const struct img_header *header, uint32_t scale,
+			       struct img_cost_part *parts, uint32_t count);
 
 /* --- The steps --- */
 
 /*
- * Decode at img_dct_scale() of `view` and `transform`.  Planes keep the file's
- * orientation, space and subsampling; the ICC profile is copied too.  If any
- * pixel may be wrong because data are damaged, that is an error, unless
+ * Decode at img_decode_scale() of `view` and `transform`.  Planes keep the
+ * file's orientation, space and subsampling; the ICC profile is copied too.  If
+ * any pixel may be wrong because data are damaged, that is an error, unless
  * transform->lenient is set.  Data that the planes do not need are not read:
  * unneeded scans of a progressive file, and everything after the last pixel.
  *
  * `header` is the result of img_probe() for exactly these bytes.
  *
  * IRREGULAR: the file cannot be decoded in the usual, fast way.  The next time
- * libjpeg decodes it, or finds out what is wrong with it.
+ * it is decoded in full, or what is wrong with it is found out.
  *
  * NEEDS_ALL_SCANS: samples outside of the frame may show in a progressive file,
  * of which not all scans were read.  The next time all are read.
  *
- * TEXTURE: the file has so much fine texture that the usual DCT scale would
+ * TEXTURE: the file has so much fine texture that the usual scale would
  * show false stripes.  The next time the scale is larger.
  *
  * After these, call img_decode_again(), img_cost() and img_decode().  That may
@@ -417,7 +401,7 @@ struct img_cost img_cost_parts(const struct img_header *header,
  * Errors: all; TOO_LARGE also if the result would be over `limits`.
  */
 MUST_CHECK enum img_err
-img_decode(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
+img_decode(struct image *dst, const uint8_t *bytes, size_t count,
 	   const struct img_header *header, const struct img_view *view,
 	   const struct img_transform *transform,
 	   const struct img_limits *limits, const struct memory *memory);
@@ -432,7 +416,7 @@ bool img_decode_again(struct img_header *header, enum img_err err);
 
 /* As img_decode(), but also calls it again, at any cost. */
 MUST_CHECK enum img_err
-img_decode_any(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
+img_decode_any(struct image *dst, const uint8_t *bytes, size_t count,
 	       const struct img_header *header, const struct img_view *view,
 	       const struct img_transform *transform,
 	       const struct img_limits *limits, const struct memory *memory);
@@ -465,11 +449,11 @@ MUST_CHECK enum img_err img_blur(struct image *dst, const struct image *src,
 /*
  * Encode a picture made by img_scale() or img_blur() with the quality and
  * coding of `transform`.  The only metadata is src->profile.  Overwrites the
- * padding of `src`.  *jpeg is a block from `memory`.
+ * padding of `src`.  *bytes is a block from `memory`.
  *
  * Errors: NO_MEMORY.
  */
-MUST_CHECK enum img_err img_encode(uint8_t **jpeg, size_t *jpeg_bytes,
+MUST_CHECK enum img_err img_encode(uint8_t **bytes, size_t *count,
 				   struct image *src,
 				   const struct img_transform *transform,
 				   const struct memory *memory);

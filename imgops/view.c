@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which part of a picture is shown, at which size, and at which DCT scale it is
+ * Which part of a picture is shown, at which size, and at which scale it is
  * decoded for that.
  */
 #include "imgops/imgops.h"
 
+#include "imgops/formats/format.h"
 #include "imgops/image.h"
-#include "imgops/jpeg/idct.h"
 
 #include <assert.h>
 #include <math.h>
@@ -19,15 +19,13 @@
 #define MARGIN 1.1
 
 /*
- * The margin for a file with fine texture (jpeg/texture.h), and its least DCT
- * scale.  The false stripes that a reduced decode makes are then mostly finer
- * than the result, and the last filter removes them.  Of stripes that a full
- * decode and Lanczos-3 remove, at most 5 % of the contrast is left at any
- * period; with a margin of 1.1 it is 25 to 37 %, and at 1/8 still 14 % at a
- * ratio of 20.
+ * The margin for a file with fine texture (formats/jpeg/texture.h).  The false
+ * stripes that a reduced decode makes are then mostly finer than the result,
+ * and the last filter removes them.  Of stripes that a full decode and
+ * Lanczos-3 remove, at most 5 % of the contrast is left at any period; with a
+ * margin of 1.1 it is 25 to 37 %, and at 1/8 still 14 % at a ratio of 20.
  */
 #define TEXTURE_MARGIN 3
-enum { TEXTURE_SCALE_MIN = 2 };
 
 /*
  * A filter that is asked for by name is expected to work on the whole file.
@@ -143,15 +141,14 @@ struct img_view img_fit(const struct img_header *header,
  */
 static uint32_t largest_step(const struct img_header *h)
 {
-	uint32_t most_h = 1, most_v = 1, step = 1;
+	struct img_size most = image_factors_max(h);
+	uint32_t step = 1;
 
 	for (uint32_t i = 0; i < h->component_count; i++) {
-		most_h = h->h_factors[i] > most_h ? h->h_factors[i] : most_h;
-		most_v = h->v_factors[i] > most_v ? h->v_factors[i] : most_v;
-	}
-	for (uint32_t i = 0; i < h->component_count; i++) {
-		uint32_t x = (most_h + h->h_factors[i] - 1) / h->h_factors[i];
-		uint32_t y = (most_v + h->v_factors[i] - 1) / h->v_factors[i];
+		uint32_t x =
+			(most.width_px + h->h_factors[i] - 1) / h->h_factors[i];
+		uint32_t y = (most.height_px + h->v_factors[i] - 1) /
+			     h->v_factors[i];
 
 		step = x > step ? x : step;
 		step = y > step ? y : step;
@@ -173,24 +170,11 @@ static double margin_of(const struct img_header *h, enum img_filter filter)
 	}
 }
 
-/*
- * The least DCT scale for a picture that is shown at `share` of its size.  At
- * 1/8, nothing is known of the texture in a progressive file.
- */
-static double scale_min(const struct img_header *h, double share)
+uint32_t img_decode_scale(const struct img_header *header,
+			  const struct img_view *view,
+			  const struct img_transform *transform)
 {
-	if (h->texture == IMG_TEXTURE_FINE)
-		return TEXTURE_SCALE_MIN;
-	return h->texture == IMG_TEXTURE_UNKNOWN && h->scans.is_dense &&
-			       share * DCT_SCALE_FULL * TEXTURE_MARGIN > 1 ?
-		       TEXTURE_SCALE_MIN :
-		       1;
-}
-
-uint32_t img_dct_scale(const struct img_header *header,
-		       const struct img_view *view,
-		       const struct img_transform *transform)
-{
+	const struct img_codec *c = header->format->codec;
 	bool aside = view->orientation >= 5;
 	uint32_t across =
 		aside ? header->stored.height_px : header->stored.width_px;
@@ -198,12 +182,13 @@ uint32_t img_dct_scale(const struct img_header *header,
 		aside ? header->stored.width_px : header->stored.height_px;
 	double x = view->size.width_px / (view->width * across);
 	double y = view->size.height_px / (view->height * down);
-	double dct_scale = fmax(x, y) * DCT_SCALE_FULL *
-			   margin_of(header, transform->filter);
+	double share = fmax(x, y) * DECODE_SCALE_FULL;
+	double n = share * margin_of(header, transform->filter);
 
-	if (transform->full_chroma)
-		dct_scale *= largest_step(header);
-	dct_scale = ceil(dct_scale - 1e-6);
-	dct_scale = fmax(dct_scale, scale_min(header, fmax(x, y)));
-	return dct_scale > IDCT_MAX ? DCT_SCALE_FULL : (uint32_t)dct_scale;
+	if (c->scale == NULL)
+		return DECODE_SCALE_FULL;
+	if (format_full_chroma(transform))
+		n *= largest_step(header);
+	return c->scale(header, fmax(ceil(n - 1e-6), 1),
+			share * TEXTURE_MARGIN);
 }

@@ -11,6 +11,7 @@
  */
 #include "imgops/bench/measure.h"
 #include "imgops/estimate.h"
+#include "imgops/formats/format.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,13 +20,18 @@ enum { ROUNDS = 30, SWEEPS = 2000, STEPS = 4, PASSES = 2 };
 
 #define TINY_ERROR 0.01
 
-/* Probing counts as decoding. */
-static const struct step_estimate *const steps[STEPS] = {
-	&decode_estimate,
-	&scale_estimate,
-	&blur_estimate,
-	&encode_estimate,
-};
+static const struct step_estimate *step_of(int step)
+{
+	const struct img_codec *jpeg = img_formats[IMG_FORMAT_JPEG]->codec;
+	const struct step_estimate *const steps[STEPS] = {
+		jpeg->decode_estimate, /* probing counts as decoding */
+		&scale_estimate,
+		&blur_estimate,
+		jpeg->encode_estimate,
+	};
+
+	return steps[step];
+}
 
 static const struct img_transform transforms[] = {
 	{ .quality = 80, .box = { 640, 640 }, .blur_sigma_px = 2 },
@@ -73,12 +79,12 @@ static void add_equations(const struct row *row,
 			     row->cpu_s[STEP_ENCODE] };
 	double all = (ns[0] + ns[1] + ns[2] + ns[3]) * 1e9 / PASSES;
 
-	workload_set_decoded(&w, img_dct_scale(h, view, transform));
+	workload_set_decoded(&w, img_decode_scale(h, view, transform));
 	workload_set_result(&w, view, transform);
 	for (int i = 0; i < STEPS; i++) {
 		struct equation *e = &systems[i].equations[systems[i].count++];
 
-		steps[i]->count(e->counts, &w);
+		step_of(i)->count(e->counts, &w);
 		e->ns = ns[i] * 1e9 / PASSES;
 		e->all_ns = all;
 	}
@@ -158,11 +164,13 @@ int main(int argc, char **argv)
 	if (!collect(&folder, memory_pool_memory(pool), &error))
 		return 1;
 	for (int i = 0; i < STEPS; i++) {
+		const struct step_estimate *step = step_of(i);
+
 		for (int round = 0; round < ROUNDS; round++)
-			solve(&systems[i], steps[i]->term_count);
-		for (uint32_t t = 0; t < steps[i]->term_count; t++)
-			printf("%-7s %-34s %.3g\n", steps[i]->name,
-			       steps[i]->terms[t].name, systems[i].ns[t]);
+			solve(&systems[i], step->term_count);
+		for (uint32_t t = 0; t < step->term_count; t++)
+			printf("%-7s %-34s %.3g\n", step->name,
+			       step->terms[t].name, systems[i].ns[t]);
 		free(systems[i].equations);
 	}
 	folder_release(&folder);

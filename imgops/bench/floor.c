@@ -8,7 +8,7 @@
 #include <jpeglib.h>
 
 enum {
-	DCT_SCALE_FULL = 8,
+	DECODE_SCALE_FULL = 8,
 	ROW_ALIGN = 64,
 };
 
@@ -106,7 +106,7 @@ void floor_decode(struct floor *f, const uint8_t *jpeg_data, size_t jpeg_bytes,
 	jpeg_mem_src(&jpeg, jpeg_data, jpeg_bytes);
 	(void)jpeg_read_header(&jpeg, TRUE);
 	jpeg.scale_num = dct_scale;
-	jpeg.scale_denom = DCT_SCALE_FULL;
+	jpeg.scale_denom = DECODE_SCALE_FULL;
 	jpeg.dct_method = JDCT_ISLOW;
 	jpeg.do_block_smoothing = FALSE;
 	jpeg.raw_data_out = TRUE;

@@ -9,6 +9,7 @@
  */
 #include "imgops/colour/colour.h"
 
+#include "imgops/formats/format.h"
 #include "imgops/image.h"
 
 #include <assert.h>
@@ -45,6 +46,35 @@ void colour_rgb_from_ycc(uint8_t *const rgb[3], const uint8_t *const ycc[3],
 	mix_light(rgb[0], ycc, 0, FIX(1.402), width);
 	mix_light(rgb[1], ycc, -FIX(0.34414), -FIX(0.71414), width);
 	mix_light(rgb[2], ycc, FIX(1.772), 0, width);
+}
+
+void colour_write_row(uint8_t *to, const struct image *src, uint32_t y)
+{
+	enum { CHUNK_PX = 256 };
+	uint8_t red[CHUNK_PX], green[CHUNK_PX], blue[CHUNK_PX];
+	uint8_t *const rgb[] = { red, green, blue };
+	const uint8_t *from[IMG_PLANES_MAX];
+	size_t left = src->planes[0].width, n;
+
+	for (uint32_t i = 0; i < src->plane_count; i++)
+		from[i] = src->planes[i].samples +
+			  y * src->planes[i].stride_bytes;
+	if (src->space == IMG_GREY) {
+		memcpy(to, from[0], left);
+		return;
+	}
+	assert(image_has_full_chroma(src));
+	for (; left > 0; left -= n) {
+		n = left < CHUNK_PX ? left : CHUNK_PX;
+		colour_rgb_from_ycc(rgb, from, n);
+		for (size_t x = 0; x < n; x++, to += 3) {
+			to[0] = red[x];
+			to[1] = green[x];
+			to[2] = blue[x];
+		}
+		for (uint32_t i = 0; i < src->plane_count; i++)
+			from[i] += n;
+	}
 }
 
 /* The sums are always within 0..255. */
@@ -142,7 +172,8 @@ uint64_t colour_lcms_pixels(enum img_space space, struct img_size size,
 bool colour_may_keep_profile(enum img_space space, size_t profile_bytes,
 			     const struct img_transform *transform)
 {
-	return transform->keep_profile && !is_inks(space) &&
+	return transform->keep_profile &&
+	       format_of_result(transform)->holds_profile && !is_inks(space) &&
 	       profile_bytes <= PROFILE_KEPT_BYTES_MAX;
 }
 

@@ -77,4 +77,10 @@ void colour_close(struct colour *c);
 void colour_rgb_from_ycc(uint8_t *const rgb[3], const uint8_t *const ycc[3],
 			 size_t width);
 
+/*
+ * Write row `y` of a picture made by img_scale(), of full chroma or grey: its
+ * pixels as R, G and B, or its samples.
+ */
+void colour_write_row(uint8_t *to, const struct image *src, uint32_t y);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_seeds DIR: write small JPEGs of every kind as seeds for the fuzz
- * targets, each preceded by the option bytes of a transform.
+ * fuzz_seeds DIR: write small files of every format and kind as seeds for the
+ * fuzz targets, each preceded by the option bytes of a transform.
  */
 #include "imgops/test/profiles.h"
 #include "imgops/test/support.h"
@@ -41,7 +41,8 @@ static void put_profile(FILE *f, struct bytes profile)
 	}
 }
 
-static void write_seed(struct seeds *s, struct bytes jpeg, struct bytes profile)
+/* A new file with the bytes of its options. */
+static FILE *open_seed(struct seeds *s)
 {
 	char path[4096];
 
@@ -55,12 +56,19 @@ static void write_seed(struct seeds *s, struct bytes jpeg, struct bytes profile)
 	for (uint32_t i = 0; i < OPTION_BYTES; i++)
 		(void)fputc((int)(scramble(s->count * OPTION_BYTES + i) & 255),
 			    f);
+	s->count++;
+	return f;
+}
+
+static void write_seed(struct seeds *s, struct bytes jpeg, struct bytes profile)
+{
+	FILE *f = open_seed(s);
+
 	put(f, jpeg.data, 2);
 	if (profile.count > 0 && profile.count < 255 * CHUNK_BYTES)
 		put_profile(f, profile);
 	put(f, jpeg.data + 2, jpeg.count - 2);
 	(void)fclose(f);
-	s->count++;
 	free(jpeg.data);
 }
 
@@ -142,6 +150,23 @@ static void write_profiles(struct seeds *s)
 	free(k.data);
 }
 
+static void write_ppms(struct seeds *s)
+{
+	static const uint32_t whites[] = { 255, 15, 1023, 65535 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(whites); i++)
+		for (char kind = '5'; kind <= '6'; kind++) {
+			uint32_t bytes = 9 * 7 * (kind == '6' ? 3 : 1) *
+					 (whites[i] > 255 ? 2 : 1);
+			FILE *f = open_seed(s);
+
+			(void)fprintf(f, "P%c #c\n9 7\n%u\n", kind, whites[i]);
+			for (uint32_t k = 0; k < bytes; k++)
+				(void)fputc((int)(scramble(k) & 255), f);
+			(void)fclose(f);
+		}
+}
+
 int main(int argc, char **argv)
 {
 	struct seeds s = { 0 };
@@ -154,5 +179,6 @@ int main(int argc, char **argv)
 	write_codings(&s);
 	write_samplings(&s);
 	write_profiles(&s);
+	write_ppms(&s);
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include "imgops/resample/bands.h"
 #include "imgops/colour/colour.h"
 #include "imgops/estimate.h"
+#include "imgops/formats/format.h"
 #include "imgops/image.h"
 #include "imgops/resample/stb.h"
 #include "imgops/resample/weights.h"
@@ -278,10 +279,10 @@ static bool scale_pixels(struct image *dst, const struct image *src,
 			 const struct memory *memory)
 {
 	struct image pixels = { 0 };
-	bool ok =
-		scale_shaped(&pixels, src, view, true, transform->filter,
-			     memory) &&
-		colour_convert(dst, &pixels, c, transform->full_chroma, memory);
+	bool ok = scale_shaped(&pixels, src, view, true, transform->filter,
+			       memory) &&
+		  colour_convert(dst, &pixels, c, format_full_chroma(transform),
+				 memory);
 
 	img_release(&pixels);
 	return ok;
@@ -301,7 +302,7 @@ enum img_err img_scale(struct image *dst, const struct image *src,
 	if (colour_needs_pixels(&c, src)) {
 		ok = scale_pixels(dst, src, view, &c, transform, memory);
 	} else {
-		ok = scale_shaped(dst, src, view, transform->full_chroma,
+		ok = scale_shaped(dst, src, view, format_full_chroma(transform),
 				  transform->filter, memory);
 		if (ok)
 			colour_convert_grey(dst, &c);

@@ -15,6 +15,7 @@
  * and the shortest time counts.  Programs with sanitizers are slower by other
  * factors, so they do not run this.
  */
+#include "imgops/formats/jpeg/header.h"
 #include "imgops/imgops.h"
 #include "imgops/test/profiles.h"
 
@@ -143,7 +144,7 @@ static void check(const char *name, struct bytes jpeg,
 		       name, transform->box.width_px, transform->box.height_px,
 		       header->is_irregular                ? ", irregular" :
 		       header->texture == IMG_TEXTURE_FINE ? ", fine texture" :
-		       header->needs_all_scans             ? ", all scans" :
+		       jpeg_own(header)->needs_all_scans   ? ", all scans" :
 							     "",
 		       took_ns / 1e6, said_ns * machine / 1e6);
 	}

@@ -2,11 +2,11 @@
 #include "imgops/test/reduced.h"
 
 #include "imgops/image.h"
-#include "imgops/jpeg/idct.h"
-#include "imgops/jpeg/reader.h"
+#include "imgops/formats/jpeg/idct.h"
+#include "imgops/formats/jpeg/reader.h"
 #include "imgops/test/support.h"
-#include "imgops/jpeg/partial.h"
-#include "imgops/jpeg/progressive.h"
+#include "imgops/formats/jpeg/partial.h"
+#include "imgops/formats/jpeg/progressive.h"
 
 #include <math.h>
 #include <string.h>
@@ -40,9 +40,9 @@ static void make_planes(struct reduced *e)
 		uint64_t down = (uint64_t)jpeg->image_height * e->n *
 				(uint32_t)c->v_samp_factor;
 		uint32_t across_by =
-			DCT_SCALE_FULL * (uint32_t)jpeg->max_h_samp_factor;
+			DECODE_SCALE_FULL * (uint32_t)jpeg->max_h_samp_factor;
 		uint32_t down_by =
-			DCT_SCALE_FULL * (uint32_t)jpeg->max_v_samp_factor;
+			DECODE_SCALE_FULL * (uint32_t)jpeg->max_v_samp_factor;
 
 		p->width = round_up(across, across_by);
 		p->height = round_up(down, down_by);
@@ -94,7 +94,7 @@ static void by_libjpeg(struct reduced *e)
 	jpeg->raw_data_out = TRUE;
 	jpeg->out_color_space = jpeg->jpeg_color_space;
 	jpeg->scale_num = 1;
-	jpeg->scale_denom = DCT_SCALE_FULL;
+	jpeg->scale_denom = DECODE_SCALE_FULL;
 	jpeg->dct_method = JDCT_ISLOW;
 	jpeg->do_block_smoothing = FALSE;
 	e->realize = jpeg->mem->realize_virt_arrays;
@@ -146,7 +146,7 @@ static enum img_err run(struct image *img, uint32_t n, const uint8_t *data,
 			size_t count, const struct img_limits *limits,
 			const struct memory *memory, enum by by)
 {
-	struct piece pieces[IMG_PIECES_MAX];
+	struct piece pieces[SCANS_PIECES_MAX];
 	struct reduced e = {
 		.reader = { .pieces = pieces,
 			    .limits = limits,
@@ -196,7 +196,7 @@ bool reduced_by_partial(struct image *img, uint32_t n, const uint8_t *data,
 
 uint32_t reduced_visible(double span, uint32_t n)
 {
-	return (uint32_t)ceil(span * DCT_SCALE_FULL / n - 1e-6);
+	return (uint32_t)ceil(span * DECODE_SCALE_FULL / n - 1e-6);
 }
 
 bool reduced_is_same(const struct image *a, const struct image *b)

@@ -9,7 +9,7 @@
 #ifndef IMGOPS_TEST_REDUCED_H
 #define IMGOPS_TEST_REDUCED_H
 
-#include "imgops/jpeg/idct.h"
+#include "imgops/formats/jpeg/idct.h"
 
 /* On an error `img` is empty. */
 enum img_err reduced_by_libjpeg(struct image *img, const uint8_t *data,

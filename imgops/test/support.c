@@ -468,10 +468,10 @@ struct image image_make(struct img_size size, enum img_space space,
 	return img;
 }
 
-uint32_t scans_keep(struct piece pieces[IMG_PIECES_MAX], const uint8_t *jpeg,
+uint32_t scans_keep(struct piece pieces[SCANS_PIECES_MAX], const uint8_t *jpeg,
 		    size_t jpeg_bytes, uint32_t dct_scale)
 {
-	struct img_scans scans = { 0 };
+	struct scans scans = { 0 };
 	struct markers w;
 	struct marker m;
 	const uint8_t *end;

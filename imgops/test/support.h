@@ -10,7 +10,7 @@
 #define IMGOPS_TEST_SUPPORT_H
 
 #include "imgops/imgops.h"
-#include "imgops/jpeg/scans.h"
+#include "imgops/formats/jpeg/scans.h"
 
 #include <stdio.h>
 
@@ -169,7 +169,7 @@ uint8_t picture_sample(picture_fn *picture, uint32_t component, double x,
 uint32_t scramble(uint32_t n);
 
 /* scans_pieces() of a complete file. */
-uint32_t scans_keep(struct piece pieces[IMG_PIECES_MAX], const uint8_t *jpeg,
+uint32_t scans_keep(struct piece pieces[SCANS_PIECES_MAX], const uint8_t *jpeg,
 		    size_t jpeg_bytes, uint32_t dct_scale);
 
 double psnr(double squared_error_total, double count);

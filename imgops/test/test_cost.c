@@ -4,6 +4,7 @@
  * the estimate is not much too high; the estimated CPU time grows with the
  * amount of work.
  */
+#include "imgops/formats/jpeg/header.h"
 #include "imgops/imgops.h"
 #include "imgops/test/meter.h"
 #include "imgops/test/support.h"
@@ -285,9 +286,9 @@ static void test_time_grows_with_empty_scans(void)
 	struct img_view view = img_fit(&header, &transform);
 	struct img_cost few = img_cost(&header, &view, &transform);
 
-	header.scan_count = 3000;
+	jpeg_own_change(&header)->scan_count = 3000;
 	for (uint32_t i = 0; i < header.component_count; i++)
-		header.component_scans[i] = 3000;
+		jpeg_own_change(&header)->component_scans[i] = 3000;
 	struct img_cost many = img_cost(&header, &view, &transform);
 
 	assert(many.decode_ns > 2 * few.decode_ns);
@@ -333,7 +334,7 @@ static void test_time_grows_with_the_head(void)
 	struct img_view view = img_fit(&header, &transform);
 	struct img_cost few = img_cost(&header, &view, &transform);
 
-	header.scan_offset += 10 << 20;
+	jpeg_own_change(&header)->scan_offset += 10 << 20;
 	header.bytes += 10 << 20;
 	struct img_cost many = img_cost(&header, &view, &transform);
 

@@ -139,7 +139,7 @@ static void test_memory_of_several_pictures_is_within_a_tenth(void)
 		measure(&measured, jpeg, &header, views);
 
 		struct img_cost cost = img_cost_parts(
-			&header, img_dct_scale(&header, &views[0], &site[0]),
+			&header, img_decode_scale(&header, &views[0], &site[0]),
 			parts, PARTS);
 		size_t bytes = worst(&measured);
 
@@ -170,7 +170,7 @@ static void test_time_of_several_pictures_is_told_by_picture(void)
 
 	struct img_cost first = img_cost(&header, &views[0], &site[0]);
 	struct img_cost all = img_cost_parts(
-		&header, img_dct_scale(&header, &views[0], &site[0]), parts,
+		&header, img_decode_scale(&header, &views[0], &site[0]), parts,
 		PARTS);
 
 	for (uint32_t i = 0; i < PARTS; i++) {

@@ -38,7 +38,7 @@ static void check_truncations(const struct jpeg_spec *spec)
 			decode_bytes(&img, jpeg.data, count, &no_limits, &h);
 
 		if (count < 2)
-			assert(err == IMG_ERR_NOT_JPEG);
+			assert(err == IMG_ERR_UNKNOWN_FORMAT);
 		else if (count < jpeg.count - 2)
 			assert(err == IMG_ERR_TRUNCATED);
 		else if (!spec->arithmetic)

@@ -7,10 +7,10 @@
  * ones were repeated.  Of a progressive file, scans that are not needed
  * otherwise are read only if hidden samples might show.
  */
-#include "imgops/jpeg/edge.h"
+#include "imgops/formats/jpeg/edge.h"
 
 #include "imgops/image.h"
-#include "imgops/jpeg/scans.h"
+#include "imgops/formats/jpeg/scans.h"
 #include "imgops/test/reduced.h"
 #include "imgops/test/support.h"
 

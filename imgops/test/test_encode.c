@@ -5,9 +5,9 @@
  * the profile.  Higher quality gives more bytes; the output buffer grows if it
  * is too small.
  */
-#include "imgops/jpeg/markers.h"
+#include "imgops/formats/jpeg/markers.h"
 #include "imgops/image.h"
-#include "imgops/jpeg/header.h"
+#include "imgops/formats/jpeg/header.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>

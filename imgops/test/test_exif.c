@@ -3,7 +3,7 @@
  * Promise: exif_orientation() finds the orientation in either byte order, and
  * answers 0 to everything else, in time bounded by the marker's length.
  */
-#include "imgops/jpeg/header.c"
+#include "imgops/formats/jpeg/header.c"
 #include "imgops/test/support.h"
 
 #include <assert.h>

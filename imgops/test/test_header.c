@@ -5,6 +5,7 @@
  * continues while a file arrives finds the same as one walk over the whole
  * file.
  */
+#include "imgops/formats/jpeg/header.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -27,7 +28,7 @@ static void test_other_files_are_not_jpeg(void)
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		assert(decode_bytes(&img, (const uint8_t *)others[i],
 				    strlen(others[i]), &no_limits,
-				    &h) == IMG_ERR_NOT_JPEG);
+				    &h) == IMG_ERR_UNKNOWN_FORMAT);
 	assert(h.alloc_count == 0);
 }
 
@@ -138,8 +139,8 @@ static void check_as_libjpeg(struct bytes jpeg, uint32_t scan_count)
 		assert(h.v_factors[i] == d.comp_info[i].v_samp_factor);
 	}
 	assert(h.is_progressive == d.progressive_mode);
-	assert(h.is_arithmetic == d.arith_code);
-	assert(h.scan_count == scan_count && h.icc_bytes == 0);
+	assert(jpeg_own(&h)->is_arithmetic == d.arith_code);
+	assert(jpeg_own(&h)->scan_count == scan_count && h.icc_bytes == 0);
 	jpeg_destroy_decompress(&d);
 }
 
@@ -351,7 +352,7 @@ static void test_baseline_data_are_not_walked(void)
 	enum img_err err =
 		img_probe(&h, (const uint8_t *)file, sizeof(file) - 1, &limits);
 
-	assert(err == IMG_OK && h.scan_count == 1);
+	assert(err == IMG_OK && jpeg_own(&h)->scan_count == 1);
 }
 
 /*
@@ -418,7 +419,7 @@ static void test_scans_that_come_later_are_too_many(void)
 	limits.scans_max = 2;
 	for (; err == IMG_ERR_TRUNCATED && n < jpeg.count; n++)
 		err = img_probe_more(&h, jpeg.data, n, &limits);
-	assert(err == IMG_OK && h.scan_count == 1);
+	assert(err == IMG_OK && jpeg_own(&h)->scan_count == 1);
 	err = img_probe_more(&h, jpeg.data, jpeg.count, &limits);
 	assert(err == IMG_ERR_TOO_MANY_SCANS);
 	free(jpeg.data);

@@ -5,7 +5,7 @@
  * reader knows that they are not real.  For any table, symbols are those of a
  * bit-by-bit decoder (F.2.2.3); an invalid table is refused.
  */
-#include "imgops/jpeg/partial.c"
+#include "imgops/formats/jpeg/partial.c"
 #include "imgops/test/support.h"
 
 #include <assert.h>

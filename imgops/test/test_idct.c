@@ -3,7 +3,7 @@
  * Promises: idct_block() is the inverse DCT of n x n points, within one level
  * of double precision; a flat block stays flat; nothing overflows.
  */
-#include "imgops/jpeg/idct.h"
+#include "imgops/formats/jpeg/idct.h"
 
 #include "imgops/test/support.h"
 

@@ -4,7 +4,7 @@
  * with its own manager; when memory runs out at any request, or a limit is
  * reached, error_exit is called; all memory is freed in every case.
  */
-#include "imgops/jpeg/memory.h"
+#include "imgops/formats/jpeg/memory.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>

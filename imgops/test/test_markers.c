@@ -4,7 +4,7 @@
  * data and garbage are skipped; any bytes are walked in linear time, without
  * reading outside of them.
  */
-#include "imgops/jpeg/markers.h"
+#include "imgops/formats/jpeg/markers.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>

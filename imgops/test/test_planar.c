@@ -7,8 +7,8 @@
  * samples of one plane are placed on those of another.  The scale is the
  * smallest that covers the target.
  */
-#include "imgops/jpeg/idct.h"
-#include "imgops/jpeg/scans.h"
+#include "imgops/formats/jpeg/idct.h"
+#include "imgops/formats/jpeg/scans.h"
 #include "imgops/test/reduced.h"
 #include "imgops/test/support.h"
 

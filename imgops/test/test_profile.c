@@ -4,7 +4,7 @@
  * If chunks are missing or contradict each other, the profile is broken, and no
  * memory is allocated for it.
  */
-#include "imgops/jpeg/header.h"
+#include "imgops/formats/jpeg/header.h"
 
 #include "imgops/image.h"
 #include "imgops/test/support.h"

@@ -4,9 +4,10 @@
  * give the same samples as the whole file, and the other scans are dropped.  A
  * file with anything unusual is read as a whole.
  */
-#include "imgops/jpeg/scans.h"
+#include "imgops/formats/jpeg/header.h"
+#include "imgops/formats/jpeg/scans.h"
 
-#include "imgops/jpeg/markers.h"
+#include "imgops/formats/jpeg/markers.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>
@@ -29,7 +30,7 @@ static struct bytes join(const struct piece *pieces, uint32_t count)
 
 static uint32_t count_pieces(struct bytes jpeg, uint32_t dct_scale)
 {
-	struct piece pieces[IMG_PIECES_MAX];
+	struct piece pieces[SCANS_PIECES_MAX];
 	/* sanitizers notice overruns */
 	uint8_t *copy = malloc(jpeg.count);
 
@@ -96,7 +97,7 @@ static void check_kept(struct bytes jpeg, struct bytes kept, int components,
 /* Returns how many bytes are kept. */
 static size_t check(struct bytes jpeg, int components, uint32_t dct_scale)
 {
-	struct piece pieces[IMG_PIECES_MAX];
+	struct piece pieces[SCANS_PIECES_MAX];
 	uint32_t count = scans_keep(pieces, jpeg.data, jpeg.count, dct_scale);
 
 	assert(count > 0);
@@ -239,7 +240,7 @@ static void test_cut_files_are_read_whole(void)
 static void test_bytes_after_eoi_are_left_out(void)
 {
 	struct bytes jpeg = jpeg_make(&progressive);
-	struct piece pieces[IMG_PIECES_MAX];
+	struct piece pieces[SCANS_PIECES_MAX];
 	uint8_t *longer = calloc(jpeg.count + 100, 1);
 
 	assert(longer != NULL);
@@ -397,9 +398,10 @@ static void check_scan_counts(struct bytes jpeg)
 	};
 
 	assert(img_probe(&header, jpeg.data, jpeg.count, &limits) == IMG_OK);
-	assert(header.scan_count == 64);
-	assert(scans_pieces_scans(&header.scans, SCANS_AT_1) == 1);
-	assert(scans_pieces_scans(&header.scans, SCANS_AT_2) == 5); /* 0 to 4 */
+	assert(jpeg_own(&header)->scan_count == 64);
+	assert(scans_pieces_scans(&jpeg_own(&header)->scans, SCANS_AT_1) == 1);
+	assert(scans_pieces_scans(&jpeg_own(&header)->scans, SCANS_AT_2) ==
+	       5); /* 0 to 4 */
 }
 
 static void test_there_is_a_largest_number_of_pieces(void)
@@ -415,7 +417,7 @@ static void test_there_is_a_largest_number_of_pieces(void)
 	/* The pieces: the table before each dropped scan, and EOI. */
 	struct bytes jpeg = jpeg_with_scans(jpeg_make(&spec), script, 64);
 
-	assert(count_pieces(jpeg, 1) == IMG_PIECES_MAX);
+	assert(count_pieces(jpeg, 1) == SCANS_PIECES_MAX);
 	check_scan_counts(jpeg);
 	free(jpeg.data);
 	for (int k = 1; k < 64; k++)
@@ -433,7 +435,7 @@ static void test_any_byte_may_be_wrong(void)
 {
 	static const uint8_t values[] = { 0x00, 0x01, 0x3f, 0xd9, 0xff };
 	struct bytes jpeg = jpeg_make(&progressive);
-	struct piece pieces[IMG_PIECES_MAX];
+	struct piece pieces[SCANS_PIECES_MAX];
 
 	for (size_t i = 0; i < jpeg.count * ARRAY_SIZE(values); i++) {
 		uint8_t *byte = jpeg.data + i / ARRAY_SIZE(values), was = *byte;
@@ -443,7 +445,7 @@ static void test_any_byte_may_be_wrong(void)
 		uint32_t count =
 			scans_keep(pieces, jpeg.data, jpeg.count, 1 + (i & 1));
 
-		assert(count <= IMG_PIECES_MAX);
+		assert(count <= SCANS_PIECES_MAX);
 		for (uint32_t k = 0; k < count; k++) {
 			assert(pieces[k].data >= end && pieces[k].bytes > 0);
 			end = pieces[k].data + pieces[k].bytes;

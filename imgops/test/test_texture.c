@@ -6,6 +6,7 @@
  * once, at the usual scale, also if samples outside of its frame have texture.
  * If the larger scale is not allowed, the file is decoded at the usual one.
  */
+#include "imgops/formats/jpeg/header.h"
 #include "imgops/test/support.h"
 
 #include "imgops/image.h"
@@ -194,17 +195,17 @@ static void test_progressive_at_one_eighth(void)
 	spec.progressive = true;
 	jpeg = jpeg_make(&spec);
 	header = probe(jpeg);
-	assert(header.scans.is_dense);
-	assert(img_dct_scale(&header, &view, &transform) == 2);
+	assert(jpeg_own(&header)->scans.is_dense);
+	assert(img_decode_scale(&header, &view, &transform) == 2);
 	header.texture = IMG_TEXTURE_IGNORED;
-	assert(img_dct_scale(&header, &view, &transform) == 1);
+	assert(img_decode_scale(&header, &view, &transform) == 1);
 	free(jpeg.data);
 
 	spec.picture = slope;
 	jpeg = jpeg_make(&spec);
 	header = probe(jpeg);
-	assert(!header.scans.is_dense);
-	assert(img_dct_scale(&header, &view, &transform) == 1);
+	assert(!jpeg_own(&header)->scans.is_dense);
+	assert(img_decode_scale(&header, &view, &transform) == 1);
 	free(jpeg.data);
 }
 
@@ -252,15 +253,15 @@ static void test_estimate(void)
 	struct img_view view = whole_view((struct img_size){ 50, 50 });
 	struct img_transform transform = { .quality = 80 };
 	struct img_cost usual = img_cost(&header, &view, &transform), fine;
-	uint32_t n = img_dct_scale(&header, &view, &transform);
+	uint32_t n = img_decode_scale(&header, &view, &transform);
 
 	header.texture = IMG_TEXTURE_FINE;
 	fine = img_cost(&header, &view, &transform);
-	assert(img_dct_scale(&header, &view, &transform) > n);
+	assert(img_decode_scale(&header, &view, &transform) > n);
 	assert(fine.decode_ns > usual.decode_ns);
 	assert(fine.bytes > usual.bytes);
 	header.texture = IMG_TEXTURE_IGNORED;
-	assert(img_dct_scale(&header, &view, &transform) == n);
+	assert(img_decode_scale(&header, &view, &transform) == n);
 	free(jpeg.data);
 }
 
@@ -325,7 +326,7 @@ static void check_hidden(struct jpeg_spec spec)
 		assert(decode_at(plain, &header, n) == IMG_OK);
 		header = probe(hidden);
 		assert(decode_at(hidden, &header, n) != IMG_ERR_TEXTURE);
-		header.needs_all_scans = true;
+		jpeg_own_change(&header)->needs_all_scans = true;
 		assert(decode_at(hidden, &header, n) == IMG_OK);
 		header = probe(fine);
 		assert(decode_at(fine, &header, n) == IMG_ERR_TEXTURE);
@@ -374,13 +375,14 @@ static void test_all_scans_and_fine(void)
 	spec.hidden = black;
 	jpeg = jpeg_make(&spec);
 	header = probe(jpeg);
-	assert(!header.scans.is_dense);
+	assert(!jpeg_own(&header)->scans.is_dense);
 	err = decode_at(jpeg, &header, 1);
 	assert(err == IMG_ERR_NEEDS_ALL_SCANS);
 	assert(img_decode_again(&header, err));
 	err = decode_at(jpeg, &header, 1);
 	assert(err == IMG_ERR_TEXTURE && img_decode_again(&header, err));
-	assert(header.needs_all_scans && header.texture == IMG_TEXTURE_FINE);
+	assert(jpeg_own(&header)->needs_all_scans &&
+	       header.texture == IMG_TEXTURE_FINE);
 	assert(decode_at(jpeg, &header, 1) == IMG_OK);
 	free(jpeg.data);
 }

@@ -503,7 +503,9 @@ bool requests_next(struct requests *r, struct request *request)
 		.file = index,
 		.file_bytes = file->size_bytes,
 		.target = targets_find(&s->targets, index, param),
-		.content_type = s->dataset->content_type,
+		.content_type = file->content_type != NULL ?
+					file->content_type :
+					s->dataset->content_type,
 		.fields = s->api_key,
 		.body = file->body,
 		.body_bytes = file->body_bytes,

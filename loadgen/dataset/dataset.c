@@ -86,7 +86,8 @@ static bool dataset_add(struct dataset *d, const char *location,
 	}
 	file->bytes = file->body;
 	file->body_bytes = size_bytes;
-	jpeg_header_read(&file->image, file->bytes, size_bytes);
+	if (picture_header_read(&file->image, file->bytes, size_bytes))
+		file->content_type = file->image.media_type;
 	d->bytes_total += size_bytes;
 	return true;
 }
@@ -108,12 +109,12 @@ static bool folder_load(struct dataset *d, const char *dir, bool all_files,
 	struct folder_list list = { 0 };
 	struct error why;
 	bool is_good = folder_list_read(
-		&list, dir, all_files ? FOLDER_ALL_FILES : FOLDER_JPEGS, NULL,
-		error);
+		&list, dir, all_files ? FOLDER_ALL_FILES : FOLDER_PICTURES,
+		NULL, error);
 
 	if (is_good && list.count == 0) {
 		error_set(error, "%s: no %s in this folder", dir,
-			  all_files ? "file" : "*.jpg or *.jpeg file");
+			  all_files ? "file" : "*.jpg, *.jpeg or *.ppm file");
 		is_good = false;
 	}
 	for (size_t i = 0; is_good && i < list.count; i++) {
@@ -260,8 +261,9 @@ static void form_print_quoted(FILE *out, const char *text)
  * memory.
  */
 static char *form_head(const struct boundary *boundary, const char *field,
-		       const char *path)
+		       const struct dataset_file *file)
 {
+	const char *type = file->image.media_type, *path = file->path;
 	const char *slash = strrchr(path, '/');
 	struct text text;
 	FILE *out = text_open(&text);
@@ -273,7 +275,8 @@ static char *form_head(const struct boundary *boundary, const char *field,
 	form_print_quoted(out, field);
 	fputs("\"; filename=\"", out);
 	form_print_quoted(out, slash == NULL ? path : slash + 1);
-	fputs("\"\r\nContent-Type: image/jpeg\r\n\r\n", out);
+	fprintf(out, "\"\r\nContent-Type: %s\r\n\r\n",
+		type != NULL ? type : "image/jpeg");
 	return text_close(&text, out);
 }
 
@@ -287,7 +290,7 @@ static bool form_wrap(struct dataset_file *file,
 	char tail[BOUNDARY_BYTES + sizeof("\r\n----\r\n")];
 	size_t tail_bytes = (size_t)snprintf(tail, sizeof(tail),
 					     "\r\n--%s--\r\n", boundary->text);
-	char *head = form_head(boundary, field, file->path);
+	char *head = form_head(boundary, field, file);
 	size_t head_bytes = head == NULL ? 0 : strlen(head);
 	size_t body_bytes = head_bytes + file->size_bytes + tail_bytes;
 	char *body = head == NULL ? NULL : malloc(body_bytes);
@@ -298,6 +301,7 @@ static bool form_wrap(struct dataset_file *file,
 		memcpy(body + head_bytes + file->size_bytes, tail, tail_bytes);
 		free(file->body);
 		file->body = body;
+		file->content_type = NULL;
 		file->body_bytes = body_bytes;
 		file->bytes = body + head_bytes;
 	}

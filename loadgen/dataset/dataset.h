@@ -17,7 +17,7 @@
 #define LOADGEN_DATASET_DATASET_H
 
 #include "base/error.h"
-#include "loadgen/dataset/jpeg_header.h"
+#include "loadgen/dataset/picture_header.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,7 +34,9 @@ struct dataset_file {
 	size_t size_bytes;
 	char *body; /* what is sent: the file, or a form that contains it */
 	size_t body_bytes;
-	struct jpeg_header image; /* all 0: not a JPEG */
+	struct picture_header image; /* all 0: no picture */
+	/* Content-Type of `body`.  NULL: that of the dataset. */
+	const char *content_type;
 };
 
 struct dataset {
@@ -43,7 +45,7 @@ struct dataset {
 	uint64_t bytes_total; /* size of all files, without forms */
 	/* Limit of bytes_total while loading. */
 	uint64_t bytes_max;
-	char content_type[DATASET_TYPE_BYTES]; /* Content-Type of the bodies */
+	char content_type[DATASET_TYPE_BYTES]; /* of the other bodies */
 };
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/report/verify.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,7 +148,7 @@ static struct expected_size size_for(const struct wanted *wanted,
 
 /* False: any size is right. */
 static bool find_expected_size(struct expected_size *out, const char *target,
-			       const struct jpeg_header *upload)
+			       const struct picture_header *upload)
 {
 	struct wanted wanted = { 0 };
 	double width_px = upload->width_px;
@@ -235,18 +236,28 @@ static bool reserve_pixels(struct verify *v, size_t bytes)
 	return true;
 }
 
-/* The JPEG header of a reply. */
+/* The header of a reply. */
 struct header {
 	int width_px;
 	int height_px;
-	int colours;
+	int colours;        /* of a JPEG */
+	uint64_t raw_bytes; /* without compression: of all of it; 0: a JPEG */
 };
 
 static bool read_header(struct verify *v, const void *bytes, size_t size,
 			struct header *h, struct error *why)
 {
+	struct picture_header picture;
 	int subsampling;
 
+	if (picture_header_read(&picture, bytes, size) &&
+	    picture.raw_bytes > 0) {
+		*h = (struct header){ .width_px = (int)picture.width_px,
+				      .height_px = (int)picture.height_px,
+				      .raw_bytes = picture.raw_bytes };
+		return true;
+	}
+	h->raw_bytes = 0;
 	if (size == 0)
 		error_set(why, "empty");
 	else if (tjDecompressHeader3(v->decoder, bytes, size, &h->width_px,
@@ -286,6 +297,10 @@ static bool decode_reply(struct verify *v, const void *bytes, size_t size,
 	int width = TJSCALED(h->width_px, eighth);
 	int height = TJSCALED(h->height_px, eighth);
 
+	if (h->raw_bytes > 0)
+		return h->raw_bytes == size ||
+		       error_fail(why, "%zu bytes instead of %" PRIu64, size,
+				  h->raw_bytes);
 	if (!reserve_pixels(v, (size_t)width * (size_t)height *
 				       (size_t)tjPixelSize[format])) {
 		error_set(why, "%d x %d: out of memory", h->width_px,
@@ -302,7 +317,7 @@ static bool decode_reply(struct verify *v, const void *bytes, size_t size,
 }
 
 bool verify_reply(struct verify *v, const void *bytes, size_t size,
-		  const char *target, const struct jpeg_header *upload,
+		  const char *target, const struct picture_header *upload,
 		  struct error *why)
 {
 	struct expected_size expected;

@@ -2,12 +2,12 @@
 /*
  * Verify: checks that a reply is the picture that was requested.
  *
- * A reply must be a JPEG that libjpeg-turbo decodes to its end without a
- * warning.  It is decoded at a DCT scale of 1/8, which also reads all of its
- * data.  With VERIFY_SIZE the reply must also have the size that Darkroom's
- * HTTP API defines for the query's w, h, fit, enlarge and orient.  Width and
- * height may differ by one pixel.  The size is checked first: a reply of the
- * wrong size is not decoded.
+ * A reply must be a whole PPM, or a JPEG that libjpeg-turbo decodes to its end
+ * without a warning.  A JPEG is decoded at a DCT scale of 1/8, which also reads
+ * all of its data.  With VERIFY_SIZE the reply must also have the size that
+ * Darkroom's HTTP API defines for the query's w, h, fit, enlarge and orient.
+ * Width and height may differ by one pixel.  The size is checked first: a reply
+ * of the wrong size is not decoded.
  *
  * The check is independent: it uses none of the server's code.
  *
@@ -17,7 +17,7 @@
 #ifndef LOADGEN_REPORT_VERIFY_H
 #define LOADGEN_REPORT_VERIFY_H
 
-#include "loadgen/dataset/jpeg_header.h"
+#include "loadgen/dataset/picture_header.h"
 #include "base/error.h"
 
 #include <stdbool.h>
@@ -47,7 +47,7 @@ void verify_free(struct verify *v);
  */
 MUST_CHECK bool verify_reply(struct verify *v, const void *bytes, size_t size,
 			     const char *target,
-			     const struct jpeg_header *upload,
+			     const struct picture_header *upload,
 			     struct error *why);
 
 /* Counts of checked replies.  All zero: none. */

@@ -306,7 +306,9 @@ static void test_known_form(void)
 static void test_form_names_are_escaped(void)
 {
 	struct boundary boundary = { "bb" };
-	char *head = form_head(&boundary, "f\"x", "a\"\r\nb");
+	char name[] = "a\"\r\nb";
+	struct dataset_file file = { .path = name };
+	char *head = form_head(&boundary, "f\"x", &file);
 
 	assert(head != NULL);
 	assert(strstr(head, "name=\"f%22x\"") != NULL);

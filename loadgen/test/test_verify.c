@@ -12,7 +12,7 @@
 enum { WIDTH_PX = 75, HEIGHT_PX = 33 };
 
 /* If the size of an upload is not known, any size of the reply is right. */
-static const struct jpeg_header unknown;
+static const struct picture_header unknown;
 
 struct picture {
 	unsigned char *bytes;
@@ -35,7 +35,7 @@ static struct picture make_picture(int subsampling)
 }
 
 static void expect_wrong(struct verify *v, const void *bytes, size_t size,
-			 const struct jpeg_header *upload, const char *part)
+			 const struct picture_header *upload, const char *part)
 {
 	struct error why;
 
@@ -46,7 +46,9 @@ static void expect_wrong(struct verify *v, const void *bytes, size_t size,
 static void test_right(struct verify *v)
 {
 	static const int samplings[] = { TJSAMP_420, TJSAMP_444, TJSAMP_GRAY };
-	struct jpeg_header upload = { WIDTH_PX, HEIGHT_PX, 1 };
+	struct picture_header upload = { .width_px = WIDTH_PX,
+					 .height_px = HEIGHT_PX,
+					 .orientation = 1 };
 	struct error why;
 
 	for (size_t i = 0; i < ARRAY_SIZE(samplings); i++) {
@@ -61,7 +63,9 @@ static void test_right(struct verify *v)
 static void test_wrong_size(struct verify *v)
 {
 	struct picture p = make_picture(TJSAMP_420);
-	struct jpeg_header upload = { WIDTH_PX, HEIGHT_PX + 5, 1 };
+	struct picture_header upload = { .width_px = WIDTH_PX,
+					 .height_px = HEIGHT_PX + 5,
+					 .orientation = 1 };
 
 	expect_wrong(v, p.bytes, p.size, &upload, "75 x 33 instead of 75 x 38");
 	tjFree(p.bytes);
@@ -79,6 +83,22 @@ static void test_not_whole(struct verify *v)
 	memset(p.bytes + p.size - 200, 0xff, 100);
 	expect_wrong(v, p.bytes, p.size, &unknown, "does not decode");
 	tjFree(p.bytes);
+}
+
+static void test_ppm(struct verify *v)
+{
+	static const char ppm[] = "P6\n2 1\n255\nabcdef";
+	struct picture_header upload = { .width_px = 2,
+					 .height_px = 4,
+					 .orientation = 1 };
+	struct error why;
+
+	assert(verify_reply(v, ppm, sizeof(ppm) - 1, "/", &unknown, &why));
+	expect_wrong(v, ppm, sizeof(ppm) - 2, &unknown,
+		     "16 bytes instead of 17");
+	expect_wrong(v, ppm, sizeof(ppm), &unknown, "18 bytes instead of 17");
+	expect_wrong(v, ppm, sizeof(ppm) - 1, &upload,
+		     "2 x 1 instead of 2 x 4");
 }
 
 /* Change the size in the frame header. */
@@ -99,7 +119,9 @@ static void resize(struct picture *p, unsigned width_px, unsigned height_px)
 static void test_size_comes_first(struct verify *v)
 {
 	struct picture p = make_picture(TJSAMP_GRAY);
-	struct jpeg_header upload = { 640, 480, 1 };
+	struct picture_header upload = { .width_px = 640,
+					 .height_px = 480,
+					 .orientation = 1 };
 
 	resize(&p, 65000, 65000);
 	expect_wrong(v, p.bytes, p.size, &unknown,
@@ -114,12 +136,18 @@ static void test_size_comes_first(struct verify *v)
 	tjFree(p.bytes);
 }
 
-static const struct jpeg_header photo = { 2000, 1500, 1 };
-static const struct jpeg_header turned = { 2000, 1500, 6 };
-static const struct jpeg_header strip = { 3000, 2, 1 };
+static const struct picture_header photo = { .width_px = 2000,
+					     .height_px = 1500,
+					     .orientation = 1 };
+static const struct picture_header turned = { .width_px = 2000,
+					      .height_px = 1500,
+					      .orientation = 6 };
+static const struct picture_header strip = { .width_px = 3000,
+					     .height_px = 2,
+					     .orientation = 1 };
 
 /* Each side of the reply may differ by one pixel, not by two. */
-static void expect_size(const struct jpeg_header *upload, const char *target,
+static void expect_size(const struct picture_header *upload, const char *target,
 			int width_px, int height_px)
 {
 	struct expected_size size;
@@ -202,7 +230,9 @@ static void test_any_size(void)
 /* VERIFY_DECODE accepts any size. */
 static void test_decode_only(void)
 {
-	static const struct jpeg_header upload = { 640, 480, 1 };
+	static const struct picture_header upload = { .width_px = 640,
+						      .height_px = 480,
+						      .orientation = 1 };
 	struct verify *v = verify_new(VERIFY_DECODE);
 	struct picture p = make_picture(TJSAMP_420);
 	struct error why;
@@ -222,6 +252,7 @@ int main(void)
 	test_right(v);
 	test_wrong_size(v);
 	test_not_whole(v);
+	test_ppm(v);
 	test_size_comes_first(v);
 	test_right(v); /* wrong replies have no effect on later ones */
 	verify_free(v);

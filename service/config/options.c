@@ -63,9 +63,13 @@ enum { WORKERS_PER_IO_THREAD = 8 };
 
 static void print_query_help(FILE *out)
 {
-	(void)fputs("POST / accepts a JPEG, raw or as multipart/form-data. "
-		    "Query parameters:\n\n",
-		    out);
+	char names[IMG_FORMAT_NAMES_CHARS];
+
+	img_format_names(names, " or ");
+	(void)fprintf(out,
+		      "POST / accepts a %s, raw or as multipart/form-data. "
+		      "Query parameters:\n\n",
+		      names);
 	query_print_help(out);
 }
 
@@ -346,7 +350,7 @@ const struct program options_program = {
 	.name = "darkroom",
 	.summary = "an image upload service",
 	.usage = "[OPTION]...",
-	.about = "Accept JPEGs over HTTP, scale, blur and encode them, and "
+	.about = "Accept pictures over HTTP, scale, blur and encode them, and "
 		 "return or store the results. The stages of this work share "
 		 "the CPU by a schedule.",
 	.groups = groups,

@@ -40,7 +40,7 @@ static enum img_err fit_variants(struct upload *u,
 		u->output_pixels += pixels(v);
 
 		uint32_t dct_scale =
-			img_dct_scale(&u->header, &v->view, &v->transform);
+			img_decode_scale(&u->header, &v->view, &v->transform);
 
 		if (dct_scale > *dct_scale_max) {
 			*dct_scale_max = dct_scale;

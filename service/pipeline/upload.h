@@ -90,6 +90,12 @@ struct variant {
 	uint64_t service_ns[PIPELINE_STEPS];
 };
 
+/* The file format of its result. */
+static inline const struct img_format *variant_format(const struct variant *v)
+{
+	return img_formats[v->transform.format];
+}
+
 /*
  * The parameters of the whole upload, as opposed to those of a variant.  Every
  * member is in the table of service/http/head/params.c, and so in the id of its

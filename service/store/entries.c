@@ -80,11 +80,13 @@ bool store_is_name(const char *text)
 
 bool store_is_file_name(const char *text)
 {
-	size_t n = name_length(text);
+	size_t n = name_length(text), ending;
 
-	return n > 0 && (strcmp(text + n, ".jpg") == 0 ||
-			 strcmp(text + n, ".json") == 0 ||
-			 strcmp(text + n, ".txt") == 0);
+	if (n == 0 || text[n] != '.')
+		return false;
+	ending = strspn(text + n + 1, "abcdefghijklmnopqrstuvwxyz0123456789");
+	return ending > 0 && ending <= STORE_ENDING_CHARS &&
+	       text[n + 1 + ending] == '\0';
 }
 
 bool store_has_dots(const char *path)

@@ -38,7 +38,8 @@ enum {
 	STORE_ID_BYTES = 64 + 1,   /* see store_is_id() */
 	STORE_ID_VERSIONS = 21,    /* a hexadecimal digit, g to z */
 	STORE_NAME_BYTES = 32 + 1, /* STORE_NAME_CHARS, without ".jpg" */
-	STORE_FILE_NAME_BYTES = STORE_NAME_BYTES + 5, /* with any ending */
+	STORE_ENDING_CHARS = 4,    /* at most, of a file, without the dot */
+	STORE_FILE_NAME_BYTES = STORE_NAME_BYTES + 1 + STORE_ENDING_CHARS,
 	STORE_CALL_FILES = 3 /* most descriptors that one call uses */
 };
 
@@ -54,7 +55,7 @@ enum store_answer {
 
 enum { STORE_ANSWERS = STORE_UNAVAILABLE + 1 };
 
-/* A file of an entry, named NAME.jpg, NAME.json or NAME.txt; not empty. */
+/* A file of an entry, named NAME.json or as its format ends; not empty. */
 struct store_file {
 	const char *name;
 	const void *bytes;

@@ -42,7 +42,7 @@ static enum img_err probe(struct img_header *h, const char *dir,
 	FILE *f = fopen(path, "rb");
 
 	if (f == NULL)
-		return IMG_ERR_NOT_JPEG;
+		return IMG_ERR_UNKNOWN_FORMAT;
 	(void)fseek(f, 0, SEEK_END);
 	size_t bytes = (size_t)ftell(f);
 	uint8_t *data = malloc(bytes + 1);

@@ -6,6 +6,7 @@
  *
  * usage: test_analysis [FOLDER...] also tests the files in these folders
  */
+#include "imgops/formats/jpeg/header.h"
 #include "service/test/jobs.h"
 
 #include "base/file.h"
@@ -79,8 +80,8 @@ static bool is_same_size(struct img_size a, struct img_size b)
 	return a.width_px == b.width_px && a.height_px == b.height_px;
 }
 
-static bool are_same_pieces(const struct img_pieces *a,
-			    const struct img_pieces *b)
+static bool are_same_pieces(const struct scans_kept *a,
+			    const struct scans_kept *b)
 {
 	if (a->count != b->count || a->is_full != b->is_full)
 		return false;
@@ -88,6 +89,18 @@ static bool are_same_pieces(const struct img_pieces *a,
 		if (a->from[i] != b->from[i] || a->to[i] != b->to[i])
 			return false;
 	return true;
+}
+
+static bool is_same_jpeg(const struct jpeg_own *a, const struct jpeg_own *b)
+{
+	return a->is_arithmetic == b->is_arithmetic &&
+	       a->scan_count == b->scan_count &&
+	       a->scan_offset == b->scan_offset &&
+	       a->has_one_scan == b->has_one_scan &&
+	       a->has_huffman_tables == b->has_huffman_tables &&
+	       a->dc_tables == b->dc_tables && a->ac_tables == b->ac_tables &&
+	       are_same_pieces(&a->scans.kept[0], &b->scans.kept[0]) &&
+	       are_same_pieces(&a->scans.kept[1], &b->scans.kept[1]);
 }
 
 /*
@@ -103,15 +116,8 @@ static bool is_same_header(const struct img_header *a,
 	       memcmp(a->h_factors, b->h_factors, sizeof(a->h_factors)) == 0 &&
 	       memcmp(a->v_factors, b->v_factors, sizeof(a->v_factors)) == 0 &&
 	       a->is_progressive == b->is_progressive &&
-	       a->is_arithmetic == b->is_arithmetic &&
-	       a->scan_count == b->scan_count && a->icc_bytes == b->icc_bytes &&
-	       a->profile == b->profile && a->bytes == b->bytes &&
-	       a->scan_offset == b->scan_offset &&
-	       a->has_one_scan == b->has_one_scan &&
-	       a->has_huffman_tables == b->has_huffman_tables &&
-	       a->dc_tables == b->dc_tables && a->ac_tables == b->ac_tables &&
-	       are_same_pieces(&a->scans.pieces[0], &b->scans.pieces[0]) &&
-	       are_same_pieces(&a->scans.pieces[1], &b->scans.pieces[1]);
+	       a->icc_bytes == b->icc_bytes && a->profile == b->profile &&
+	       a->bytes == b->bytes && is_same_jpeg(jpeg_own(a), jpeg_own(b));
 }
 
 static void assert_same(const struct answer *a, const struct answer *b)

@@ -173,7 +173,7 @@ test_the_example_for_programs_works() {
 	done
 	! node "$work/program.mjs" "$source/README.md" 2>"$work/said" ||
 		fail "a text is a photo"
-	grep -q 'only JPEG files are read' "$work/said" ||
+	grep -q 'only JPEG and PPM files are read' "$work/said" ||
 		fail "no detail: $(shown "$work/said")"
 	stop
 	server=

@@ -69,7 +69,7 @@ static struct pipeline *make_singles(const struct cores *cores)
 		wait_done(&singles[i]);
 		assert(u->err == IMG_OK);
 		dct_scale[i] =
-			img_dct_scale(&u->header, &v->view, &v->transform);
+			img_decode_scale(&u->header, &v->view, &v->transform);
 		if (dct_scale[i] > most)
 			most = dct_scale[i];
 	}

@@ -253,14 +253,16 @@ static void test_meta_tells_damage_of_itself(void)
 			    .variants = &v,
 			    .variant_count = 1 };
 	char id[STORE_ID_BYTES], sha256[SHA256_TEXT_BYTES];
+	const struct img_format *format;
 	char *meta, *copy, *seal;
 	size_t count;
 
 	id_of_upload(id, &u, "");
 	meta = image_meta(id, &u);
 	assert(meta != NULL && image_meta_is_whole(meta));
-	assert(image_meta_find(meta, "image", sha256) && store_is_id(sha256));
-	assert(!image_meta_find(meta, "other", sha256));
+	assert(image_meta_find(meta, "image", sha256, &format));
+	assert(store_is_id(sha256) && format == img_formats[0]);
+	assert(!image_meta_find(meta, "other", sha256, &format));
 	count = strlen(meta);
 	copy = calloc(1, count + 2);
 	assert(copy != NULL);

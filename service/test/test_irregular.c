@@ -13,6 +13,7 @@
 #include "service/test/jobs.h"
 
 #include "base/clock.h"
+#include "imgops/formats/jpeg/header.h"
 #include "imgops/imgops.h"
 #include "imgops/test/support.h"
 #include "service/pipeline/steps.h"
@@ -196,7 +197,7 @@ static void test_a_large_file_may_need_all_scans(void)
 		c.limits.result_pixels_max = spec.width * spec.height - 1;
 		assert(run(&c, &job, &stats) == UPLOAD_ENDED);
 		assert(job.upload.err == IMG_OK);
-		assert(job.upload.header.needs_all_scans);
+		assert(jpeg_own(&job.upload.header)->needs_all_scans);
 	}
 	free(jpeg.data);
 }

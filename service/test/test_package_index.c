@@ -107,7 +107,7 @@ static void test_hostile_indexes(void)
 		"a.jpg 200 5\n",
 		"a.jpg 0 5 " ZEROS "\n",
 		"../a.jpg 111 5 " ZEROS "\n",
-		"a.png 106 5 " ZEROS "\n",
+		"a.image 108 5 " ZEROS "\n",
 		"a.jpg 106 0 " ZEROS "\n",
 		"a.jpg 0106 5 " ZEROS "\n",
 		"a.jpg 106 -5 " ZEROS "\n",

@@ -568,7 +568,7 @@ static void test_no_picture_is_not_queued(const struct cores *cores)
 	job.upload.jpeg_bytes = 10;
 	assert(pipeline_submit(p, &job.upload));
 	assert(atomic_load(&job.done_count) == 1);
-	assert(job.upload.err == IMG_ERR_NOT_JPEG);
+	assert(job.upload.err == IMG_ERR_UNKNOWN_FORMAT);
 	pipeline_read(p, &s);
 	assert(s.sent_count == 1 && s.failed_count == 1);
 	assert(s.in_flight_count == 0);

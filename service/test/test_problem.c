@@ -113,10 +113,12 @@ static void test_what_ends_an_upload_is_final(void)
 {
 	struct upload u = { .end = UPLOAD_ENDED };
 
-	for (int i = IMG_OK + 1; i < IMG_ERR_NO_MEMORY; i++) {
-		u.err = (enum img_err)i;
-		assert(problem_is_final(problem_of_upload(&u)));
-	}
+	for (uint32_t f = 0; f < IMG_FORMATS; f++)
+		for (int i = IMG_OK + 1; i < IMG_ERR_NO_MEMORY; i++) {
+			u.header.format = img_formats[f];
+			u.err = (enum img_err)i;
+			assert(problem_is_final(problem_of_upload(&u)));
+		}
 	u.end = UPLOAD_TOO_MUCH;
 	assert(problem_is_final(problem_of_upload(&u)));
 	u.end = UPLOAD_TOO_MUCH_OUTPUT;

@@ -66,7 +66,7 @@ static void test_errors_of_accepted_files(void)
 
 static void test_no_file_at_all(void)
 {
-	struct row row = { .first = { .err = IMG_ERR_NOT_JPEG } };
+	struct row row = { .first = { .err = IMG_ERR_UNKNOWN_FORMAT } };
 	struct measure m = { .rows = &row, .row_count = 1, .passes = 1 };
 	struct estimate_errors e;
 

@@ -55,7 +55,7 @@ static void test_counts_all(const struct folder *f)
 	assert(m.rows[0].first.err == IMG_OK && m.rows[2].first.err == IMG_OK);
 	assert(m.rows[1].first.err == IMG_ERR_TRUNCATED);
 	assert(m.rows[1].first.step == STEP_DECODE);
-	assert(m.rows[3].first.err == IMG_ERR_NOT_JPEG);
+	assert(m.rows[3].first.err == IMG_ERR_UNKNOWN_FORMAT);
 	assert(m.rows[3].first.step == STEP_PROBE);
 	assert(m.rows[0].first.view.size.width_px == 60);
 	assert(m.rows[0].first.dct_scale == 8);

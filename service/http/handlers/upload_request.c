@@ -202,7 +202,7 @@ static const char *kind_of_text(const char *text)
 	return text[0] == '{' || text[0] == '[' ? "JSON text" : "text";
 }
 
-/* The kind of a file that is not a JPEG, in words: "a PNG picture", "text". */
+/* The kind of a file of no known format, in words: "a PNG picture", "text". */
 static const char *kind_of_file(const uint8_t *bytes, size_t count)
 {
 	char text[TEXT_BYTES + 1];
@@ -263,9 +263,13 @@ static enum problem explained_problem(struct request *r)
 			 &r->excess);
 	if (detail[0] != '\0')
 		request_explain(r, "%s", detail);
-	if (problem == PROBLEM_NOT_A_JPEG)
-		request_explain(r, "The file is %s; only JPEG files are read.",
-				kind_of_file(u->jpeg, u->jpeg_bytes));
+	if (problem == PROBLEM_NOT_A_JPEG) {
+		char names[IMG_FORMAT_NAMES_CHARS];
+
+		img_format_names(names, " and ");
+		request_explain(r, "The file is %s; only %s files are read.",
+				kind_of_file(u->jpeg, u->jpeg_bytes), names);
+	}
 	return problem;
 }
 

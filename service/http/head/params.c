@@ -53,6 +53,12 @@ static const struct param_word filters[] = {
 	[IMG_MITCHELL] = { "mitchell", "cubic, between these" },
 };
 
+static const struct param_word formats[] = {
+#define FORMAT(name, word) [IMG_FORMAT_##name] = { #word, NULL },
+#include "imgops/formats/list.h"
+#undef FORMAT
+};
+
 /* Compiles only if the member has that type. */
 #define MEMBER(type, field)                                                    \
 	.offset = offsetof(struct params, field) +                             \
@@ -115,6 +121,10 @@ const struct param params_table[] = {
 	{ "optimize", "Optimize", SWITCH(transform.optimize, zero_one),
 	  .default_text = "0", .help = "Huffman tables made for the picture",
 	  .is_advanced = true, .since = 1 },
+	{ "format", "Format",
+	  WORD(enum img_format_number, transform.format, formats),
+	  .default_text = "jpeg", .help = "file format of the result",
+	  .is_advanced = true, .other_names = "output fm type", .since = 2 },
 	{ "strict", "Strict", SWITCH(transform.lenient, zero_one),
 	  .default_text = "1",
 	  .help = "refuse a damaged file; 0: return its readable part",

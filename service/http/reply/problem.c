@@ -119,6 +119,10 @@ static const struct {
 				       "Unsupported JPEG",
 				       "This kind of JPEG is not supported, "
 				       "such as 12-bit or lossless." },
+	[PROBLEM_UNSUPPORTED_PICTURE] = { 415, "unsupported_picture",
+					  "Unsupported picture",
+					  "This kind of its format is not "
+					  "supported." },
 	[PROBLEM_EXPECTATION_FAILED] = { 417, "expectation_failed",
 					 "Expectation failed",
 					 "The only supported value of Expect "
@@ -127,6 +131,13 @@ static const struct {
 				   "The JPEG's data contradict themselves." },
 	[PROBLEM_TRUNCATED_JPEG] = { 422, "truncated_jpeg", "Truncated JPEG",
 				     "The JPEG ends before its last pixel." },
+	[PROBLEM_CORRUPT_PICTURE] = { 422, "corrupt_picture", "Corrupt picture",
+				      "The file's data contradict "
+				      "themselves." },
+	[PROBLEM_TRUNCATED_PICTURE] = { 422, "truncated_picture",
+					"Truncated picture",
+					"The file ends before its last "
+					"pixel." },
 	[PROBLEM_TOO_MANY_SCANS] = { 422, "too_many_scans", "Too many scans",
 				     "The JPEG has more scans than any "
 				     "picture needs." },
@@ -177,20 +188,28 @@ static const struct {
 				      "The server speaks HTTP/1.1 and 1.0." },
 };
 
-/* PROBLEM_NONE for IMG_OK. */
-static enum problem problem_of_image(enum img_err err)
+/*
+ * PROBLEM_NONE for IMG_OK.  JPEGs have problems of their own, because these are
+ * older than the other formats.
+ */
+static enum problem problem_of_image(enum img_err err,
+				     const struct img_format *format)
 {
+	bool is_jpeg = format == NULL || format == img_formats[IMG_FORMAT_JPEG];
+
 	switch (err) {
 	case IMG_OK:
 		return PROBLEM_NONE;
-	case IMG_ERR_NOT_JPEG:
+	case IMG_ERR_UNKNOWN_FORMAT:
 		return PROBLEM_NOT_A_JPEG;
 	case IMG_ERR_UNSUPPORTED:
-		return PROBLEM_UNSUPPORTED_JPEG;
+		return is_jpeg ? PROBLEM_UNSUPPORTED_JPEG :
+				 PROBLEM_UNSUPPORTED_PICTURE;
 	case IMG_ERR_CORRUPT:
-		return PROBLEM_CORRUPT_JPEG;
+		return is_jpeg ? PROBLEM_CORRUPT_JPEG : PROBLEM_CORRUPT_PICTURE;
 	case IMG_ERR_TRUNCATED:
-		return PROBLEM_TRUNCATED_JPEG;
+		return is_jpeg ? PROBLEM_TRUNCATED_JPEG :
+				 PROBLEM_TRUNCATED_PICTURE;
 	case IMG_ERR_TOO_LARGE:
 		return PROBLEM_PICTURE_TOO_LARGE;
 	case IMG_ERR_TOO_MANY_SCANS:
@@ -209,7 +228,7 @@ enum problem problem_of_upload(const struct upload *u)
 {
 	switch (u->end) {
 	case UPLOAD_ENDED:
-		return problem_of_image(u->err);
+		return problem_of_image(u->err, u->header.format);
 	case UPLOAD_NO_SLOT:
 		return PROBLEM_OVERLOADED;
 	case UPLOAD_MEMORY_FULL:
@@ -243,6 +262,9 @@ bool problem_is_final(enum problem problem)
 	switch (problem) {
 	case PROBLEM_NOT_A_JPEG:
 	case PROBLEM_UNSUPPORTED_JPEG:
+	case PROBLEM_UNSUPPORTED_PICTURE:
+	case PROBLEM_CORRUPT_PICTURE:
+	case PROBLEM_TRUNCATED_PICTURE:
 	case PROBLEM_CORRUPT_JPEG:
 	case PROBLEM_TRUNCATED_JPEG:
 	case PROBLEM_PICTURE_TOO_LARGE:

@@ -88,7 +88,7 @@ void result_add_variant(struct json *j, const struct variant *v,
 			const char *name)
 {
 	json_add_text(j, "name", name);
-	json_add_text(j, "type", RESULT_TYPE);
+	json_add_text(j, "type", variant_format(v)->media_type);
 	json_add_whole(j, "width", v->size.width_px);
 	json_add_whole(j, "height", v->size.height_px);
 	json_add_whole(j, "bytes", v->jpeg_bytes);
@@ -312,9 +312,10 @@ static size_t multipart_print_head(char *out, const struct variant *v,
 			  "Content-Type: %s\r\n"
 			  "Content-Length: %zu\r\n"
 			  "Content-Disposition: attachment; name=\"%s\"; "
-			  "filename=\"%s.jpg\"\r\n",
-			  is_first ? "" : "\r\n", boundary, RESULT_TYPE,
-			  v->jpeg_bytes, v->name, v->name);
+			  "filename=\"%s.%s\"\r\n",
+			  is_first ? "" : "\r\n", boundary,
+			  variant_format(v)->media_type, v->jpeg_bytes, v->name,
+			  v->name, variant_format(v)->suffix);
 
 	for (uint32_t i = 0; i < WARNINGS_MAX; i++) {
 		char warning[WARNING_CHARS];
@@ -369,11 +370,18 @@ static bool begin_parts(struct reply *p, const struct upload *u,
  * Does the client want JSON more than pictures?  One that wants both as much,
  * such as axios, gets pictures.
  */
-static bool prefers_json(const struct request_head *head, bool is_several)
+static bool prefers_json(const struct request_head *head,
+			 const struct upload *u)
 {
-	uint32_t pictures = field_quality(head, RESULT_TYPE);
+	uint32_t pictures = 0;
 
-	if (is_several)
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		const struct img_format *f = variant_format(&u->variants[i]);
+
+		pictures = (uint32_t)max_u64(
+			pictures, field_quality(head, f->media_type));
+	}
+	if (u->variant_count > 1)
 		pictures = (uint32_t)max_u64(
 			pictures, field_quality(head, "multipart/mixed"));
 	return field_quality(head, "application/json") > pictures;
@@ -406,7 +414,7 @@ bool result_begin_reply(struct reply *p, const struct request_head *head,
 	const struct variant *first = &u->variants[0];
 
 	reply_init(p);
-	if (prefers_json(head, u->variant_count > 1)) {
+	if (prefers_json(head, u)) {
 		(void)strcpy(type, "application/json");
 		if (!begin_json(p, u))
 			return false;
@@ -414,7 +422,8 @@ bool result_begin_reply(struct reply *p, const struct request_head *head,
 		if (!begin_parts(p, u, type))
 			return false;
 	} else {
-		(void)strcpy(type, RESULT_TYPE);
+		(void)snprintf(type, RESULT_TYPE_CHARS, "%s",
+			       variant_format(first)->media_type);
 		reply_add_piece(p, first->jpeg, first->jpeg_bytes);
 		add_warnings(p, first);
 	}

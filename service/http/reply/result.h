@@ -11,8 +11,6 @@
 
 struct json;
 
-#define RESULT_TYPE "image/jpeg"
-
 enum { RESULT_TYPE_CHARS = 80 };
 
 /*

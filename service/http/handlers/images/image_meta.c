@@ -90,8 +90,9 @@ void image_files_init(struct image_files *f, const struct upload *u,
 	for (uint32_t i = 0; i < u->variant_count; i++) {
 		const struct variant *v = &u->variants[i];
 
-		(void)snprintf(f->names[i], sizeof(f->names[i]), "%s.jpg",
-			       query_variant_name(v));
+		(void)snprintf(f->names[i], sizeof(f->names[i]), "%s.%s",
+			       query_variant_name(v),
+			       variant_format(v)->suffix);
 		f->files[f->count++] =
 			(struct store_file){ f->names[i], v->jpeg,
 					     v->jpeg_bytes };
@@ -228,8 +229,18 @@ void image_meta_etag(char etag[ETAG_BYTES], const char *meta, const char *base)
 	(void)snprintf(etag, ETAG_BYTES, "\"%s\"", text);
 }
 
+/* NULL: it is not built in. */
+static const struct img_format *find_format(const char *media_type)
+{
+	for (uint32_t i = 0; i < IMG_FORMATS && media_type != NULL; i++)
+		if (strcmp(img_formats[i]->media_type, media_type) == 0)
+			return img_formats[i];
+	return NULL;
+}
+
 bool image_meta_find(const char *meta, const char *name,
-		     char sha256[SHA256_TEXT_BYTES])
+		     char sha256[SHA256_TEXT_BYTES],
+		     const struct img_format **format)
 {
 	cJSON *o = cJSON_Parse(meta);
 	const cJSON *v;
@@ -246,7 +257,9 @@ bool image_meta_find(const char *meta, const char *name,
 		    strlen(text) != SHA256_TEXT_BYTES - 1)
 			continue;
 		(void)memcpy(sha256, text, SHA256_TEXT_BYTES);
-		is_found = true;
+		*format = find_format(
+			cJSON_GetStringValue(cJSON_GetObjectItem(v, "type")));
+		is_found = *format != NULL;
 	}
 	cJSON_Delete(o);
 	return is_found;

@@ -55,7 +55,7 @@ void image_id(char id[STORE_ID_BYTES], uint32_t version, const char *request,
 
 /* The files of an image in the store. */
 struct image_files {
-	char names[VARIANTS_MAX][VARIANT_NAME_BYTES + sizeof(".jpg")];
+	char names[VARIANTS_MAX][STORE_FILE_NAME_BYTES];
 	struct store_file files[VARIANTS_MAX + 1];
 	uint32_t count;
 };
@@ -90,9 +90,11 @@ MUST_CHECK bool image_meta_is_whole(const char *meta);
 void image_meta_etag(char etag[ETAG_BYTES], const char *meta, const char *base);
 
 /*
- * The SHA-256 of a variant, from a meta.  False: the meta has no such variant.
+ * The SHA-256 and the format of a variant, from a meta.  False: the meta has no
+ * such variant, or one of a format that is not built in.
  */
 MUST_CHECK bool image_meta_find(const char *meta, const char *name,
-				char sha256[SHA256_TEXT_BYTES]);
+				char sha256[SHA256_TEXT_BYTES],
+				const struct img_format **format);
 
 #endif

@@ -29,10 +29,8 @@
 
 enum {
 	META_BYTES_MAX = 64 << 10,
-	FILE_NAME_BYTES = STORE_NAME_BYTES + sizeof(".jpg") - 1,
+	FILE_NAME_BYTES = STORE_FILE_NAME_BYTES,
 };
-
-_Static_assert((int)FILE_NAME_BYTES <= (int)STORE_FILE_NAME_BYTES, "names fit");
 
 enum problem images_store_problem(struct request *r, enum store_answer answer,
 				  const char *what, const char *why)
@@ -483,8 +481,10 @@ static bool reply_image(struct request *r)
 
 static void name_file(char name[FILE_NAME_BYTES], const struct request *r)
 {
-	(void)snprintf(name, FILE_NAME_BYTES, "%.*s.jpg", STORE_NAME_BYTES - 1,
-		       r->segments[1]);
+	const struct picture_request *own = r->own;
+
+	(void)snprintf(name, FILE_NAME_BYTES, "%.*s.%s", STORE_NAME_BYTES - 1,
+		       r->segments[1], own->format->suffix);
 }
 
 /* Open the picture, and set its ETag. */
@@ -499,7 +499,7 @@ static enum problem open_picture(struct request *r, bool is_fresh,
 
 	if (problem != PROBLEM_NONE)
 		return problem;
-	is_found = image_meta_find(meta, r->segments[1], sha256);
+	is_found = image_meta_find(meta, r->segments[1], sha256, &p->format);
 	free(meta);
 	if (!is_found) {
 		request_explain(r,
@@ -585,7 +585,7 @@ static bool reply_picture(struct request *r)
 			  p->is_known        ? STATUS_NOT_MODIFIED :
 			  kind == RANGE_PART ? STATUS_PARTIAL_CONTENT :
 					       STATUS_OK,
-			  RESULT_TYPE, &reply);
+			  p->format->media_type, &reply);
 }
 
 /* The SHA-256 that the picture must have. */

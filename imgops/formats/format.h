@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Formats: what imgops must know of a file format (the contract that the author
+ * of a format reads).
+ *
+ * A format is a folder that ends in one const struct img_format.  All else in
+ * imgops and in the service reaches it by this table.  It reads a header,
+ * decodes to planes, at a reduced size if it can, and encodes planes.  What
+ * part of a picture is shown, at which size and in which colours, is not its
+ * concern.
+ *
+ * To add one: write formats/<word>/, with struct img_format <word>_format, and
+ * add FORMAT(<NAME>, <word>) to formats/list.h.
+ *
+ * Ownership  As in imgops.h.  A format keeps nothing between two calls but its
+ *            own part of struct img_header, which may be copied as bytes.
+ */
+#ifndef IMGOPS_FORMATS_FORMAT_H
+#define IMGOPS_FORMATS_FORMAT_H
+
+#include "imgops/imgops.h"
+
+#include <assert.h>
+
+struct step_estimate; /* imgops/estimate.h */
+
+struct img_codec {
+	/*
+	 * Can a file of the format begin with these bytes, IMG_BEGIN_BYTES to
+	 * magic_bytes of them?  With magic_bytes a yes is final.
+	 */
+	uint32_t magic_bytes;
+	bool (*recognise)(const uint8_t *bytes, size_t count);
+
+	/*
+	 * img_probe_more() of a file of this format; header->format and
+	 * header->bytes are set.  Sides and pixels must pass
+	 * format_check_size(), and format_set_upright() be called.
+	 */
+	enum img_err (*probe_more)(struct img_header *header,
+				   const uint8_t *bytes,
+				   const struct img_limits *limits);
+
+	/*
+	 * The scale, in eighths, at which the file is decoded if n/8 is enough,
+	 * n >= 1, and `fine_n` would be if it had fine texture.  NULL: always
+	 * at full size.
+	 */
+	uint32_t (*scale)(const struct img_header *header, double n,
+			  double fine_n);
+
+	/*
+	 * The scale at which decode() decodes if img_decode_scale() has
+	 * returned `scale`: the same or larger.  NULL: the same.
+	 */
+	uint32_t (*scale_used)(const struct img_header *header, uint32_t scale);
+
+	/*
+	 * img_decode() and img_decode_again().  The size of the result is
+	 * within the limits.  `again` NULL: there is one way to decode.
+	 */
+	enum img_err (*decode)(struct image *dst, const uint8_t *bytes,
+			       size_t count, const struct img_header *header,
+			       const struct img_view *view,
+			       const struct img_transform *transform,
+			       const struct img_limits *limits,
+			       const struct memory *memory);
+	bool (*decode_again)(struct img_header *header, enum img_err err);
+	const struct step_estimate *decode_estimate;
+
+	/* img_encode() of a picture that image_is_shaped(). */
+	enum img_err (*encode)(uint8_t **bytes, size_t *count,
+			       struct image *src,
+			       const struct img_transform *transform,
+			       const struct memory *memory);
+	const struct step_estimate *encode_estimate;
+
+	/* Facts for img_scale(), which makes what encode() gets. */
+	bool is_full_chroma; /* it has all components of each pixel */
+	bool holds_profile;
+};
+
+/* The format of a result. */
+static inline const struct img_codec *
+format_of_result(const struct img_transform *transform)
+{
+	assert((uint32_t)transform->format < IMG_FORMATS);
+	return img_formats[transform->format]->codec;
+}
+
+/* True: the result has chroma of full size: it is asked for, or needed. */
+static inline bool format_full_chroma(const struct img_transform *transform)
+{
+	return transform->full_chroma ||
+	       format_of_result(transform)->is_full_chroma;
+}
+
+/* The format's own part of the header. */
+static inline const void *format_own(const struct img_header *header)
+{
+	return header->own;
+}
+
+static inline void *format_own_change(struct img_header *header)
+{
+	return header->own;
+}
+
+/* TOO_LARGE: the file is over a limit of sides or pixels.  Else OK. */
+enum img_err format_check_size(struct img_size stored,
+			       const struct img_limits *limits);
+
+/* Set header->upright by `stored` and `orientation`; 0 is taken for 1. */
+void format_set_upright(struct img_header *header);
+
+/*
+ * For a file whose planes all have its full size: set what is left of the
+ * header, after `stored` and `orientation`, and check the size.
+ */
+enum img_err format_set_full(struct img_header *header, enum img_space space,
+			     const struct img_limits *limits);
+
+/* Allocate the planes of such a file.  TOO_LARGE, NO_MEMORY: none. */
+enum img_err format_alloc(struct image *dst, const struct img_header *header,
+			  const struct img_limits *limits,
+			  const struct memory *memory);
+
+#endif

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Encode planes, as they are, with libjpeg-turbo.  As in reader.c, all state is
+ * in one struct, because libjpeg reports errors by longjmp.
+ *
+ * Memory besides the result: some rows of blocks; for progressive or optimised
+ * results all coefficients, 2 bytes for each sample.  The result is written
+ * into a block that is large enough for nearly any result.  When libjpeg's
+ * memory has been freed, the result is copied into a block of its own size.  So
+ * the needed memory is known before encoding, and the bytes of a photo are
+ * copied once.
+ */
+#include "imgops/estimate.h"
+
+#include "imgops/formats/jpeg/header.h"
+#include "imgops/formats/jpeg/memory.h"
+#include "imgops/image.h"
+
+#include <assert.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+enum {
+	ROOM_BYTES_MIN = 4096,
+	FINE_QUALITY = 85,
+	FINEST_QUALITY = 96,
+};
+
+struct encoder {
+	struct jpeg_compress_struct jpeg;
+	struct jpeg_error_mgr errors;
+	struct jpeg_destination_mgr destination;
+	struct jpeg_progress_mgr progress;
+	struct jpeg_memory working;
+	jmp_buf failed;
+	bool done;
+
+	const struct memory *memory;
+	uint8_t *out;
+	size_t room_bytes; /* size of `out` */
+	size_t out_bytes;  /* bytes written; set at the end */
+
+	struct image *src;
+	const struct img_transform *transform;
+};
+
+/* Only memory can fail: sizes and settings are valid. */
+static void encoder_on_error(j_common_ptr jpeg)
+{
+	struct encoder *e = jpeg->client_data;
+
+	longjmp(e->failed, 1);
+}
+
+static void encoder_on_message(j_common_ptr jpeg, int level)
+{
+	(void)jpeg;
+	(void)level;
+}
+
+/* libjpeg calls this between rows of blocks. */
+static void encoder_on_progress(j_common_ptr jpeg)
+{
+	const struct encoder *e = jpeg->client_data;
+
+	memory_pause(e->memory);
+}
+
+/* Enlarge the output to `bytes` in all, and keep the first `used` bytes. */
+static void grow_output(struct encoder *e, size_t bytes, size_t used)
+{
+	uint8_t *out = e->memory->alloc(e->memory->arg, bytes);
+
+	if (out == NULL)
+		longjmp(e->failed, 1);
+	if (used > 0)
+		memcpy(out, e->out, used);
+	if (e->out != NULL)
+		e->memory->free(e->memory->arg, e->out);
+	e->out = out;
+	e->room_bytes = bytes;
+	e->destination.next_output_byte = out + used;
+	e->destination.free_in_buffer = bytes - used;
+}
+
+/*
+ * The size of the first block for a result: enough for noise at this quality,
+ * which is several times what a photo needs.  Memory that is not written to
+ * costs nothing.
+ */
+static size_t room_bytes(const struct image *img, size_t profile_bytes,
+			 int quality)
+{
+	size_t samples = 0;
+
+	for (uint32_t i = 0; i < img->plane_count; i++)
+		samples += (size_t)img->planes[i].width * img->planes[i].height;
+	if (quality >= FINEST_QUALITY)
+		samples *= 2;
+	else if (quality < FINE_QUALITY)
+		samples -= samples / 3;
+	return ROOM_BYTES_MIN + profile_bytes + samples;
+}
+
+static void destination_init(j_compress_ptr jpeg)
+{
+	struct encoder *e = jpeg->client_data;
+
+	grow_output(e,
+		    room_bytes(e->src, e->src->profile_bytes,
+			       e->transform->quality),
+		    0);
+}
+
+static boolean destination_full(j_compress_ptr jpeg)
+{
+	struct encoder *e = jpeg->client_data;
+
+	grow_output(e, e->room_bytes * 2, e->room_bytes);
+	return TRUE;
+}
+
+static void destination_end(j_compress_ptr jpeg)
+{
+	struct encoder *e = jpeg->client_data;
+
+	e->out_bytes = e->room_bytes - e->destination.free_in_buffer;
+}
+
+static void set_parameters(struct encoder *e)
+{
+	struct jpeg_compress_struct *jpeg = &e->jpeg;
+
+	jpeg->image_width = e->src->planes[0].width;
+	jpeg->image_height = e->src->planes[0].height;
+	jpeg->input_components = (int)e->src->plane_count;
+	jpeg->in_color_space =
+		e->src->plane_count == 1 ? JCS_GRAYSCALE : JCS_YCbCr;
+	/* Gives Y' the factors 2x2, so the result is 4:2:0. */
+	jpeg_set_defaults(jpeg);
+	if (image_has_full_chroma(e->src)) {
+		jpeg->comp_info[0].h_samp_factor = 1;
+		jpeg->comp_info[0].v_samp_factor = 1;
+	}
+	jpeg_set_quality(jpeg, e->transform->quality, TRUE);
+	jpeg->dct_method = JDCT_ISLOW;
+	jpeg->raw_data_in = TRUE;
+	jpeg->optimize_coding = e->transform->optimize;
+	if (e->transform->progressive)
+		/* Also optimises the Huffman tables. */
+		jpeg_simple_progression(jpeg);
+}
+
+/* Repeat the last sample of each row to the end of its last block. */
+static void pad_rows(struct img_plane *p)
+{
+	uint32_t whole = (p->width + DCTSIZE - 1) / DCTSIZE * DCTSIZE;
+
+	assert(whole <= p->stride_bytes);
+	for (uint32_t y = 0; y < p->height; y++) {
+		uint8_t *row = p->samples + y * p->stride_bytes;
+
+		memset(row + p->width, row[p->width - 1], whole - p->width);
+	}
+}
+
+/*
+ * Point `rows` at `count` rows from `y` on.  Rows below the picture are its
+ * last row.
+ */
+static void point_input_rows(JSAMPROW *rows, const struct img_plane *p,
+			     uint32_t y, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t at = y + i < p->height ? y + i : p->height - 1;
+
+		rows[i] = p->samples + at * p->stride_bytes;
+	}
+}
+
+static void encode_planes(struct encoder *e)
+{
+	struct jpeg_compress_struct *jpeg = &e->jpeg;
+	struct image *src = e->src;
+	JSAMPROW rows[IMG_PLANES_MAX][2 * DCTSIZE];
+	JSAMPARRAY planes[IMG_PLANES_MAX] = { rows[0], rows[1], rows[2] };
+	uint32_t group_px; /* rows of luma that belong to a row of blocks */
+
+	set_parameters(e);
+	group_px = (uint32_t)jpeg->comp_info[0].v_samp_factor * DCTSIZE;
+	for (uint32_t i = 0; i < src->plane_count; i++)
+		pad_rows(&src->planes[i]);
+	jpeg_start_compress(jpeg, TRUE);
+	if (src->profile != NULL)
+		jpeg_write_icc_profile(jpeg, src->profile,
+				       (unsigned)src->profile_bytes);
+	while (jpeg->next_scanline < jpeg->image_height) {
+		uint32_t y = jpeg->next_scanline;
+
+		point_input_rows(rows[0], &src->planes[0], y, group_px);
+		for (uint32_t i = 1; i < src->plane_count; i++)
+			point_input_rows(rows[i], &src->planes[i],
+					 y / group_px * DCTSIZE, DCTSIZE);
+		(void)jpeg_write_raw_data(jpeg, planes, group_px);
+	}
+	jpeg_finish_compress(jpeg);
+}
+
+/* False: out of memory. */
+static bool encoder_run(struct encoder *e)
+{
+	e->jpeg.err = jpeg_std_error(&e->errors);
+	e->errors.error_exit = encoder_on_error;
+	e->errors.emit_message = encoder_on_message;
+	e->progress.progress_monitor = encoder_on_progress;
+	e->jpeg.client_data = e;
+	e->destination.init_destination = destination_init;
+	e->destination.empty_output_buffer = destination_full;
+	e->destination.term_destination = destination_end;
+	if (setjmp(e->failed) == 0) {
+		jpeg_create_compress(&e->jpeg);
+		jpeg_memory_install(&e->working, (j_common_ptr)&e->jpeg,
+				    e->memory, UINT64_MAX);
+		e->jpeg.dest = &e->destination;
+		e->jpeg.progress = &e->progress;
+		encode_planes(e);
+		e->done = true;
+	}
+	jpeg_memory_release(&e->working, (j_common_ptr)&e->jpeg);
+	jpeg_destroy_compress(&e->jpeg);
+	return e->done;
+}
+
+/* Copy the result into a block of its own size, unless that saves little. */
+static uint8_t *take_result(struct encoder *e)
+{
+	const struct memory *memory = e->memory;
+	uint8_t *out = e->out;
+
+	if (e->out_bytes <= e->room_bytes / 2) {
+		out = memory->alloc(memory->arg, e->out_bytes);
+		if (out != NULL)
+			memcpy(out, e->out, e->out_bytes);
+		memory->free(memory->arg, e->out);
+	}
+	return out;
+}
+
+enum img_err jpeg_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
+			 const struct img_transform *transform,
+			 const struct memory *memory)
+{
+	struct encoder e = { .memory = memory,
+			     .src = src,
+			     .transform = transform };
+	uint8_t *out;
+
+	assert(transform->quality >= 1 && transform->quality <= 100);
+	assert(src->profile_bytes <= PROFILE_BYTES_MAX);
+	if (!encoder_run(&e)) {
+		if (e.out != NULL)
+			memory->free(memory->arg, e.out);
+		return IMG_ERR_NO_MEMORY;
+	}
+	out = take_result(&e);
+	if (out == NULL)
+		return IMG_ERR_NO_MEMORY;
+	*jpeg = out;
+	*jpeg_bytes = e.out_bytes;
+	return IMG_OK;
+}
+
+/* --- Estimate --- */
+
+enum encode_term {
+	TERM_RESULTS, /* always 1 */
+	TERM_OPTIMIZED_RESULTS,
+	TERM_PROGRESSIVE_RESULTS,
+	TERM_SAMPLES,
+	TERM_OPTIMIZED_SAMPLES,   /* additional, for two passes */
+	TERM_PROGRESSIVE_SAMPLES, /* additional, for ten scans */
+	TERM_SHARP_SAMPLES,       /* additional, if not blurred */
+	TERM_SHARP_PROGRESSIVE_SAMPLES,
+	/*
+	 * Additional for each bit that coefficients are finer than at the
+	 * quality of the photos to which the others were fitted.
+	 */
+	TERM_FINE_SAMPLE_BITS,
+	TERM_FINE_OPTIMIZED_SAMPLE_BITS,
+	TERM_FINE_PROGRESSIVE_SAMPLE_BITS,
+	TERM_COUNT,
+};
+
+static const struct estimate_term encode_terms[TERM_COUNT] = {
+	[TERM_RESULTS] = { "result", 6400 },
+	[TERM_OPTIMIZED_RESULTS] = { "result, optimised", 39900 },
+	[TERM_PROGRESSIVE_RESULTS] = { "result, progressive", 89700 },
+	[TERM_SAMPLES] = { "sample", 0.902 },
+	[TERM_OPTIMIZED_SAMPLES] = { "sample, optimised", 2.33 },
+	[TERM_PROGRESSIVE_SAMPLES] = { "sample, progressive", 5.09 },
+	[TERM_SHARP_SAMPLES] = { "sample, not blurred", 0.197 },
+	[TERM_SHARP_PROGRESSIVE_SAMPLES] = { "sample, progressive, not blurred",
+					     3.44 },
+	[TERM_FINE_SAMPLE_BITS] = { "sample times bits of quality", 0.31 },
+	[TERM_FINE_OPTIMIZED_SAMPLE_BITS] = { "optimised sample times bits",
+					      0.65 },
+	[TERM_FINE_PROGRESSIVE_SAMPLE_BITS] = { "progressive sample times bits",
+						2.4 },
+};
+
+/* A result that is blurred with a smaller sigma is sharp. */
+#define SHARP_SIGMA_MAX 0.7
+
+/*
+ * How many bits finer than at FITTED_QUALITY the coefficients are: libjpeg
+ * multiplies its tables by 2 - quality / 50, at least by a hundredth.
+ */
+static double fine_bits(int quality)
+{
+	enum { FITTED_QUALITY = 80 };
+
+	if (quality <= FITTED_QUALITY)
+		return 0;
+	return log2((200 - 2.0 * FITTED_QUALITY) / fmax(200 - 2 * quality, 1));
+}
+
+/* libjpeg's small allocations before and after all coefficients, in bytes. */
+enum {
+	BEFORE_BYTES = 1152,
+	OPTIMIZED_AFTER_BYTES = 14464,
+	PROGRESSIVE_AFTER_BYTES = 8768,
+};
+
+static uint32_t blocks_of(uint32_t samples, uint32_t step)
+{
+	uint32_t blocks = (samples + DCTSIZE - 1) / DCTSIZE;
+
+	return (blocks + step - 1) / step * step;
+}
+
+/* libjpeg's memory if it must collect all coefficients before it writes. */
+static uint64_t coefficient_bytes(const struct image *img, bool progressive)
+{
+	struct img_size blocks[IMG_PLANES_MAX];
+	bool is_halved = img->plane_count > 1 && !image_has_full_chroma(img);
+
+	for (uint32_t i = 0; i < img->plane_count; i++) {
+		const struct img_plane *p = &img->planes[i];
+		uint32_t step = i == 0 && is_halved ? 2 : 1;
+
+		blocks[i] = (struct img_size){ blocks_of(p->width, step),
+					       blocks_of(p->height, step) };
+	}
+	return jpeg_memory_bytes(blocks, img->plane_count, BEFORE_BYTES,
+				 progressive ? PROGRESSIVE_AFTER_BYTES :
+					       OPTIMIZED_AFTER_BYTES);
+}
+
+static uint64_t encode_bytes(const struct workload *w)
+{
+	const struct img_transform *t = w->transform;
+	const struct image *img = &w->scaled;
+	uint64_t working = JPEG_MEMORY_BYTES_MIN;
+	uint64_t room = room_bytes(img, w->profile_bytes, t->quality);
+
+	if (t->progressive || t->optimize)
+		working = coefficient_bytes(img, t->progressive);
+	/* A result is copied only if it takes at most half of its room. */
+	return image_bytes(img) + w->profile_bytes + room +
+	       max_u64(working, room / 2);
+}
+
+/* The fixed cost of a row of blocks, in samples of each row. */
+enum { ROW_SAMPLES_MIN = 64 };
+
+static void encode_count(double *counts, const struct workload *w)
+{
+	const struct img_transform *t = w->transform;
+	bool is_sharp = t->blur_sigma_px < SHARP_SIGMA_MAX;
+	double samples = 0;
+
+	for (uint32_t i = 0; i < w->scaled.plane_count; i++) {
+		const struct img_plane *p = &w->scaled.planes[i];
+
+		samples += samples_in_groups(p->width, p->height,
+					     ROW_SAMPLES_MIN, DCTSIZE);
+	}
+	counts[TERM_RESULTS] = 1;
+	counts[TERM_OPTIMIZED_RESULTS] = t->optimize;
+	counts[TERM_PROGRESSIVE_RESULTS] = t->progressive;
+	counts[TERM_SAMPLES] = samples;
+	counts[TERM_FINE_SAMPLE_BITS] = samples * fine_bits(t->quality);
+	if (t->progressive) {
+		counts[TERM_PROGRESSIVE_SAMPLES] = samples;
+		counts[TERM_FINE_PROGRESSIVE_SAMPLE_BITS] =
+			samples * fine_bits(t->quality);
+	} else if (t->optimize) {
+		counts[TERM_OPTIMIZED_SAMPLES] = samples;
+		counts[TERM_FINE_OPTIMIZED_SAMPLE_BITS] =
+			samples * fine_bits(t->quality);
+	}
+	if (is_sharp)
+		counts[TERM_SHARP_SAMPLES] = samples;
+	if (is_sharp && t->progressive)
+		counts[TERM_SHARP_PROGRESSIVE_SAMPLES] = samples;
+}
+
+const struct step_estimate jpeg_encode_estimate = {
+	.name = "encode",
+	.terms = encode_terms,
+	.term_count = TERM_COUNT,
+	.count = encode_count,
+	.bytes = encode_bytes,
+};

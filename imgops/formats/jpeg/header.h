@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside formats/jpeg: the header of a JPEG, its own part of struct img_header,
+ * and what follows from it: ICC profile and DCT blocks.
+ */
+#ifndef IMGOPS_FORMATS_JPEG_HEADER_H
+#define IMGOPS_FORMATS_JPEG_HEADER_H
+
+#include "imgops/formats/format.h"
+#include "imgops/formats/jpeg/scans.h"
+
+#include <assert.h>
+
+/* What only a JPEG's header has. */
+struct jpeg_own {
+	bool is_arithmetic;
+	bool has_one_scan; /* the first scan contains all components */
+	/* Before the first scan; MJPEG files have none. */
+	bool has_huffman_tables;
+	/* The Huffman tables that the first scan uses: bit i for table i. */
+	uint8_t dc_tables;
+	uint8_t ac_tables;
+	/* In the bytes given; 1 if the first scan has all components. */
+	uint32_t scan_count;
+	size_t scan_offset; /* offset of the first scan */
+	/* How many of the scans contain each component. */
+	uint32_t component_scans[IMG_PLANES_MAX];
+	bool needs_all_scans; /* a finding, see img_header.has_findings */
+	struct scans scans;
+
+	/* The position in the marker segments. */
+	struct {
+		size_t offset; /* 0: not begun */
+		bool in_scan, has_ended, has_header, has_jfif;
+		uint32_t marker_count;
+		uint32_t precision; /* bits of a sample */
+		uint8_t ids[IMG_PLANES_MAX];
+		/* Transform in the Adobe marker; -1: no such marker. */
+		int adobe;
+		size_t icc_offset; /* offset of the largest chunk */
+		size_t icc_largest_bytes;
+	} walk;
+};
+
+_Static_assert(sizeof(struct jpeg_own) <= IMG_HEADER_OWN_BYTES, "it fits");
+
+static inline const struct jpeg_own *jpeg_own(const struct img_header *h)
+{
+	return format_own(h);
+}
+
+static inline struct jpeg_own *jpeg_own_change(struct img_header *h)
+{
+	return format_own_change(h);
+}
+
+enum { JPEG_MAGIC_BYTES = 2 }; /* SOI */
+
+/* As formats/format.h says; the rest of the format is in decode.c. */
+bool jpeg_recognise(const uint8_t *bytes, size_t count);
+enum img_err jpeg_probe_more(struct img_header *h, const uint8_t *jpeg,
+			     const struct img_limits *limits);
+enum img_err jpeg_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
+			 const struct img_transform *transform,
+			 const struct memory *memory);
+extern const struct step_estimate jpeg_encode_estimate;
+
+enum profile_state {
+	PROFILE_NONE,
+	PROFILE_READ,
+	/* Chunks are missing, doubled or contradictory; or too large. */
+	PROFILE_BROKEN,
+	PROFILE_NO_MEMORY,
+};
+
+/*
+ * The ICC profile of a JPEG, put together from the chunks in its header (ICC.1,
+ * annex B.4), in any order.  The profile itself is not checked.  After
+ * PROFILE_READ, *profile is a block from `memory`; otherwise *profile and
+ * *bytes are unchanged.  Takes linear time for any bytes.
+ */
+MUST_CHECK enum profile_state profile_read(uint8_t **profile, size_t *bytes,
+					   const uint8_t *jpeg,
+					   size_t jpeg_bytes,
+					   const struct memory *memory);
+
+/* The DCT blocks of component `i`. */
+struct img_size header_blocks(const struct img_header *h, uint32_t i);
+
+#endif

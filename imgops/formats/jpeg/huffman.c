@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include "imgops/formats/jpeg/huffman.h"
+
+/*
+ * Refill byte by byte.  FF 00 stands for the byte FF.  At any other FF the data
+ * end, and zeros are added.
+ */
+struct bits bits_refill_slowly(struct bits b)
+{
+	while (b.count < REFILL_BITS) {
+		uint64_t byte = 0;
+
+		if (b.at < b.end && *b.at != 0xff)
+			byte = *b.at++;
+		else if (b.end - b.at >= 2 && b.at[1] == 0) {
+			byte = 0xff;
+			b.at += 2;
+		} else
+			b.made_up += 8;
+		b.next |= byte << (REFILL_BITS - b.count);
+		b.count += 8;
+	}
+	return b;
+}
+
+bool huffman_make(struct huffman *t, const uint8_t counts[CODE_BITS_MAX + 1],
+		  const uint8_t *symbols, uint32_t symbol_max)
+{
+	uint32_t code = 0, index = 0;
+
+	memset(t, 0, sizeof(*t));
+	t->symbols = symbols;
+	for (uint32_t n = 1; n <= CODE_BITS_MAX; n++) {
+		t->offsets[n] = (int32_t)index - (int32_t)code;
+		for (uint32_t i = 0; i < counts[n]; i++, code++, index++) {
+			if (code + 1 >= 1u << n || index >= SYMBOLS_MAX ||
+			    symbols[index] > symbol_max)
+				return false;
+			if (n > LOOK_BITS)
+				continue;
+			for (uint32_t k = 0; k < (uint32_t)LOOKS >> n; k++)
+				t->codes[(code << (LOOK_BITS - n)) + k] =
+					(uint16_t)(n << 8 | symbols[index]);
+		}
+		t->limits[n] = code << (CODE_BITS_MAX - n);
+		code <<= 1;
+	}
+	return true;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside imgops: the inverse DCT at a reduced size.  A block is decoded at n/8
+ * of its size, n = 1 .. 4, by an inverse DCT of n by n points over its n by n
+ * lowest coefficients.
+ *
+ * This is the ideal low-pass filter within a block.  For its own reduced sizes
+ * 2 and 4, libjpeg averages samples of the full inverse DCT instead.  On 149
+ * photos in a 400 box, libjpeg's way gave a median PSNR of 45.6 dB, and this
+ * way 47.8 dB.  Also, coefficients after the last needed one do not have to be
+ * decoded.  At n = 1 both ways give the same.
+ */
+#ifndef IMGOPS_FORMATS_JPEG_IDCT_H
+#define IMGOPS_FORMATS_JPEG_IDCT_H
+
+#include "imgops/imgops.h"
+
+#include <stdio.h>
+
+#include <jpeglib.h>
+
+enum {
+	IDCT_MAX = 4, /* the largest n */
+	IDCT_COEFFICIENTS = IDCT_MAX * IDCT_MAX,
+	/* Limit of a dequantised coefficient; up to 8192 is legal. */
+	IDCT_LIMIT = 16383,
+	IDCT_UNUSED = IDCT_COEFFICIENTS,
+	IDCT_POSITIONS = 25, /* the needed ones are among the first 25 */
+};
+
+/*
+ * idct_positions[k] is the index at which idct_block() expects coefficient k in
+ * zigzag order (T.81, figure 5), or IDCT_UNUSED. idct_last[n] is the last
+ * coefficient that a block of n x n samples needs.
+ */
+extern const uint8_t idct_positions[IDCT_POSITIONS];
+extern const uint8_t idct_last[IDCT_MAX + 1];
+
+/*
+ * idct_order[k] is the index of coefficient k in a whole block: (u, v), u along
+ * a row, is at [v * DCTSIZE + u].
+ */
+extern const uint8_t idct_order[DCTSIZE2];
+
+/*
+ * The steps of table `number` of `jpeg` for coefficients in zigzag order.
+ * False: there is no such table, or a step that idct_block() needs is over
+ * INT16_MAX: libjpeg's vector code would take it for a negative number.
+ */
+MUST_CHECK bool idct_quant(uint16_t quant[DCTSIZE2],
+			   const struct jpeg_decompress_struct *jpeg,
+			   int number);
+
+static inline int32_t idct_limited(int32_t v)
+{
+	return v < -IDCT_LIMIT ? -IDCT_LIMIT : v > IDCT_LIMIT ? IDCT_LIMIT : v;
+}
+
+/*
+ * The DC value of a block.  It is limited, except at 1/8, where libjpeg does
+ * not limit it.
+ */
+static inline int32_t idct_dc(int32_t coefficient, int32_t step, uint32_t n)
+{
+	return n == 1 ? coefficient * step : idct_limited(coefficient * step);
+}
+
+/*
+ * Write n x n samples to rows `stride_bytes` apart.  Coefficient (u, v), u
+ * along a row, is at [v * IDCT_MAX + u].  It is dequantised, and limited if n >
+ * 1.
+ */
+void idct_block(uint8_t *out, size_t stride_bytes,
+		const int32_t coefficients[IDCT_COEFFICIENTS], uint32_t n);
+
+/*
+ * Fill `img`, whose samples are n x n for each block, from `arrays`, which
+ * jpeg_read_coefficients() has returned.  This is for files whose coefficients
+ * come in several scans.  Errors go to libjpeg's error handler, which does not
+ * return.
+ */
+void idct_arrays(struct image *img, uint32_t n,
+		 struct jpeg_decompress_struct *jpeg, jvirt_barray_ptr *arrays);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside imgops: partial decode of progressive files.  Each scan of such a file
+ * adds bits to some coefficients of all blocks (ITU-T T.81, annex G), so
+ * libjpeg keeps all coefficients of the picture: 3 bytes for each pixel of a
+ * 4:2:0 file.
+ *
+ * Here all scans are read at the same time: a row of MCUs of the first scan,
+ * the same row of the second and so on; then the row's blocks are complete, and
+ * become n x n samples each (idct.h).  So the coefficients of one row are
+ * enough, and they stay in the cache.
+ *
+ * Only Huffman-coded files whose scans are in order are read in this way.  When
+ * progressive_read() finds anything else, it has not changed the state of
+ * libjpeg, which can then read the file and say what is wrong with it.
+ */
+#ifndef IMGOPS_FORMATS_JPEG_PROGRESSIVE_H
+#define IMGOPS_FORMATS_JPEG_PROGRESSIVE_H
+
+#include "imgops/imgops.h"
+#include "imgops/formats/jpeg/scans.h"
+
+#include <stdio.h>
+
+#include <jpeglib.h>
+
+enum { PROGRESSIVE_SCANS_MAX = 20 };
+
+/*
+ * Call it after jpeg_read_header().  `img` has n x n samples for each block,
+ * with n from 1 to 4.  `pieces` are those of scans_pieces(), or the whole file
+ * as one piece; scans.is_complete must be set for the file.  `pieces` have
+ * at most `scan_count` scans.  IRREGULAR: the file was not read this way, or
+ * there was no memory.  TEXTURE, only with `watches_texture`: the pieces have
+ * fine texture (texture.h), and `img` is not complete.
+ */
+MUST_CHECK enum img_err
+progressive_read(struct image *img, uint32_t n, bool watches_texture,
+		 const struct jpeg_decompress_struct *jpeg,
+		 const struct piece *pieces, uint32_t piece_count,
+		 uint32_t scan_count, const struct memory *memory);
+
+/*
+ * Blocks of all components in one row of MCUs, and at most how many of them the
+ * frame cuts (edge.h).
+ */
+struct block_count {
+	uint64_t all, cut;
+};
+
+/*
+ * Add the blocks of a component of sampling factors `h` and `v` in a picture of
+ * `size`, whose largest factors are `h_max` and `v_max`.
+ */
+void block_count_add(struct block_count *count, struct img_size size,
+		     uint32_t h, uint32_t h_max, uint32_t v, uint32_t v_max);
+
+/* The memory that progressive_read() needs. */
+size_t progressive_bytes(struct block_count count, uint32_t component_count,
+			 uint32_t scan_count);
+
+#endif

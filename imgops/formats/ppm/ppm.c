@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * PPM: netpbm's binary pictures, P6 in RGB and P5 in grey.
+ *
+ *	P6 <width> <height> <white> <samples>
+ *
+ * Numbers are decimal, after white space or comments (# to the end of the
+ * line); one white space is before the samples.  A sample has 1 byte, or 2 if
+ * white is over 255.  Colours are sRGB.  Pictures after the first are ignored.
+ */
+#include "imgops/formats/format.h"
+
+#include "imgops/colour/colour.h"
+#include "imgops/estimate.h"
+#include "imgops/image.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	HEADER_BYTES_MAX = 4096, /* comments are not endless */
+	HEADER_BYTES = 32,       /* of a result, at most */
+	WHITE = 255,
+	MISSING = 128, /* samples of the rows that a damaged file lacks */
+};
+
+struct ppm_own {
+	size_t offset;  /* of the samples; 0: not known yet */
+	uint32_t white; /* 1 .. 65535 */
+};
+
+static bool ppm_recognise(const uint8_t *b, size_t count)
+{
+	return b[0] == 'P' && (b[1] == '5' || b[1] == '6') &&
+	       (count == 2 || isspace(b[2]) || b[2] == '#');
+}
+
+/* Move *at past a number.  One that is too large becomes UINT32_MAX. */
+static enum img_err read_number(uint32_t *number, const uint8_t **at,
+				const uint8_t *end)
+{
+	const uint8_t *p = *at, *digits;
+	bool in_comment = false;
+	uint64_t n = 0;
+
+	for (; p < end && (in_comment || *p == '#' || isspace(*p)); p++)
+		in_comment = (in_comment || *p == '#') && *p != '\n';
+	for (digits = p; p < end && *p >= '0' && *p <= '9'; p++)
+		n = min_u64(n * 10 + (uint64_t)(*p - '0'), UINT32_MAX);
+	*number = (uint32_t)n;
+	*at = p;
+	if (p == end)
+		return IMG_ERR_TRUNCATED;
+	return p == digits || n == 0 ? IMG_ERR_CORRUPT : IMG_OK;
+}
+
+static enum img_err ppm_probe_more(struct img_header *h, const uint8_t *bytes,
+				   const struct img_limits *limits)
+{
+	struct ppm_own *own = format_own_change(h);
+	const uint8_t *end = bytes + min_u64(h->bytes, HEADER_BYTES_MAX);
+	const uint8_t *at = bytes + 2;
+	enum img_err err;
+
+	if (own->offset > 0)
+		return IMG_OK;
+	err = read_number(&h->stored.width_px, &at, end);
+	if (err == IMG_OK)
+		err = read_number(&h->stored.height_px, &at, end);
+	if (err == IMG_OK)
+		err = read_number(&own->white, &at, end);
+	if (err == IMG_ERR_TRUNCATED && h->bytes < HEADER_BYTES_MAX)
+		return err;
+	if (err != IMG_OK || !isspace(*at) || own->white > UINT16_MAX)
+		return IMG_ERR_CORRUPT;
+	own->offset = (size_t)(at + 1 - bytes);
+	return format_set_full(h, bytes[1] == '5' ? IMG_GREY : IMG_RGB, limits);
+}
+
+/* The samples of one plane are `step` bytes apart in the file. */
+static void read_row(uint8_t *to, uint32_t width, const uint8_t *from,
+		     size_t step, uint32_t white)
+{
+	for (uint32_t x = 0; x < width; x++, from += step) {
+		uint32_t v = from[0];
+
+		if (white > WHITE)
+			v = v << 8 | from[1];
+		if (white != WHITE)
+			v = (min_u32(v, white) * WHITE + white / 2) / white;
+		to[x] = (uint8_t)v;
+	}
+}
+
+static enum img_err ppm_decode(struct image *dst, const uint8_t *bytes,
+			       size_t count, const struct img_header *h,
+			       const struct img_view *view,
+			       const struct img_transform *transform,
+			       const struct img_limits *limits,
+			       const struct memory *memory)
+{
+	const struct ppm_own *own = format_own(h);
+	size_t bytes_each = own->white > WHITE ? 2 : 1;
+	size_t step = h->component_count * bytes_each;
+	size_t row_bytes = h->stored.width_px * step;
+	size_t rows = (count - own->offset) / row_bytes;
+	enum img_err err;
+
+	(void)view; /* there is only one size */
+	if (rows < h->stored.height_px && (!transform->lenient || rows == 0))
+		return IMG_ERR_TRUNCATED;
+	err = format_alloc(dst, h, limits, memory);
+	if (err != IMG_OK)
+		return err;
+	if (rows < h->stored.height_px) {
+		(void)memset(dst->block, MISSING, image_bytes(dst));
+		dst->notes = IMG_NOTE_DAMAGED;
+	}
+	bytes += own->offset;
+	for (size_t y = 0; y < rows && y < h->stored.height_px; y++) {
+		for (uint32_t i = 0; i < dst->plane_count; i++)
+			read_row(dst->planes[i].samples +
+					 y * dst->planes[i].stride_bytes,
+				 h->stored.width_px, bytes + i * bytes_each,
+				 step, own->white);
+		bytes += row_bytes;
+		memory_pause(memory);
+	}
+	return IMG_OK;
+}
+
+static enum img_err ppm_encode(uint8_t **bytes, size_t *count,
+			       struct image *src,
+			       const struct img_transform *transform,
+			       const struct memory *memory)
+{
+	struct img_plane *p = &src->planes[0];
+	size_t row_bytes = (size_t)p->width * src->plane_count, n;
+
+	(void)transform; /* no quality, no choice of coding */
+	*count = HEADER_BYTES + row_bytes * p->height;
+	*bytes = memory->alloc(memory->arg, *count);
+	if (*bytes == NULL)
+		return IMG_ERR_NO_MEMORY;
+	n = (size_t)snprintf((char *)*bytes, HEADER_BYTES, "P%c\n%u %u\n%d\n",
+			     src->space == IMG_GREY ? '5' : '6', p->width,
+			     p->height, WHITE);
+	for (uint32_t y = 0; y < p->height; y++, n += row_bytes) {
+		colour_write_row(*bytes + n, src, y);
+		memory_pause(memory);
+	}
+	*count = n;
+	return IMG_OK;
+}
+
+static const struct estimate_term terms[] = { { "byte of planes", 1 } };
+
+static void decode_count(double *counts, const struct workload *w)
+{
+	counts[0] = (double)image_bytes(&w->decoded);
+}
+
+static uint64_t decode_bytes(const struct workload *w)
+{
+	return image_bytes(&w->decoded);
+}
+
+static void encode_count(double *counts, const struct workload *w)
+{
+	counts[0] = (double)image_bytes(&w->scaled);
+}
+
+static uint64_t encode_bytes(const struct workload *w)
+{
+	return HEADER_BYTES + 2 * image_bytes(&w->scaled);
+}
+
+static const struct img_codec codec = {
+	.magic_bytes = 3,
+	.recognise = ppm_recognise,
+	.probe_more = ppm_probe_more,
+	.decode = ppm_decode,
+	.decode_estimate =
+		&(const struct step_estimate){ "decode", terms, 1, decode_count,
+					       decode_bytes },
+	.encode = ppm_encode,
+	.encode_estimate =
+		&(const struct step_estimate){ "encode", terms, 1, encode_count,
+					       encode_bytes },
+	.is_full_chroma = true,
+};
+
+const struct img_format ppm_format = {
+	.name = "PPM",
+	.word = "ppm",
+	.media_type = "image/x-portable-anymap",
+	.suffix = "ppm",
+	.codec = &codec,
+};

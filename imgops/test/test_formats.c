@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises, for every format of formats/list.h: its own results are recognised,
+ * read at the size that was asked for, and look like the picture; no beginning
+ * of them is taken for a file of another format; a file that is cut is an
+ * error, unless `lenient` is set; memory that fails at any time is an error,
+ * and nothing stays allocated; memory stays within the estimate.
+ */
+#include "imgops/test/meter.h"
+#include "imgops/test/support.h"
+
+#include "imgops/image.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct img_size size = { 150, 70 };
+
+/* Colours that RGB has too. */
+static double pale(uint32_t component, double x, double y)
+{
+	return 128 +
+	       (waves(component, x, y) - 128) * (component == 0 ? 0.5 : 0.2);
+}
+
+static struct img_transform transform_to(enum img_format_number format)
+{
+	return (struct img_transform){ .quality = 95, .format = format };
+}
+
+/* Encode `pale`.  The result is a copy of malloc(). */
+static struct bytes result_make(enum img_format_number format,
+				enum img_space space, struct heap *h)
+{
+	struct jpeg_spec spec = { .width = size.width_px,
+				  .height = size.height_px,
+				  .picture = pale,
+				  .space = space == IMG_GREY ? JCS_GRAYSCALE :
+							       JCS_YCbCr };
+	struct img_transform t = transform_to(format);
+	struct img_view view = whole_view(size);
+	struct bytes jpeg = jpeg_make(&spec), copy;
+	struct image decoded = must_decode(jpeg, full_size, h), scaled = { 0 };
+	uint8_t *bytes = NULL;
+	enum img_err err = img_scale(&scaled, &decoded, &view, &t, &h->memory);
+
+	assert(err == IMG_OK);
+	err = img_encode(&bytes, &copy.count, &scaled, &t, &h->memory);
+	assert(err == IMG_OK);
+	copy.data = malloc(copy.count);
+	assert(copy.data != NULL);
+	memcpy(copy.data, bytes, copy.count);
+	h->memory.free(h->memory.arg, bytes);
+	img_release(&decoded);
+	img_release(&scaled);
+	free(jpeg.data);
+	assert(h->live_count == 0);
+	return copy;
+}
+
+static void check_words(void)
+{
+	for (uint32_t i = 0; i < IMG_FORMATS; i++) {
+		const struct img_format *f = img_formats[i];
+
+		assert(f->name[0] != '\0' && f->codec != NULL);
+		assert(strncmp(f->media_type, "image/", 6) == 0);
+		assert(strpbrk(f->suffix, "./ ") == NULL &&
+		       f->suffix[0] != '\0');
+		for (uint32_t k = 0; k < i; k++)
+			assert(strcmp(f->word, img_formats[k]->word) != 0 &&
+			       strcmp(f->suffix, img_formats[k]->suffix) != 0);
+	}
+}
+
+static void check_names(void)
+{
+	char text[IMG_FORMAT_NAMES_CHARS];
+	const char *at = text;
+
+	img_format_names(text, " and ");
+	for (uint32_t i = 0; i < IMG_FORMATS; i++) {
+		at = strstr(at, img_formats[i]->name);
+		assert(at != NULL);
+	}
+	assert(strcmp(at, img_formats[IMG_FORMATS - 1]->name) == 0);
+}
+
+static void check_beginnings(const struct img_format *format, struct bytes file)
+{
+	struct img_header whole, h = { 0 };
+	enum img_err err = img_probe(&whole, file.data, file.count, &no_limits);
+	bool is_read = false;
+
+	assert(err == IMG_OK && whole.format == format);
+	assert(whole.stored.width_px == size.width_px &&
+	       whole.stored.height_px == size.height_px);
+	assert(whole.upright.width_px == size.width_px &&
+	       whole.orientation == 1);
+	for (size_t n = 0; n <= file.count; n++) {
+		struct img_header fresh = { 0 };
+
+		err = img_probe_more(&fresh, file.data, n, &no_limits);
+		if (n < IMG_BEGIN_BYTES) {
+			assert(err == IMG_ERR_UNKNOWN_FORMAT);
+			continue;
+		}
+		assert(fresh.format == NULL || fresh.format == format);
+		assert(err == IMG_OK || (err == IMG_ERR_TRUNCATED && !is_read));
+		assert(img_probe_more(&h, file.data, n, &no_limits) == err);
+		is_read = err == IMG_OK;
+	}
+	assert(is_read && h.bytes == whole.bytes && h.space == whole.space &&
+	       memcmp(h.own, whole.own, sizeof(h.own)) == 0);
+}
+
+static void check_picture(struct bytes file, enum img_space space,
+			  struct heap *h)
+{
+	struct img_transform t = { .quality = 95, .full_chroma = true };
+	struct image decoded = must_decode(file, full_size, h), scaled = { 0 };
+	struct image exact;
+	struct img_view view = whole_view(size);
+	enum img_err err = img_scale(&scaled, &decoded, &view, &t, &h->memory);
+
+	assert(err == IMG_OK && scaled.space == space);
+	image_shape(&exact, size, space, true);
+	for (uint32_t i = 0; i < scaled.plane_count; i++) {
+		double sum = 0;
+
+		for (uint32_t y = 0; y < size.height_px; y++)
+			for (uint32_t x = 0; x < size.width_px; x++) {
+				double off = sample(&scaled.planes[i], x, y) -
+					     pale(i, x + 0.5, y + 0.5);
+
+				sum += off * off;
+			}
+		assert(psnr(sum, (double)img_pixels(size)) > 33);
+	}
+	img_release(&decoded);
+	img_release(&scaled);
+}
+
+static void check_cut(struct bytes file, struct heap *h)
+{
+	struct img_transform t = { .quality = 80, .lenient = true };
+	struct image img = { 0 };
+
+	for (size_t cut = 3; cut < file.count; cut = cut * 3 / 2) {
+		size_t n = file.count - cut;
+
+		assert(decode_bytes(&img, file.data, n, &no_limits, h) !=
+		       IMG_OK);
+		assert(is_empty(&img));
+		if (decode_transform(&img, file.data, n, &t, &no_limits, h) ==
+		    IMG_OK) {
+			assert(img.notes == IMG_NOTE_DAMAGED);
+			img_release(&img);
+		}
+	}
+	/* The last rows are missing: there is something to show. */
+	assert(decode_transform(&img, file.data, file.count - file.count / 8,
+				&t, &no_limits, h) == IMG_OK);
+	img_release(&img);
+}
+
+/* Decode, scale and encode to `to`, with a heap that may fail. */
+static enum img_err run(struct bytes file, enum img_format_number to,
+			const struct memory *memory)
+{
+	struct img_transform t = transform_to(to);
+	struct image decoded = { 0 }, scaled = { 0 };
+	struct img_header header;
+	struct img_view view;
+	uint8_t *out = NULL;
+	size_t out_bytes;
+	enum img_err err =
+		img_probe(&header, file.data, file.count, &no_limits);
+
+	assert(err == IMG_OK);
+	t.box = (struct img_size){ 60, 60 };
+	view = img_fit(&header, &t);
+	err = img_decode_any(&decoded, file.data, file.count, &header, &view,
+			     &t, &no_limits, memory);
+	if (err == IMG_OK)
+		err = img_scale(&scaled, &decoded, &view, &t, memory);
+	img_release(&decoded);
+	if (err == IMG_OK)
+		err = img_encode(&out, &out_bytes, &scaled, &t, memory);
+	img_release(&scaled);
+	memory_free(memory, out);
+	return err;
+}
+
+static void check_memory(struct bytes file, enum img_format_number to)
+{
+	struct img_transform t = transform_to(to);
+	struct img_header header;
+	struct img_view view;
+	struct img_cost cost;
+	struct meter m;
+	struct heap h;
+	enum img_err err =
+		img_probe(&header, file.data, file.count, &no_limits);
+
+	assert(err == IMG_OK);
+	t.box = (struct img_size){ 60, 60 };
+	view = img_fit(&header, &t);
+	cost = img_cost(&header, &view, &t);
+	assert(cost.decode_ns > 0 && cost.encode_ns > 0);
+	meter_init(&m);
+	err = run(file, to, &m.memory);
+	assert(err == IMG_OK && m.live_bytes == 0);
+	assert(m.peak_bytes <= cost.bytes);
+
+	for (uint32_t fail_at = 1; err != IMG_OK || fail_at == 1; fail_at++) {
+		heap_init(&h);
+		h.fail_at = fail_at;
+		err = run(file, to, &h.memory);
+		assert(err == IMG_OK || err == IMG_ERR_NO_MEMORY);
+		assert(h.live_count == 0);
+	}
+}
+
+int main(void)
+{
+	static const enum img_space spaces[] = { IMG_YCBCR, IMG_GREY };
+	struct heap h;
+
+	heap_init(&h);
+	check_words();
+	check_names();
+	for (uint32_t from = 0; from < IMG_FORMATS; from++)
+		for (uint32_t s = 0; s < ARRAY_SIZE(spaces); s++) {
+			struct bytes file = result_make(
+				(enum img_format_number)from, spaces[s], &h);
+
+			check_beginnings(img_formats[from], file);
+			check_picture(file, spaces[s], &h);
+			check_cut(file, &h);
+			for (uint32_t to = 0; to < IMG_FORMATS; to++)
+				check_memory(file, (enum img_format_number)to);
+			free(file.data);
+		}
+	assert(h.live_count == 0);
+	return 0;
+}

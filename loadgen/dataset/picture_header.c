@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "loadgen/dataset/picture_header.h"
+
+#include <string.h>
+
+enum {
+	MARKER_SOF0 = 0xc0, /* SOF0 to SOF15, except three markers among them */
+	MARKER_DHT = 0xc4,
+	MARKER_JPG = 0xc8,
+	MARKER_DAC = 0xcc,
+	MARKER_SOF15 = 0xcf,
+	MARKER_SOI = 0xd8,
+	MARKER_EOI = 0xd9,
+	MARKER_SOS = 0xda,
+	MARKER_APP1 = 0xe1,
+	TIFF_BIG_ENDIAN = 0x4d4d,    /* "MM" */
+	TIFF_LITTLE_ENDIAN = 0x4949, /* "II" */
+	TIFF_VERSION = 42,
+	TIFF_ORIENTATION = 0x0112,
+	TIFF_ENTRY_BYTES = 12,
+	TIFF_INLINE_BYTES = 4, /* larger values are elsewhere */
+};
+
+/* The types of TIFF 6.0, section 2. */
+enum {
+	TIFF_BYTE = 1,
+	TIFF_SHORT = 3,
+	TIFF_LONG = 4,
+	TIFF_SBYTE = 6,
+	TIFF_SSHORT = 8,
+	TIFF_SLONG = 9,
+};
+
+/*
+ * A part of the file.  Reading a byte outside of it gives 0 and sets
+ * `is_short`.
+ */
+struct span {
+	const uint8_t *bytes;
+	size_t count;
+	bool is_little_endian; /* possible in TIFF, not in JPEG */
+	bool is_short;
+};
+
+static uint32_t get_byte(struct span *s, size_t at)
+{
+	if (at < s->count)
+		return s->bytes[at];
+	s->is_short = true;
+	return 0;
+}
+
+static uint32_t get_u16(struct span *s, size_t at)
+{
+	uint32_t first = get_byte(s, at);
+	uint32_t second = get_byte(s, at + 1);
+
+	return s->is_little_endian ? second << 8 | first : first << 8 | second;
+}
+
+static uint32_t get_u32(struct span *s, size_t at)
+{
+	uint32_t first = get_u16(s, at);
+	uint32_t second = get_u16(s, at + 2);
+
+	return s->is_little_endian ? second << 16 | first :
+				     first << 16 | second;
+}
+
+/*
+ * The first value of the entry at `entry`, if it is an integer; otherwise 0.  A
+ * negative value becomes a large one.
+ */
+static uint32_t tiff_integer(struct span *tiff, size_t entry)
+{
+	uint32_t type = get_u16(tiff, entry + 2);
+	uint64_t count = get_u32(tiff, entry + 4), bytes = 4;
+	size_t at = entry + 8;
+
+	if (type == TIFF_BYTE || type == TIFF_SBYTE)
+		bytes = 1;
+	else if (type == TIFF_SHORT || type == TIFF_SSHORT)
+		bytes = 2;
+	else if (type != TIFF_LONG && type != TIFF_SLONG)
+		return 0;
+	if (count * bytes > TIFF_INLINE_BYTES)
+		at = get_u32(tiff, at);
+	if (bytes == 1)
+		return get_byte(tiff, at);
+	return bytes == 2 ? get_u16(tiff, at) : get_u32(tiff, at);
+}
+
+/* The orientation in IFD 0 of a TIFF.  0: none, or not valid. */
+static uint32_t tiff_orientation(struct span tiff)
+{
+	uint32_t order = get_u16(&tiff, 0);
+	size_t ifd;
+	uint32_t entries;
+
+	if (order != TIFF_BIG_ENDIAN && order != TIFF_LITTLE_ENDIAN)
+		return 0;
+	tiff.is_little_endian = order == TIFF_LITTLE_ENDIAN;
+	if (get_u16(&tiff, 2) != TIFF_VERSION)
+		return 0;
+	ifd = get_u32(&tiff, 4);
+	entries = get_u16(&tiff, ifd);
+	for (size_t i = 0; i < entries && !tiff.is_short; i++) {
+		size_t entry = ifd + 2 + i * TIFF_ENTRY_BYTES;
+		uint32_t value;
+
+		/* To its end, because a small value may end before that. */
+		(void)get_byte(&tiff, entry + TIFF_ENTRY_BYTES - 1);
+		if (get_u16(&tiff, entry) != TIFF_ORIENTATION)
+			continue;
+		value = tiff_integer(&tiff, entry);
+		return value <= 8 && !tiff.is_short ? value : 0;
+	}
+	return 0;
+}
+
+/* The orientation in an APP1 segment.  0: none, or not valid. */
+static uint32_t exif_orientation(struct span app1)
+{
+	static const char id[] = "Exif\0"; /* and the 0 that ends the string */
+
+	if (app1.count < sizeof(id) || memcmp(app1.bytes, id, sizeof(id)) != 0)
+		return 0;
+	return tiff_orientation((struct span){
+		.bytes = app1.bytes + sizeof(id),
+		.count = app1.count - sizeof(id),
+	});
+}
+
+static bool is_frame(uint32_t marker)
+{
+	return marker >= MARKER_SOF0 && marker <= MARKER_SOF15 &&
+	       marker != MARKER_DHT && marker != MARKER_JPG &&
+	       marker != MARKER_DAC;
+}
+
+static void jpeg_read_segment(struct picture_header *h, uint32_t marker,
+			      struct span segment)
+{
+	if (is_frame(marker)) {
+		h->height_px = get_u16(&segment, 1);
+		h->width_px = get_u16(&segment, 3);
+	} else if (marker == MARKER_APP1 && h->orientation == 0) {
+		h->orientation = exif_orientation(segment);
+	}
+}
+
+/*
+ * The next marker; moves `at` past it.  Any number of 0xff may precede it.  0:
+ * there is no marker.
+ */
+static uint32_t next_marker(struct span *file, size_t *at)
+{
+	uint32_t byte;
+
+	if (get_byte(file, (*at)++) != 0xff)
+		return 0;
+	while ((byte = get_byte(file, (*at)++)) == 0xff)
+		;
+	return byte;
+}
+
+/* Read a decimal number after white space and comments.  0: there is none. */
+static uint32_t netpbm_number(struct span *file, size_t *at)
+{
+	uint32_t byte, number = 0;
+	bool in_comment = false;
+
+	while ((byte = get_byte(file, *at)) == '#' || byte == ' ' ||
+	       (byte >= '\t' && byte <= '\r') || (in_comment && byte != 0)) {
+		in_comment = (in_comment || byte == '#') && byte != '\n';
+		(*at)++;
+	}
+	while ((byte = get_byte(file, *at)) >= '0' && byte <= '9' &&
+	       number < 100000) {
+		number = number * 10 + byte - '0';
+		(*at)++;
+	}
+	return number;
+}
+
+/* False: not a P5 or P6 with a size. */
+static bool netpbm_read(struct picture_header *out, struct span file)
+{
+	bool is_grey = get_byte(&file, 1) == '5';
+	size_t at = 2;
+	uint32_t width, height, white;
+
+	if (get_byte(&file, 0) != 'P' ||
+	    (!is_grey && get_byte(&file, 1) != '6'))
+		return false;
+	width = netpbm_number(&file, &at);
+	height = netpbm_number(&file, &at);
+	white = netpbm_number(&file, &at);
+	if (width == 0 || height == 0 || white == 0 || file.is_short)
+		return false;
+	*out = (struct picture_header){
+		.width_px = width,
+		.height_px = height,
+		.orientation = 1,
+		.media_type = "image/x-portable-anymap",
+		.raw_bytes = at + 1 +
+			     (uint64_t)width * height * (is_grey ? 1 : 3) *
+				     (white > UINT8_MAX ? 2 : 1),
+	};
+	return true;
+}
+
+bool picture_header_read(struct picture_header *out, const void *bytes,
+			 size_t size)
+{
+	struct span file = { .bytes = bytes, .count = size };
+	struct picture_header h = { .media_type = "image/jpeg" };
+	size_t at = 0;
+	uint32_t marker = next_marker(&file, &at);
+
+	if (marker != MARKER_SOI)
+		return netpbm_read(
+			out, (struct span){ .bytes = bytes, .count = size });
+	while ((marker = next_marker(&file, &at)) != 0 &&
+	       marker != MARKER_SOS && marker != MARKER_EOI) {
+		/* Includes its own two bytes. */
+		size_t length = get_u16(&file, at);
+
+		if (file.is_short || length < 2 || length > size - at)
+			break;
+		jpeg_read_segment(&h, marker,
+				  (struct span){ .bytes = file.bytes + at + 2,
+						 .count = length - 2 });
+		at += length;
+	}
+	if (h.width_px == 0 || h.height_px == 0)
+		return false;
+	if (h.orientation == 0)
+		h.orientation = 1;
+	*out = h;
+	return true;
+}
