@@ -8,7 +8,7 @@
 #include "service/pipeline/pipeline_graph.h"
 #include "service/report/blocking.h"
 #include "service/report/live.h"
-#include "service/report/metrics.h"
+
 #include "service/report/stats.h"
 #include "service/report/trace.h"
 #include "service/resources.h"

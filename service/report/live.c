@@ -12,6 +12,7 @@
 
 #include "service/http/watch/viewers.h"
 #include "service/pipeline/pipeline_graph.h"
+#include "service/report/figures.h"
 #include "service/report/recent.h"
 
 #include "stages/cores.h"
@@ -590,10 +591,17 @@ static void forget_recent(struct live *l)
 
 static void print_threads(const struct live *l, FILE *to)
 {
+	struct counts c = { .has_threads = true };
+	struct json j;
+
 	if (l->source->uthreads == NULL)
 		return;
+	uthreads_read(l->source->uthreads, &c.threads);
 	(void)fputs(",\"threads\":", to);
-	stats_print_threads(l->source->uthreads, to);
+	json_begin(&j, to, JSON_COMPACT);
+	json_open_object(&j, NULL);
+	figures_add(&j, THREADS, LIVE, &c);
+	json_close(&j);
 }
 
 char *live_frame(struct live *l, struct minute *m, bool is_first)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Statistics: figures of the process, of uploads, stages and workers; as JSON
- * for GET /stats and as tables for SIGUSR1.
+ * for GET /stats, as tables for SIGUSR1, and as text for GET /metrics.
  *
- * service/README.md describes each figure.
+ * figures.def has each figure.
  *
  * Threads    One thread calls stats_init() and stats_release().  Any number of
  *            threads may call the others at the same time.
@@ -20,6 +20,8 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
+
+struct http_report;
 
 /*
  * Where the figures come from.  Files in /proc are opened by stats_init() and
@@ -70,16 +72,10 @@ char *stats_json(struct stats_source *source);
 
 void stats_print(struct stats_source *source, FILE *to);
 
-void stats_read_process(struct stats_source *source, struct process_stats *out);
-
-/* The threads of connections as a JSON object, as in /stats. */
-void stats_print_threads(const struct uthreads *u, FILE *to);
+/* The text of /metrics, in Prometheus' format; as stats_json(). */
+char *metrics_text(struct stats_source *source, const struct http_report *http);
 
 /* The flags of the schedule; the caller frees it.  NULL: no memory. */
 char *stats_schedule(const struct pipeline_config *config);
-
-/* A quantile in ms: the upper end of its bucket, but at most `max_ns`. */
-double stats_quantile_ms(const struct histogram_copy *h, double q,
-			 uint64_t max_ns);
 
 #endif
