@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON: write it to a stream or into a buffer value by value, without building a
- * tree and without memory of its own; read it from a file; look up values in it.
+ * JSON: write it to a stream or into a buffer value by value, without a tree or
+ * memory of its own; read it from a file; look up values in it.
  *
  *	json_begin(&j, out, JSON_INDENTED);
  *	json_open_object(&j, NULL);
@@ -40,7 +40,7 @@ enum { JSON_DEPTH_MAX = 32 };
 enum json_style {
 	JSON_COMPACT,
 	JSON_INDENTED,
-	JSON_LINES /* compact, but a line for each item of the outermost array */
+	JSON_LINES /* compact, but each item of the first array has a line */
 };
 
 struct json {

@@ -90,7 +90,7 @@ static void test_large_whole_numbers_are_exact(void)
 	assert(strcmp(text, "18446744073709551615") == 0);
 }
 
-/* A buffer has what a stream has; decimals are whole; nothing but a cut is lost. */
+/* A buffer has what a stream has, as far as there is room. */
 static void test_buffers(void)
 {
 	static const char wanted[] =

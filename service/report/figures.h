@@ -14,7 +14,7 @@
 #define SERVICE_FIGURES_H
 
 #include "service/http/http_config.h"
-#include "service/report/stats.h"
+#include "service/report/report.h"
 #include "service/store/store.h"
 
 #include "base/json.h"
@@ -50,6 +50,17 @@ struct figure {
 	/* The sum of all values; NULL: the metric is no histogram. */
 	uint64_t (*sum)(const void *from);
 	enum figure_family family;
+};
+
+/* A member is 0 if the system does not report it. */
+struct process_stats {
+	uint64_t started_unix_ns;
+	uint64_t cpu_ns;
+	uint64_t resident_bytes, resident_bytes_peak;
+	uint64_t virtual_bytes;
+	/* Context switches, including those of ended threads. */
+	uint64_t switch_count;
+	uint64_t file_count, file_count_max; /* open files */
 };
 
 /* What was read for a report. */
@@ -102,6 +113,9 @@ double figure_number(const struct figure *f, const void *from);
 
 /* The value of a member as it is. */
 uint64_t figure_count(const struct figure *f, const void *from);
+
+/* The flags of the schedule. */
+char *stats_schedule(const struct pipeline_config *config);
 
 /* A quantile in ms: the upper end of its bucket, but at most `max_ns`. */
 double stats_quantile_ms(const struct histogram_copy *h, double q,

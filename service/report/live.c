@@ -8,11 +8,10 @@
  *
  * This file is in the order: history, timeline, frame, hello.
  */
-#include "service/report/live.h"
+#include "service/report/figures.h"
 
 #include "service/http/watch/viewers.h"
 #include "service/pipeline/pipeline_graph.h"
-#include "service/report/figures.h"
 #include "service/report/recent.h"
 
 #include "stages/cores.h"

@@ -9,7 +9,7 @@
  * are left out; they are the gaps between visits.  A viewer fills each slice
  * with colour, so a sleep would look like work.
  */
-#include "service/report/trace.h"
+#include "service/report/report.h"
 
 #include "base/json.h"
 #include "base/text.h"

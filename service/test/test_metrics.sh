@@ -386,7 +386,8 @@ test_deploy_reads_what_there_is() {
 	test_a_store_is_told_of_before_it_is_full
 }
 
-"$PRINT_FIGURES" list >"$work/figures"
+"$PRINT_FIGURES" | jq -r '.[] | select(.metric) | "\(.metric)\t\(.type)"' \
+	>"$work/figures"
 # Each request at a port without libmicrohttpd changes the counts of threads.
 with_policies 'cohort capriccio thread-per-connection servlib' \
 	test_agrees_with_stats_and_clients --admin-listen 127.0.0.1:0
