@@ -5,51 +5,104 @@
 
 #include <assert.h>
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
 
+enum { DEL = 0x7f };
+
 void json_begin(struct json *j, FILE *out, enum json_style style)
 {
 	*j = (struct json){ .out = out, .style = style };
 }
 
-static uint32_t depth_bit(const struct json *j)
+void json_begin_bytes(struct json *j, char *to, size_t bytes)
 {
-	return UINT32_C(1) << (j->depth - 1);
+	*j = (struct json){ .at = to, .end = to + bytes };
 }
 
-static void print_line_start(const struct json *j, uint32_t tabs)
+static void put(struct json *j, const char *bytes, size_t count)
 {
-	(void)fputc('\n', j->out);
-	while (tabs-- > 0)
-		(void)fputc('\t', j->out);
+	if (j->out != NULL) {
+		(void)fwrite_unlocked(bytes, 1, count, j->out);
+		return;
+	}
+	if (count > (size_t)(j->end - j->at))
+		count = (size_t)(j->end - j->at);
+	memcpy(j->at, bytes, count);
+	j->at += count;
+}
+
+static void put_byte(struct json *j, char byte)
+{
+	if (j->out != NULL)
+		(void)putc_unlocked(byte, j->out);
+	else if (j->at < j->end)
+		*j->at++ = byte;
+}
+
+/* At least `digits_min` digits. */
+static void put_whole(struct json *j, uint64_t number, uint32_t digits_min)
+{
+	char digits[20]; /* of UINT64_MAX */
+	char *end = digits + sizeof(digits), *at = end;
+
+	do
+		*--at = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	while (end - at < digits_min)
+		*--at = '0';
+	put(j, at, (size_t)(end - at));
+}
+
+static void put_escape(struct json *j, char c)
+{
+	static const char escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+	static const char hex[] = "0123456789abcdef";
+	char text[] = "\\u0000";
+
+	for (const char *e = escapes; *e != '\0'; e += 2)
+		if (*e == c) {
+			text[1] = e[1];
+			put(j, text, 2);
+			return;
+		}
+	text[4] = hex[c >> 4 & 15];
+	text[5] = hex[c & 15];
+	put(j, text, sizeof(text) - 1);
 }
 
 /* `text` with quotes around it, escaped. */
-static void print_quoted(FILE *out, const char *text)
+static void put_quoted(struct json *j, const char *text)
 {
-	static const char escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+	const char *plain = text;
 
-	(void)fputc('"', out);
+	put_byte(j, '"');
 	for (; *text != '\0'; text++) {
 		unsigned char c = (unsigned char)*text;
-		const char *escape = NULL;
 
-		for (const char *e = escapes; *e != '\0'; e += 2)
-			if (*e == *text)
-				escape = e + 1;
-		if (escape != NULL)
-			(void)fprintf(out, "\\%c", *escape);
-		else if (c < ' ')
-			(void)fprintf(out, "\\u%04x", c);
-		else
-			(void)fputc(c, out);
+		if (c >= ' ' && c != '"' && c != '\\' && c != DEL)
+			continue;
+		put(j, plain, (size_t)(text - plain));
+		plain = text + 1;
+		put_escape(j, *text);
 	}
-	(void)fputc('"', out);
+	put(j, plain, (size_t)(text - plain));
+	put_byte(j, '"');
+}
+
+static void put_line_start(struct json *j)
+{
+	put_byte(j, '\n');
+	for (uint32_t tabs = 0; tabs < j->depth; tabs++)
+		put_byte(j, '\t');
+}
+
+static uint32_t depth_bit(const struct json *j)
+{
+	return UINT32_C(1) << (j->depth - 1);
 }
 
 /* Write what precedes a value: a comma, a new line, its name. */
@@ -65,15 +118,22 @@ static void begin_value(struct json *j, const char *name)
 	bool is_member = (j->objects & depth_bit(j)) != 0;
 
 	assert(is_member == (name != NULL));
-	if ((j->with_values & depth_bit(j)) != 0)
-		(void)fputs(is_indented && !is_member ? ", " : ",", j->out);
+	if ((j->with_values & depth_bit(j)) != 0) {
+		put_byte(j, ',');
+		if (is_indented && !is_member)
+			put_byte(j, ' ');
+		if (j->style == JSON_LINES && j->depth == 1)
+			put_byte(j, '\n');
+	}
 	j->with_values |= depth_bit(j);
 	if (!is_member)
 		return;
 	if (is_indented)
-		print_line_start(j, j->depth);
-	print_quoted(j->out, name);
-	(void)fputs(is_indented ? ":\t" : ":", j->out);
+		put_line_start(j);
+	put_quoted(j, name);
+	put_byte(j, ':');
+	if (is_indented)
+		put_byte(j, '\t');
 }
 
 static void open_value(struct json *j, const char *name, bool is_object)
@@ -86,7 +146,7 @@ static void open_value(struct json *j, const char *name, bool is_object)
 		j->objects |= depth_bit(j);
 	else
 		j->objects &= ~depth_bit(j);
-	(void)fputc(is_object ? '{' : '[', j->out);
+	put_byte(j, is_object ? '{' : '[');
 }
 
 void json_open_object(struct json *j, const char *name)
@@ -107,8 +167,8 @@ void json_close(struct json *j)
 
 	j->depth--;
 	if (is_object && j->style == JSON_INDENTED)
-		print_line_start(j, j->depth);
-	(void)fputc(is_object ? '}' : ']', j->out);
+		put_line_start(j);
+	put_byte(j, is_object ? '}' : ']');
 }
 
 void json_add_text(struct json *j, const char *name, const char *text)
@@ -118,7 +178,7 @@ void json_add_text(struct json *j, const char *name, const char *text)
 		return;
 	}
 	begin_value(j, name);
-	print_quoted(j->out, text);
+	put_quoted(j, text);
 }
 
 /*
@@ -147,7 +207,33 @@ void json_add_number(struct json *j, const char *name, double number)
 void json_add_whole(struct json *j, const char *name, uint64_t number)
 {
 	begin_value(j, name);
-	(void)fprintf(j->out, "%" PRIu64, number);
+	put_whole(j, number, 1);
+}
+
+void json_add_decimal(struct json *j, const char *name, uint64_t number,
+		      uint32_t decimals)
+{
+	uint64_t one = 1;
+
+	for (uint32_t i = 0; i < decimals; i++)
+		one *= 10;
+	begin_value(j, name);
+	put_whole(j, number / one, 1);
+	put_byte(j, '.');
+	put_whole(j, number % one, decimals);
+}
+
+void json_add_rounded(struct json *j, const char *name, double number,
+		      int digits)
+{
+	char text[32];
+
+	if (!isfinite(number)) {
+		json_add_null(j, name);
+		return;
+	}
+	(void)snprintf(text, sizeof(text), "%.*g", digits, number);
+	json_add_raw(j, name, text);
 }
 
 void json_add_bool(struct json *j, const char *name, bool value)
@@ -163,7 +249,7 @@ void json_add_null(struct json *j, const char *name)
 void json_add_raw(struct json *j, const char *name, const char *json)
 {
 	begin_value(j, name);
-	(void)fputs(json, j->out);
+	put(j, json, strlen(json));
 }
 
 struct cJSON *json_read_text(const char *text, struct error *error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * JSON: write it to a stream value by value, without building a tree; read it
- * from a file; look up values in it.
+ * JSON: write it to a stream or into a buffer value by value, without a tree or
+ * memory of its own; read it from a file; look up values in it.
  *
  *	json_begin(&j, out, JSON_INDENTED);
  *	json_open_object(&j, NULL);
@@ -15,8 +15,12 @@
  * name; items of an array and the outermost value have none (NULL).  With
  * JSON_INDENTED the layout is that of cJSON_Print().
  *
+ * Control characters are escaped, so a text cannot end its line or change a
+ * terminal.
+ *
  * Errors of the stream are not reported here: call ferror(out) at the end.
  *
+ * Threads    One; nobody else writes to the stream meanwhile.
  * Limits     JSON_DEPTH_MAX objects and arrays can be open at a time.
  */
 #ifndef BASE_JSON_H
@@ -25,6 +29,7 @@
 #include "base/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -32,16 +37,27 @@ struct cJSON;
 
 enum { JSON_DEPTH_MAX = 32 };
 
-enum json_style { JSON_COMPACT, JSON_INDENTED };
+enum json_style {
+	JSON_COMPACT,
+	JSON_INDENTED,
+	JSON_LINES /* compact, but each item of the first array has a line */
+};
 
 struct json {
-	FILE *out;
+	FILE *out;      /* NULL: a buffer is written */
+	char *at, *end; /* the rest of the buffer */
 	enum json_style style;
 	uint32_t depth;                /* objects and arrays that are open */
 	uint32_t objects, with_values; /* a bit for each open object or array */
 };
 
 void json_begin(struct json *j, FILE *out, enum json_style style);
+
+/*
+ * Write compact JSON to `to`, without a NUL; j->at is its end.  What does not
+ * fit is cut off.
+ */
+void json_begin_bytes(struct json *j, char *to, size_t bytes);
 
 void json_open_object(struct json *j, const char *name);
 void json_open_array(struct json *j, const char *name);
@@ -53,6 +69,12 @@ void json_close(struct json *j);
 void json_add_text(struct json *j, const char *name, const char *text);
 void json_add_number(struct json *j, const char *name, double number);
 void json_add_whole(struct json *j, const char *name, uint64_t number);
+/* Rounded to this number of digits. */
+void json_add_rounded(struct json *j, const char *name, double number,
+		      int digits);
+/* A number of 10^-decimals, written in full: 1200, 3 is 1.200. */
+void json_add_decimal(struct json *j, const char *name, uint64_t number,
+		      uint32_t decimals);
 void json_add_bool(struct json *j, const char *name, bool value);
 void json_add_null(struct json *j, const char *name);
 

@@ -6,11 +6,7 @@
 #include "service/http/http.h"
 #include "service/log/log.h"
 #include "service/pipeline/pipeline_graph.h"
-#include "service/report/blocking.h"
-#include "service/report/live.h"
-#include "service/report/metrics.h"
-#include "service/report/stats.h"
-#include "service/report/trace.h"
+#include "service/report/report.h"
 #include "service/resources.h"
 #include "service/user.h"
 

@@ -90,6 +90,57 @@ static void test_large_whole_numbers_are_exact(void)
 	assert(strcmp(text, "18446744073709551615") == 0);
 }
 
+/* A buffer has what a stream has, as far as there is room. */
+static void test_buffers(void)
+{
+	static const char wanted[] =
+		"{\"a\":[1.000250,0.008],\"b\":0.125,\"c\":null,"
+		"\"d\":\"\\u007f\\n\"}";
+	char bytes[sizeof(wanted)];
+
+	for (size_t room = 0; room <= sizeof(wanted); room++) {
+		size_t whole = sizeof(wanted) - 1;
+		struct json j;
+
+		json_begin_bytes(&j, bytes, room);
+		json_open_object(&j, NULL);
+		json_open_array(&j, "a");
+		json_add_decimal(&j, NULL, 1000250, 6);
+		json_add_decimal(&j, NULL, 8, 3);
+		json_close(&j);
+		json_add_rounded(&j, "b", 0.12504, 3);
+		json_add_rounded(&j, "c", NAN, 3);
+		json_add_text(&j, "d", "\x7f\n");
+		json_close(&j);
+		assert((size_t)(j.at - bytes) == (room < whole ? room : whole));
+		assert(memcmp(bytes, wanted, (size_t)(j.at - bytes)) == 0);
+	}
+}
+
+/* Each item of the outermost array has a line. */
+static void test_lines(void)
+{
+	struct text text;
+	FILE *out = text_open(&text);
+	struct json j;
+	char *lines;
+
+	assert(out != NULL);
+	json_begin(&j, out, JSON_LINES);
+	json_open_array(&j, NULL);
+	for (uint64_t i = 0; i < 2; i++) {
+		json_open_object(&j, NULL);
+		json_add_whole(&j, "a", i);
+		json_add_whole(&j, "b", i);
+		json_close(&j);
+	}
+	json_close(&j);
+	lines = text_close(&text, out);
+	assert(lines != NULL &&
+	       strcmp(lines, "[{\"a\":0,\"b\":0},\n{\"a\":1,\"b\":1}]") == 0);
+	free(lines);
+}
+
 static void test_files_that_are_not_json(void)
 {
 	char path[] = "/tmp/test_base_json-XXXXXX";
@@ -138,6 +189,8 @@ int main(void)
 	test_paths();
 	test_layout_is_that_of_cjson();
 	test_large_whole_numbers_are_exact();
+	test_buffers();
+	test_lines();
 	test_files_that_are_not_json();
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "service/log/log.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "service/wait.h"
 
@@ -83,70 +84,50 @@ line_add(struct line *line, const char *format, ...)
 		line->count += (size_t)n < room ? (size_t)n : room - 1;
 }
 
-static void line_add_byte(struct line *line, char c)
-{
-	if (line->count + 1 < line->count_max)
-		line->text[line->count++] = c;
-}
-
 static size_t line_end(struct line *line)
 {
 	line->text[line->count++] = '\n';
 	return line->count;
 }
 
-static bool is_control(unsigned char c)
-{
-	return c < ' ' || c == 0x7f;
-}
-
 /* Replace control characters, which could change a terminal. */
 static void make_safe(struct line *line)
 {
-	for (size_t i = 0; i < line->count; i++)
-		if (is_control((unsigned char)line->text[i]))
+	for (size_t i = 0; i < line->count; i++) {
+		unsigned char c = (unsigned char)line->text[i];
+
+		if (c < ' ' || c == 0x7f)
 			line->text[i] = '?';
-}
-
-static void add_string(struct line *line, const char *name, const char *text)
-{
-	line_add(line, ",\"%s\":", name);
-	if (text == NULL) {
-		line_add(line, "null");
-		return;
 	}
-	line_add_byte(line, '"');
-	for (; *text != '\0'; text++) {
-		if (is_control((unsigned char)*text)) {
-			line_add(line, "\\u%04x", (unsigned char)*text);
-			continue;
-		}
-		if (*text == '"' || *text == '\\')
-			line_add_byte(line, '\\');
-		line_add_byte(line, *text);
-	}
-	line_add_byte(line, '"');
 }
 
-static void add_whole(struct line *line, const char *name, uint64_t number)
+/* What was written into the rest of `line`. */
+static void line_add_json(struct line *line, const struct json *j)
 {
-	line_add(line, ",\"%s\":%" PRIu64, name, number);
+	line->count = (size_t)(j->at - line->text);
 }
 
-static void add_seconds(struct line *line, const char *name, uint64_t ns)
-{
-	line_add(line, ",\"%s_s\":%" PRIu64 ".%06" PRIu64, name, ns / NS_PER_S,
-		 ns / 1000 % 1000000);
-}
-
-static void begin_json(struct line *line, enum log_level level,
+static void begin_json(struct json *j, struct line *line, enum log_level level,
 		       const char *event)
 {
 	char now[TIME_BYTES];
 
 	print_now(now);
-	line_add(line, "{\"time\":\"%s\",\"level\":\"%s\",\"event\":\"%s\"",
-		 now, level_names[level], event);
+	json_begin_bytes(j, line->text, line->count_max - 1);
+	json_open_object(j, NULL);
+	json_add_text(j, "time", now);
+	json_add_text(j, "level", level_names[level]);
+	json_add_text(j, "event", event);
+}
+
+/* A member NAME_s. */
+static void add_seconds(struct json *j, const char *name, uint64_t ns)
+{
+	char member[32];
+
+	assert(strlen(name) + sizeof("_s") <= sizeof(member));
+	(void)stpcpy(stpcpy(member, name), "_s");
+	json_add_decimal(j, member, ns / 1000, 6);
 }
 
 static void begin_text(struct line *line)
@@ -162,49 +143,50 @@ static enum log_level level_of(const struct log_request *r)
 	return r->status >= 500 || r->is_slow ? LOG_LEVEL_WARN : LOG_LEVEL_INFO;
 }
 
-static void add_timeline_json(struct line *line, const struct log_request *r)
+static void add_timeline_json(struct json *j, const struct log_request *r)
 {
-	line_add(line, ",\"timeline\":[");
+	json_open_array(j, "timeline");
 	for (uint32_t i = 0; i < r->step_count; i++) {
-		const struct log_step *step = &r->steps[i];
-
-		line_add(line, "%s{\"step\":\"%s\"", i > 0 ? "," : "",
-			 step->name);
-		add_seconds(line, "start", step->start_ns);
-		add_seconds(line, "dur", step->ns);
-		line_add(line, "}");
+		json_open_object(j, NULL);
+		json_add_text(j, "step", r->steps[i].name);
+		add_seconds(j, "start", r->steps[i].start_ns);
+		add_seconds(j, "dur", r->steps[i].ns);
+		json_close(j);
 	}
-	line_add(line, "]");
+	json_close(j);
 }
 
 static void add_request_json(struct line *line, const struct log_request *r)
 {
-	begin_json(line, level_of(r), "request");
-	add_string(line, "id", r->id);
-	add_string(line, "trace", r->trace_id);
-	add_string(line, "span", r->span_id);
-	add_string(line, "parent_span", r->parent_span_id);
-	add_string(line, "method", r->method);
-	add_string(line, "path", r->path);
-	add_string(line, "end", r->end);
+	struct json j;
+
+	begin_json(&j, line, level_of(r), "request");
+	json_add_text(&j, "id", r->id);
+	json_add_text(&j, "trace", r->trace_id);
+	json_add_text(&j, "span", r->span_id);
+	json_add_text(&j, "parent_span", r->parent_span_id);
+	json_add_text(&j, "method", r->method);
+	json_add_text(&j, "path", r->path);
+	json_add_text(&j, "end", r->end);
 	if (r->status != 0)
-		add_whole(line, "status", r->status);
+		json_add_whole(&j, "status", r->status);
 	else
-		line_add(line, ",\"status\":null");
-	add_string(line, "code", r->code);
-	add_whole(line, "bytes_in", r->bytes_in);
-	add_whole(line, "bytes_out", r->bytes_out);
-	add_whole(line, "pixels_in", r->pixels_in);
-	add_whole(line, "pixels_out", r->pixels_out);
-	add_whole(line, "variants", r->variant_count);
+		json_add_null(&j, "status");
+	json_add_text(&j, "code", r->code);
+	json_add_whole(&j, "bytes_in", r->bytes_in);
+	json_add_whole(&j, "bytes_out", r->bytes_out);
+	json_add_whole(&j, "pixels_in", r->pixels_in);
+	json_add_whole(&j, "pixels_out", r->pixels_out);
+	json_add_whole(&j, "variants", r->variant_count);
 	for (uint32_t i = 0; i < r->time_count; i++)
-		add_seconds(line, r->times[i].name, r->times[i].ns);
-	add_seconds(line, "total", r->total_ns);
-	line_add(line, ",\"slow\":%s", r->is_slow ? "true" : "false");
+		add_seconds(&j, r->times[i].name, r->times[i].ns);
+	add_seconds(&j, "total", r->total_ns);
+	json_add_bool(&j, "slow", r->is_slow);
 	if (r->is_slow)
-		add_timeline_json(line, r);
-	add_string(line, "policy", r->policy);
-	line_add(line, "}");
+		add_timeline_json(&j, r);
+	json_add_text(&j, "policy", r->policy);
+	json_close(&j);
+	line_add_json(line, &j);
 }
 
 static void add_size(struct line *line, const char *before, uint64_t bytes,
@@ -287,11 +269,13 @@ static size_t line_of_dropped(char text[LOG_LINE_BYTES], enum log_form form,
 			      uint64_t count)
 {
 	struct line line = { text, 0, LOG_LINE_BYTES };
+	struct json j;
 
 	if (form == LOG_FORM_JSON) {
-		begin_json(&line, LOG_LEVEL_WARN, "dropped");
-		add_whole(&line, "lines", count);
-		line_add(&line, "}");
+		begin_json(&j, &line, LOG_LEVEL_WARN, "dropped");
+		json_add_whole(&j, "lines", count);
+		json_close(&j);
+		line_add_json(&line, &j);
 	} else {
 		begin_text(&line);
 		line_add(&line, "%" PRIu64 " lines of this log are missing",
@@ -319,13 +303,15 @@ static char *line_of_message(enum log_form form, enum log_level level,
 			     const char *text)
 {
 	struct line line;
+	struct json j;
 
 	if (!make_room(&line, strlen(text) * ESCAPED_BYTES))
 		return NULL;
 	if (form == LOG_FORM_JSON) {
-		begin_json(&line, level, "message");
-		add_string(&line, "message", text);
-		line_add(&line, "}");
+		begin_json(&j, &line, level, "message");
+		json_add_text(&j, "message", text);
+		json_close(&j);
+		line_add_json(&line, &j);
 	} else {
 		line_add(&line, "darkroom: %s", text);
 		make_safe(&line);
@@ -340,11 +326,14 @@ static char *line_of_message(enum log_form form, enum log_level level,
 static char *line_of_value(const char *event, const char *json)
 {
 	struct line line;
+	struct json j;
 
 	if (!make_room(&line, strlen(event) + strlen(json)))
 		return NULL;
-	begin_json(&line, LOG_LEVEL_INFO, event);
-	line_add(&line, ",\"%s\":%s}", event, json);
+	begin_json(&j, &line, LOG_LEVEL_INFO, event);
+	json_add_raw(&j, event, json);
+	json_close(&j);
+	line_add_json(&line, &j);
 	return end_string(&line);
 }
 

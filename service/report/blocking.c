@@ -4,7 +4,7 @@
  * since the start ("mean"), or weighted exponentially, the newest most
  * ("recent"): the policy decides by these.
  */
-#include "service/report/blocking.h"
+#include "service/report/report.h"
 
 #include "stages/threads/blocking_graph.h"
 

@@ -8,7 +8,7 @@
  *
  * This file is in the order: history, timeline, frame, hello.
  */
-#include "service/report/live.h"
+#include "service/report/figures.h"
 
 #include "service/http/handlers/watch/viewers.h"
 #include "service/pipeline/pipeline_graph.h"
@@ -18,10 +18,8 @@
 #include "stages/flags.h"
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/text.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,34 +58,32 @@ struct live {
 	struct span *spans; /* LIVE_SPANS_KEPT for each worker */
 };
 
-/* Begin an event and its line of data.  NULL: no memory. */
-static FILE *begin_event(struct text *text, const char *name)
+/* Begin an event and its line of data, an object.  NULL: no memory. */
+static FILE *begin_event(struct json *j, struct text *text, const char *name)
 {
 	FILE *to = text_open(text);
 
-	if (to != NULL)
-		(void)fprintf(to, "event: %s\ndata: ", name);
+	if (to == NULL)
+		return NULL;
+	(void)fprintf(to, "event: %s\ndata: ", name);
+	json_begin(j, to, JSON_COMPACT);
+	json_open_object(j, NULL);
 	return to;
 }
 
 /* Finish the event; the caller frees it.  NULL: no memory. */
-static char *end_event(struct text *text, FILE *to)
+static char *end_event(struct json *j, struct text *text, FILE *to)
 {
+	json_close(j);
 	(void)fputs("\n\n", to);
 	return text_close(text, to);
 }
 
-/*
- * Print ,"name":value with this number of digits, or null if it is not known
- * yet.
- */
-static void print_known(FILE *to, const char *name, bool is_known, int digits,
-			double value)
+/* A share with this number of digits, or null if it is not known yet. */
+static void add_known(struct json *j, const char *name, bool is_known,
+		      int digits, double value)
 {
-	if (is_known)
-		(void)fprintf(to, ",\"%s\":%.*g", name, digits, value);
-	else
-		(void)fprintf(to, ",\"%s\":null", name);
+	json_add_rounded(j, name, is_known ? value : NAN, digits);
 }
 
 /*
@@ -97,85 +93,71 @@ static void print_known(FILE *to, const char *name, bool is_known, int digits,
  */
 enum { FRAME_SECONDS = 10 };
 
-static void print_replies(FILE *to, const struct minute_replies *replies)
+static void add_replies(struct json *j, const struct minute_replies *replies,
+			const struct histogram_copy *times, uint64_t most_ns)
 {
-	(void)fprintf(to,
-		      "\"ok\":%" PRIu64 ",\"client_errors\":%" PRIu64
-		      ",\"server_errors\":%" PRIu64,
-		      replies->ok_count, replies->client_error_count,
-		      replies->server_error_count);
+	json_add_whole(j, "ok", replies->ok_count);
+	json_add_whole(j, "client_errors", replies->client_error_count);
+	json_add_whole(j, "server_errors", replies->server_error_count);
+	if (times->count == 0) {
+		json_add_null(j, "ms");
+		return;
+	}
+	json_open_array(j, "ms");
+	json_add_rounded(j, NULL, stats_quantile_ms(times, 0.5, most_ns), 6);
+	json_add_rounded(j, NULL, stats_quantile_ms(times, 0.9, most_ns), 6);
+	json_add_rounded(j, NULL, stats_quantile_ms(times, 0.99, most_ns), 6);
+	json_close(j);
 }
 
-static void print_reply_times(FILE *to, const struct histogram_copy *times,
-			      uint64_t most_ns)
+static void add_second(struct json *j, const struct minute_second *s,
+		       double cores)
 {
-	if (times->count == 0)
-		(void)fputs(",\"ms\":null", to);
-	else
-		(void)fprintf(to, ",\"ms\":[%.6g,%.6g,%.6g]",
-			      stats_quantile_ms(times, 0.5, most_ns),
-			      stats_quantile_ms(times, 0.9, most_ns),
-			      stats_quantile_ms(times, 0.99, most_ns));
+	json_open_object(j, NULL);
+	json_add_whole(j, "second", s->second);
+	add_replies(j, &s->replies, &s->times, s->time_ns_max);
+	json_add_whole(j, "in_flight", s->gauges.in_flight_count);
+	json_add_whole(j, "memory_used_bytes", s->gauges.memory_used_bytes);
+	add_known(j, "cpu", s->cores >= 0, 4, s->cores / cores);
+	json_close(j);
 }
 
-static void print_gauges(FILE *to, const struct minute_second *s, double cores)
-{
-	(void)fprintf(
-		to, ",\"in_flight\":%" PRIu32 ",\"memory_used_bytes\":%" PRIu64,
-		s->gauges.in_flight_count, s->gauges.memory_used_bytes);
-	print_known(to, "cpu", s->cores >= 0, 4, s->cores / cores);
-}
-
-static void print_second(FILE *to, const struct minute_second *s, double cores)
-{
-	(void)fprintf(to, "{\"second\":%" PRIu64 ",", s->second);
-	print_replies(to, &s->replies);
-	print_reply_times(to, &s->times, s->time_ns_max);
-	print_gauges(to, s, cores);
-	(void)fputc('}', to);
-}
-
-static void print_history(const struct live *l, FILE *to, struct minute *m,
-			  uint64_t now_ns, uint32_t count)
+static void add_history(const struct live *l, struct json *j, struct minute *m,
+			uint64_t now_ns, uint32_t count)
 {
 	uint64_t first = minute_first(m, now_ns, count);
 	uint64_t now = now_ns / NS_PER_S;
 	double cores = cores_count(l->source->config->cores);
-	const char *comma = "";
+	struct minute_second s;
 
-	(void)fprintf(to,
-		      "{\"from\":%" PRIu64 ",\"to\":%" PRIu64 ",\"seconds\":[",
-		      first, now);
-	for (uint64_t i = first; i < now; i++) {
-		struct minute_second s;
-
-		if (!minute_read(m, i, &s))
-			continue;
-		(void)fputs(comma, to);
-		print_second(to, &s, cores);
-		comma = ",";
-	}
-	(void)fputs("]}", to);
+	json_open_object(j, "history");
+	json_add_whole(j, "from", first);
+	json_add_whole(j, "to", now);
+	json_open_array(j, "seconds");
+	for (uint64_t i = first; i < now; i++)
+		if (minute_read(m, i, &s))
+			add_second(j, &s, cores);
+	json_close(j);
+	json_close(j);
 }
 
-static void print_recent_history(const struct live *l, FILE *to,
-				 struct minute *m, uint64_t now_ns)
+static void add_recent_history(const struct live *l, struct json *j,
+			       struct minute *m, uint64_t now_ns)
 {
 	struct minute_recent recent;
 
 	minute_look(m, now_ns);
 	minute_read_recent(m, now_ns, &recent);
-	(void)fprintf(to, ",\"recent\":{\"duration_s\":%.6g,",
-		      recent.duration_s);
-	print_replies(to, &recent.replies);
-	print_reply_times(to, &recent.times, recent.time_ns_max);
-	(void)fputs("},\"history\":", to);
-	print_history(l, to, m, now_ns, FRAME_SECONDS);
+	json_open_object(j, "recent");
+	json_add_rounded(j, "duration_s", recent.duration_s, 6);
+	add_replies(j, &recent.replies, &recent.times, recent.time_ns_max);
+	json_close(j);
+	add_history(l, j, m, now_ns, FRAME_SECONDS);
 }
 
 /*
  * Timeline: visits and sleeps from the workers' traces.  A frame may have
- * thousands, so numbers are written without printf().
+ * thousands.
  *
  * If there are too many, only the newest spans of each worker are sent.  They
  * have no gap, and told_since_us says where they begin.  If some spans of the
@@ -185,8 +167,6 @@ static void print_recent_history(const struct live *l, FILE *to,
 enum {
 	FIRST_MS = 2000,  /* how far back a viewer's first frame goes */
 	READ_SPANS = 256, /* spans read by one call */
-	SPAN_BYTES = 128,
-	DIGITS_MAX = 20,
 };
 
 static bool is_shown(const struct span *s, uint64_t since_ns)
@@ -257,85 +237,48 @@ static uint32_t fair_share(const struct live *l)
 	return share;
 }
 
-/* Returns the end of the text, as put_span() does. */
-static char *put_number(char *at, uint64_t n)
-{
-	char digits[DIGITS_MAX];
-	uint32_t count = 0;
-
-	do
-		digits[count++] = (char)('0' + n % 10);
-	while ((n /= 10) > 0);
-	while (count > 0)
-		*at++ = digits[--count];
-	return at;
-}
-
-static char *put_span(char *at, uint32_t worker, const struct live_worker *w,
-		      const struct span *s)
+static void add_span(struct json *j, uint32_t worker,
+		     const struct live_worker *w, const struct span *s)
 {
 	uint64_t start_us = s->start_ns / 1000;
+	bool is_sleep = s->kind == SPAN_SLEEP;
 
-	*at++ = '[';
-	at = put_number(at, worker);
-	*at++ = ',';
-	if (s->kind == SPAN_SLEEP) {
-		*at++ = '-';
-		*at++ = '1';
-	} else {
-		at = put_number(at, w->of.step_first + s->stage);
-	}
-	*at++ = ',';
-	at = put_number(at, start_us);
-	*at++ = ',';
-	at = put_number(at, s->end_ns / 1000 - start_us);
-	*at++ = ',';
-	at = put_number(at, s->kind == SPAN_SLEEP ? 0 : s->number);
-	*at++ = ']';
-	return at;
-}
-
-/* The newest `count` spans of a worker. */
-static void print_worker_spans(struct live *l, FILE *to, uint32_t worker,
-			       uint64_t count, bool is_first)
-{
-	const struct live_worker *w = &l->workers[worker];
-
-	for (uint64_t i = w->span_count - count; i < w->span_count; i++) {
-		char text[SPAN_BYTES];
-		char *at = text;
-
-		if (!is_first)
-			*at++ = ',';
-		is_first = false;
-		at = put_span(at, worker, w, &w->spans[i % LIVE_SPANS_KEPT]);
-		(void)fwrite(text, 1, (size_t)(at - text), to);
-	}
+	json_open_array(j, NULL);
+	json_add_whole(j, NULL, worker);
+	if (is_sleep)
+		json_add_raw(j, NULL, "-1");
+	else
+		json_add_whole(j, NULL, w->of.step_first + s->stage);
+	json_add_whole(j, NULL, start_us);
+	json_add_whole(j, NULL, s->end_ns / 1000 - start_us);
+	json_add_whole(j, NULL, is_sleep ? 0 : s->number);
+	json_close(j);
 }
 
 /* Returns the number of spans that were left out. */
-static uint64_t print_spans(struct live *l, FILE *to)
+static uint64_t add_spans(struct live *l, struct json *j)
 {
 	uint32_t share = fair_share(l);
-	uint64_t told_count = 0, missed_count = 0;
+	uint64_t missed_count = 0;
 
 	for (uint32_t i = 0; i < l->worker_count; i++) {
 		struct live_worker *w = &l->workers[i];
-		uint64_t count = min_u64(w->span_count, share);
-		uint64_t left_count = w->span_count - count;
+		uint64_t left_count =
+			w->span_count - min_u64(w->span_count, share);
 
 		if (left_count > 0)
 			w->told_since_ns =
 				w->spans[(left_count - 1) % LIVE_SPANS_KEPT]
 					.end_ns;
-		print_worker_spans(l, to, i, count, told_count == 0);
-		told_count += count;
+		/* The newest ones. */
+		for (uint64_t k = left_count; k < w->span_count; k++)
+			add_span(j, i, w, &w->spans[k % LIVE_SPANS_KEPT]);
 		missed_count += left_count;
 	}
 	return missed_count;
 }
 
-static void print_new_spans(struct live *l, FILE *to, uint64_t now_ns)
+static void add_new_spans(struct live *l, struct json *j, uint64_t now_ns)
 {
 	bool is_new = l->last_ns == 0;
 	uint64_t first_ns = FIRST_MS * NS_PER_MS;
@@ -347,156 +290,150 @@ static void print_new_spans(struct live *l, FILE *to, uint64_t now_ns)
 	/* Spans before the first frame do not count as missed. */
 	if (is_new)
 		missed_count = 0;
-	(void)fputs(",\"spans\":[", to);
-	missed_count += print_spans(l, to);
-	(void)fprintf(to, "],\"missed\":%" PRIu64, missed_count);
+	json_open_array(j, "spans");
+	missed_count += add_spans(l, j);
+	json_close(j);
+	json_add_whole(j, "missed", missed_count);
 }
 
-/* Prints null as long as nothing was counted. */
-static void print_quantiles(FILE *to, const char *name,
-			    const struct histogram_copy *h, uint64_t most_ns)
+/* Adds null as long as nothing was counted. */
+static void add_quantiles(struct json *j, const char *name,
+			  const struct histogram_copy *h, uint64_t most_ns)
 {
-	if (h->count == 0)
-		(void)fprintf(to, "\"%s\":null", name);
-	else
-		(void)fprintf(to, "\"%s\":[%.15g,%.15g]", name,
-			      stats_quantile_ms(h, 0.5, most_ns),
-			      stats_quantile_ms(h, 0.9, most_ns));
+	if (h->count == 0) {
+		json_add_null(j, name);
+		return;
+	}
+	json_open_array(j, name);
+	json_add_number(j, NULL, stats_quantile_ms(h, 0.5, most_ns));
+	json_add_number(j, NULL, stats_quantile_ms(h, 0.9, most_ns));
+	json_close(j);
 }
 
-static void print_stage_times(FILE *to, const char *name,
-			      const struct histogram_copy *recent,
-			      const struct histogram_copy *total,
-			      uint64_t most_ns)
+static void add_times(struct json *j, const char *name,
+		      const struct histogram_copy *recent,
+		      const struct histogram_copy *total, uint64_t most_ns)
 {
-	(void)fprintf(to, ",\"%s\":{", name);
-	print_quantiles(to, "recent", recent, most_ns);
-	(void)fputc(',', to);
-	print_quantiles(to, "total", total, most_ns);
-	(void)fputc('}', to);
+	json_open_object(j, name);
+	add_quantiles(j, "recent", recent, most_ns);
+	add_quantiles(j, "total", total, most_ns);
+	json_close(j);
 }
 
-static void print_mean(FILE *to, const char *name, const struct spread *s)
+static void add_mean(struct json *j, const char *name, const struct spread *s)
 {
-	if (s->filled_count == 0)
-		(void)fprintf(to, "\"%s\":null", name);
-	else
-		(void)fprintf(to, "\"%s\":%.6g", name,
-			      (double)s->turn_count / (double)s->filled_count);
+	add_known(j, name, s->filled_count > 0, 6,
+		  (double)s->turn_count / (double)s->filled_count);
 }
 
-static void print_spread(FILE *to, const struct stage_stats *s,
-			 const struct spread *recent,
-			 const struct spread *total)
+static void add_spread(struct json *j, const struct stage_stats *s,
+		       const struct spread *recent, const struct spread *total)
 {
-	print_stage_times(to, "wait_ms", &recent->waits, &total->waits,
-			  s->wait_ns_max);
-	print_stage_times(to, "service_ms", &recent->services, &total->services,
-			  s->service_ns_max);
-	(void)fputs(",\"cohort\":{", to);
-	print_mean(to, "recent", recent);
-	(void)fputc(',', to);
-	print_mean(to, "total", total);
-	(void)fputc('}', to);
+	add_times(j, "wait_ms", &recent->waits, &total->waits, s->wait_ns_max);
+	add_times(j, "service_ms", &recent->services, &total->services,
+		  s->service_ns_max);
+	json_open_object(j, "cohort");
+	add_mean(j, "recent", recent);
+	add_mean(j, "total", total);
+	json_close(j);
 }
 
 /* Recent CPU use as a share of all cores. */
-static void print_cpu(const struct live *l, FILE *to, double cores)
+static void add_cpu(const struct live *l, struct json *j, double cores)
 {
-	print_known(to, "cpu", l->cpu.is_known, 6,
-		    cores / cores_count(l->source->config->cores));
+	add_known(j, "cpu", l->cpu.is_known, 6,
+		  cores / cores_count(l->source->config->cores));
 }
 
-static void print_stage(struct live *l, FILE *to, uint32_t stage,
-			const struct stage_stats *s, uint64_t now_ns)
+static void add_stage(struct live *l, struct json *j, uint32_t stage,
+		      const struct stage_stats *s, uint64_t now_ns)
 {
 	struct spread recent, total;
 
 	spread_read(s, now_ns, &total);
 	recent_add(&l->stages[stage], &total, &recent);
-	(void)fprintf(to,
-		      "{\"queued\":%" PRIu64 ",\"arrived\":%" PRIu64
-		      ",\"handled\":%" PRIu64 ",\"refused\":%" PRIu64
-		      ",\"visits\":%" PRIu64 ",\"visits_empty\":%" PRIu64,
-		      s->queued_count, s->arrived_count, s->handled_count,
-		      s->refused_count, s->visit_count, s->visit_empty_count);
+	json_open_object(j, NULL);
+	figures_add(j, QUEUES, LIVE, s);
+	figures_add(j, EVENTS, LIVE, s);
+	figures_add(j, VISITS, LIVE, s);
 	/* The recent service time as a share of all cores' time. */
-	print_known(to, "load", recent.time_ns > 0, 4,
-		    (double)recent.service_ns / (double)recent.time_ns /
-			    cores_count(l->source->config->cores));
-	print_cpu(l, to, l->cpu.stages[stage]);
-	print_spread(to, s, &recent, &total);
-	(void)fputc('}', to);
+	add_known(j, "load", recent.time_ns > 0, 4,
+		  (double)recent.service_ns / (double)recent.time_ns /
+			  cores_count(l->source->config->cores));
+	add_cpu(l, j, l->cpu.stages[stage]);
+	add_spread(j, s, &recent, &total);
+	json_close(j);
 }
 
-static void print_stages(struct live *l, FILE *to,
-			 const struct pipeline_stats *s, uint64_t now_ns)
+static void add_stages(struct live *l, struct json *j,
+		       const struct pipeline_stats *s, uint64_t now_ns)
 {
-	(void)fputs(",\"stages\":[", to);
-	for (uint32_t i = 0; i < s->stage_count; i++) {
-		(void)fputs(i > 0 ? "," : "", to);
-		print_stage(l, to, i, &s->stages[i], now_ns);
-	}
-	(void)fputc(']', to);
+	json_open_array(j, "stages");
+	for (uint32_t i = 0; i < s->stage_count; i++)
+		add_stage(l, j, i, &s->stages[i], now_ns);
+	json_close(j);
 }
 
-static void print_part(struct live *l, FILE *to, uint32_t part, uint64_t now_ns)
+static void add_part(struct live *l, struct json *j, uint32_t part,
+		     uint64_t now_ns)
 {
 	struct stage_stats s;
 	struct spread recent, total;
 
+	json_open_array(j, NULL);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
 		stage_read_part(pipeline_stage(l->source->pipeline, i), part,
 				&s);
-		(void)fprintf(
-			to, "%s{\"queued\":%" PRIu64 ",\"handled\":%" PRIu64,
-			i > 0 ? "," : "", s.queued_count, s.handled_count);
+		json_open_object(j, NULL);
+		json_add_whole(j, "queued", s.queued_count);
+		json_add_whole(j, "handled", s.handled_count);
 		spread_read(&s, now_ns, &total);
 		recent_add(&l->parts[part * PIPELINE_STEPS + i], &total,
 			   &recent);
-		print_spread(to, &s, &recent, &total);
-		(void)fputc('}', to);
+		add_spread(j, &s, &recent, &total);
+		json_close(j);
 	}
+	json_close(j);
 }
 
-/* Print the part that each stage belongs to; SIGHUP may change it. */
-static void print_stage_parts(const struct live *l, FILE *to)
+/* Add the part that each stage belongs to; SIGHUP may change it. */
+static void add_stage_parts(const struct live *l, struct json *j)
 {
 	if (l->source->config->schedule.balance != BALANCE_PARTITION)
 		return;
-	(void)fputs(",\"stage_parts\":[", to);
+	json_open_array(j, "stage_parts");
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
-		(void)fprintf(
-			to, "%s%" PRIu32, i > 0 ? "," : "",
+		json_add_whole(
+			j, NULL,
 			stage_part(pipeline_stage(l->source->pipeline, i)));
-	(void)fputc(']', to);
+	json_close(j);
 }
 
-static void print_parts(struct live *l, FILE *to, uint64_t now_ns)
+static void add_parts(struct live *l, struct json *j, uint64_t now_ns)
 {
 	if (l->part_count == 1)
 		return;
-	(void)fputs(",\"parts\":[", to);
-	for (uint32_t i = 0; i < l->part_count; i++) {
-		(void)fputs(i > 0 ? ",[" : "[", to);
-		print_part(l, to, i, now_ns);
-		(void)fputc(']', to);
-	}
-	(void)fputc(']', to);
+	json_open_array(j, "parts");
+	for (uint32_t i = 0; i < l->part_count; i++)
+		add_part(l, j, i, now_ns);
+	json_close(j);
 }
 
-static void print_edges(const struct live *l, FILE *to,
-			const struct pipeline_stats *s)
+static void add_edges(const struct live *l, struct json *j,
+		      const struct pipeline_stats *s)
 {
 	struct edge edges[EDGES_MAX];
 	uint32_t count = pipeline_read_edges(l->source->pipeline, s, edges);
 
-	(void)fputs(",\"edges\":[", to);
-	for (uint32_t i = 0; i < count; i++)
-		(void)fprintf(to, "%s[%" PRId32 ",%" PRId32 ",%" PRIu64 "]",
-			      i > 0 ? "," : "", edges[i].from, edges[i].to,
-			      edges[i].count);
-	(void)fputc(']', to);
+	json_open_array(j, "edges");
+	for (uint32_t i = 0; i < count; i++) {
+		json_open_array(j, NULL);
+		json_add_number(j, NULL, edges[i].from);
+		json_add_number(j, NULL, edges[i].to);
+		json_add_whole(j, NULL, edges[i].count);
+		json_close(j);
+	}
+	json_close(j);
 }
 
 /*
@@ -504,72 +441,59 @@ static void print_edges(const struct live *l, FILE *to,
  * CPU time is read a little later than the time of the frame, so `cpu` could
  * be above 1, and is limited to 1.
  */
-static void print_busy(const struct live *l, FILE *to, struct live_worker *w,
-		       const struct worker_stats *s, uint64_t now_ns)
+static void add_busy(const struct live *l, struct json *j,
+		     struct live_worker *w, const struct worker_stats *s,
+		     uint64_t now_ns)
 {
 	double time_ns = (double)(now_ns - l->last_ns);
+	bool is_known = l->last_ns > 0;
 
-	if (l->last_ns == 0)
-		(void)fputs("{\"busy\":null,\"cpu\":null", to);
-	else
-		(void)fprintf(
-			to, "{\"busy\":%.4g,\"cpu\":%.4g",
-			(double)(s->work.service_ns - w->service_ns) / time_ns,
-			fmin(1, (double)(s->cpu_ns - w->cpu_ns) / time_ns));
+	add_known(j, "busy", is_known, 4,
+		  (double)(s->work.service_ns - w->service_ns) / time_ns);
+	add_known(j, "cpu", is_known, 4,
+		  fmin(1, (double)(s->cpu_ns - w->cpu_ns) / time_ns));
 	w->service_ns = s->work.service_ns;
 	w->cpu_ns = s->cpu_ns;
 }
 
-/* A time of 0 is printed as null. */
-static void print_time(FILE *to, const char *name, uint64_t time_ns)
+/* A time of 0 is null. */
+static void add_time(struct json *j, const char *name, uint64_t time_ns)
 {
 	if (time_ns == 0)
-		(void)fprintf(to, ",\"%s\":null", name);
+		json_add_null(j, name);
 	else
-		(void)fprintf(to, ",\"%s\":%" PRIu64, name, time_ns / 1000);
+		json_add_whole(j, name, time_ns / 1000);
 }
 
-static void print_worker_counts(const struct live *l, FILE *to,
-				struct live_worker *w, uint64_t now_ns)
+static void add_workers(const struct live *l, struct json *j, uint64_t now_ns)
 {
-	struct worker_stats s;
+	struct worker_counts counts = { .uptime_ns = 0 };
+	const struct worker_stats *s = &counts.worker;
 
-	group_read_worker(w->of.group, w->index, &s);
-	print_busy(l, to, w, &s, now_ns);
-	(void)fprintf(to, ",\"sleeps\":%" PRIu64 ",\"stolen\":%" PRIu64,
-		      s.sleep_count, s.stolen_count);
-	print_time(to, "asleep_since_us", s.asleep_since_ns);
-	print_time(to, "told_since_us", w->told_since_ns);
-	(void)fputc('}', to);
-}
-
-static void print_workers(const struct live *l, FILE *to, uint64_t now_ns)
-{
-	(void)fputs(",\"workers\":[", to);
+	json_open_array(j, "workers");
 	for (uint32_t i = 0; i < l->worker_count; i++) {
-		(void)fputs(i > 0 ? "," : "", to);
-		print_worker_counts(l, to, &l->workers[i], now_ns);
+		struct live_worker *w = &l->workers[i];
+
+		group_read_worker(w->of.group, w->index, &counts.worker);
+		json_open_object(j, NULL);
+		add_busy(l, j, w, s, now_ns);
+		figures_add(j, SLEEPS, LIVE, &counts);
+		add_time(j, "asleep_since_us", s->asleep_since_ns);
+		add_time(j, "told_since_us", w->told_since_ns);
+		json_close(j);
 	}
-	(void)fputc(']', to);
+	json_close(j);
 }
 
-static void print_server(const struct live *l, FILE *to,
-			 const struct pipeline_stats *s, uint64_t now_ns)
+static void add_server(const struct live *l, struct json *j,
+		       const struct counts *c, uint64_t now_ns)
 {
-	(void)fprintf(to,
-		      "{\"number\":%" PRIu64 ",\"at_us\":%" PRIu64
-		      ",\"uploads\":{\"sent\":%" PRIu64 ",\"finished\":%" PRIu64
-		      ",\"failed\":%" PRIu64 ",\"refused\":%" PRIu64
-		      ",\"late\":%" PRIu64 ",\"unreachable\":%" PRIu64
-		      ",\"gone\":%" PRIu64 ",\"abandoned\":%" PRIu64
-		      ",\"in_flight\":%" PRIu32
-		      "},\"memory_used_bytes\":%" PRIu64 ",\"cpu_s\":%.6f",
-		      l->frame_count, now_ns / 1000, s->sent_count,
-		      s->finished_count, s->failed_count, s->refused_count,
-		      s->late_count, s->unreachable_count, s->gone_count,
-		      s->abandoned_count, s->in_flight_count,
-		      s->memory.used_bytes, (double)clock_cpu_ns() / 1e9);
-	print_cpu(l, to, l->cpu.process);
+	json_add_whole(j, "number", l->frame_count);
+	json_add_whole(j, "at_us", now_ns / 1000);
+	figures_add_object(j, "uploads", LIVE, c);
+	json_add_whole(j, "memory_used_bytes", c->pipeline.memory.used_bytes);
+	json_add_decimal(j, "cpu_s", clock_cpu_ns() / 1000, 6);
+	add_cpu(l, j, l->cpu.process);
 }
 
 /*
@@ -588,44 +512,40 @@ static void forget_recent(struct live *l)
 		l->workers[i].next_span = 0;
 }
 
-static void print_threads(const struct live *l, FILE *to)
-{
-	if (l->source->uthreads == NULL)
-		return;
-	(void)fputs(",\"threads\":", to);
-	stats_print_threads(l->source->uthreads, to);
-}
-
 char *live_frame(struct live *l, struct minute *m, bool is_first)
 {
+	const struct stats_source *source = l->source;
 	uint64_t now_ns = clock_now_ns();
-	struct pipeline_stats s;
+	struct counts c = { .always = true,
+			    .has_threads = source->uthreads != NULL };
 	struct text text;
-	FILE *to = begin_event(&text, "frame");
+	struct json j;
+	FILE *to = begin_event(&j, &text, "frame");
 
 	if (to == NULL)
 		return NULL;
 	if (is_first)
 		forget_recent(l);
 	l->frame_count++;
-	pipeline_read(l->source->pipeline, &s);
-	cpu_use_add(&l->cpu, l->source->pipeline, &s, now_ns);
-	print_server(l, to, &s, now_ns);
-	print_recent_history(l, to, m, now_ns);
-	print_stages(l, to, &s, now_ns);
-	print_stage_parts(l, to);
-	print_parts(l, to, now_ns);
-	print_edges(l, to, &s);
+	pipeline_read(source->pipeline, &c.pipeline);
+	if (c.has_threads)
+		uthreads_read(source->uthreads, &c.threads);
+	cpu_use_add(&l->cpu, source->pipeline, &c.pipeline, now_ns);
+	add_server(l, &j, &c, now_ns);
+	add_recent_history(l, &j, m, now_ns);
+	add_stages(l, &j, &c.pipeline, now_ns);
+	add_stage_parts(l, &j);
+	add_parts(l, &j, now_ns);
+	add_edges(l, &j, &c.pipeline);
 	/*
-	 * This must come before the workers are printed; otherwise a sleep that
+	 * This must come before the workers are added; otherwise a sleep that
 	 * ends now would be sent twice.
 	 */
-	print_new_spans(l, to, now_ns);
-	print_workers(l, to, now_ns);
-	print_threads(l, to);
-	(void)fputc('}', to);
+	add_new_spans(l, &j, now_ns);
+	add_workers(l, &j, now_ns);
+	figures_add_object(&j, "threads", LIVE, &c);
 	l->last_ns = now_ns;
-	return end_event(&text, to);
+	return end_event(&j, &text, to);
 }
 
 /* The value of --balance without its number, such as "partition". */
@@ -699,47 +619,43 @@ static void hello_add_workers(struct json *j, const struct live *l)
 	json_close(j);
 }
 
-static void print_hello(const struct live *l, FILE *to, const char *schedule,
-			struct minute *m)
+static void add_hello(const struct live *l, struct json *j,
+		      const char *schedule, struct minute *m)
 {
 	const struct pipeline *p = l->source->pipeline;
 	const struct pipeline_config *c = l->source->config;
 	struct pipeline_load load = pipeline_load(p);
-	struct json j;
 
-	json_begin(&j, to, JSON_COMPACT);
-	json_open_object(&j, NULL);
-	json_add_text(&j, "version", DARKROOM_VERSION);
-	json_add_whole(&j, "interval_ms", VIEWERS_INTERVAL_MS);
-	json_add_text(&j, "policy", c->schedule.policy->name);
-	json_add_text(&j, "schedule", schedule);
-	json_add_bool(&j, "blocking_graph",
+	json_add_text(j, "version", DARKROOM_VERSION);
+	json_add_whole(j, "interval_ms", VIEWERS_INTERVAL_MS);
+	json_add_text(j, "policy", c->schedule.policy->name);
+	json_add_text(j, "schedule", schedule);
+	json_add_bool(j, "blocking_graph",
 		      group_has_blocking(pipeline_group(p)));
-	hello_add_words(&j, c);
-	hello_add_stages(&j, p);
-	json_add_whole(&j, "parts", l->part_count);
-	hello_add_workers(&j, l);
-	json_add_whole(&j, "cores", cores_count(c->cores));
-	json_add_whole(&j, "uploads_max", load.uploads_max);
+	hello_add_words(j, c);
+	hello_add_stages(j, p);
+	json_add_whole(j, "parts", l->part_count);
+	hello_add_workers(j, l);
+	json_add_whole(j, "cores", cores_count(c->cores));
+	json_add_whole(j, "uploads_max", load.uploads_max);
 	if (c->memory_bytes_max < UINT64_MAX)
-		json_add_whole(&j, "memory_limit_bytes", load.limit_bytes);
+		json_add_whole(j, "memory_limit_bytes", load.limit_bytes);
 	else
-		json_add_null(&j, "memory_limit_bytes");
-	json_add_raw(&j, "history", "");
-	print_history(l, to, m, clock_now_ns(), MINUTE_SECONDS);
-	json_close(&j);
+		json_add_null(j, "memory_limit_bytes");
+	add_history(l, j, m, clock_now_ns(), MINUTE_SECONDS);
 }
 
 char *live_hello(const struct live *l, struct minute *m)
 {
 	char *schedule = stats_schedule(l->source->config);
 	struct text text;
-	FILE *to = schedule != NULL ? begin_event(&text, "hello") : NULL;
+	struct json j;
+	FILE *to = schedule != NULL ? begin_event(&j, &text, "hello") : NULL;
 
 	if (to != NULL)
-		print_hello(l, to, schedule, m);
+		add_hello(l, &j, schedule, m);
 	free(schedule);
-	return to != NULL ? end_event(&text, to) : NULL;
+	return to != NULL ? end_event(&j, &text, to) : NULL;
 }
 
 static void live_add_group(struct live *l, const struct worker_group *workers)

@@ -143,9 +143,13 @@ static void find_shares(double shares[WORKER_GROUPS_MAX],
 	}
 }
 
-void cpu_use_divide(struct cpu_use *u, const struct cpu_reading *from,
-		    const struct cpu_reading *to, uint32_t stage_count,
-		    const uint32_t groups[PIPELINE_STAGES])
+/*
+ * Compute the CPU use between two readings.  `groups` has the group of each
+ * stage.
+ */
+static void cpu_use_divide(struct cpu_use *u, const struct cpu_reading *from,
+			   const struct cpu_reading *to, uint32_t stage_count,
+			   const uint32_t groups[PIPELINE_STAGES])
 {
 	double shares[WORKER_GROUPS_MAX], sum = 0;
 	double time_ns = (double)(to->at_ns - from->at_ns);

@@ -87,12 +87,4 @@ void cpu_use_begin(struct cpu_use *u);
 void cpu_use_add(struct cpu_use *u, const struct pipeline *p,
 		 const struct pipeline_stats *s, uint64_t now_ns);
 
-/*
- * Compute the CPU use between two readings.  `groups` has the group of each
- * stage.
- */
-void cpu_use_divide(struct cpu_use *u, const struct cpu_reading *from,
-		    const struct cpu_reading *to, uint32_t stage_count,
-		    const uint32_t groups[PIPELINE_STAGES]);
-
 #endif

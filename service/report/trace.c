@@ -9,8 +9,9 @@
  * are left out; they are the gaps between visits.  A viewer fills each slice
  * with colour, so a sleep would look like work.
  */
-#include "service/report/trace.h"
+#include "service/report/report.h"
 
+#include "base/json.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -276,91 +277,103 @@ static void tracks_release(struct tracks *t)
  */
 enum { PROCESS = 1, THREAD_FIRST = 1 };
 
-/* Names of tracks contain no characters that JSON escapes. */
-static void print_track(FILE *to, const struct tracks *t, uint32_t track)
+/* Begin what a viewer should know of a thread, or with 0 of the process. */
+static void open_metadata(struct json *j, const char *name, uint32_t thread)
 {
-	char name[TRACK_NAME_BYTES];
-	uint32_t thread = THREAD_FIRST + track;
-
-	group_name_track(t->tracks[track].group, t->tracks[track].number, name);
-	(void)fprintf(to,
-		      ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,"
-		      "\"tid\":%" PRIu32 ",\"args\":{\"name\":\"%s\"}}",
-		      PROCESS, thread, name);
-	(void)fprintf(to,
-		      ",\n{\"name\":\"thread_sort_index\",\"ph\":\"M\","
-		      "\"pid\":%d,\"tid\":%" PRIu32
-		      ",\"args\":{\"sort_index\":%" PRIu32 "}}",
-		      PROCESS, thread, thread);
+	json_open_object(j, NULL);
+	json_add_text(j, "name", name);
+	json_add_text(j, "ph", "M");
+	json_add_whole(j, "pid", PROCESS);
+	if (thread > 0)
+		json_add_whole(j, "tid", thread);
+	json_open_object(j, "args");
 }
 
-static void print_begin(FILE *to, const struct tracks *t)
+/* End the object and its member "args". */
+static void close_event(struct json *j)
 {
-	(void)fprintf(to,
-		      "[{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,"
-		      "\"args\":{\"name\":\"darkroom\"}}",
-		      PROCESS);
-	for (uint32_t i = 0; i < t->track_count; i++)
-		print_track(to, t, i);
+	json_close(j);
+	json_close(j);
 }
 
-static void print_slice(FILE *to, const struct track_span *s)
+static void begin_trace(struct json *j, FILE *to, const struct tracks *t)
+{
+	json_begin(j, to, JSON_LINES);
+	json_open_array(j, NULL);
+	open_metadata(j, "process_name", 0);
+	json_add_text(j, "name", "darkroom");
+	close_event(j);
+	for (uint32_t i = 0; i < t->track_count; i++) {
+		const struct track *track = &t->tracks[i];
+		char name[TRACK_NAME_BYTES];
+
+		group_name_track(track->group, track->number, name);
+		open_metadata(j, "thread_name", THREAD_FIRST + i);
+		json_add_text(j, "name", name);
+		close_event(j);
+		open_metadata(j, "thread_sort_index", THREAD_FIRST + i);
+		json_add_whole(j, "sort_index", THREAD_FIRST + i);
+		close_event(j);
+	}
+}
+
+/* Begin the object of a visit or an event. */
+static void open_slice(struct json *j, const char *name, const char *kind,
+		       const struct track_span *s)
 {
 	uint64_t start_ns = s->span.start_ns;
-	uint64_t ns = s->span.end_ns - start_ns;
 
-	(void)fprintf(to,
-		      ",\"ph\":\"X\",\"ts\":%" PRIu64 ".%03" PRIu64
-		      ",\"dur\":%" PRIu64 ".%03" PRIu64
-		      ",\"pid\":%d,\"tid\":%" PRIu32,
-		      start_ns / 1000, start_ns % 1000, ns / 1000, ns % 1000,
-		      PROCESS, THREAD_FIRST + s->track);
-}
-
-static void print_visit(FILE *to, const char *stage, const struct track_span *s)
-{
-	(void)fprintf(to, ",\n{\"name\":\"%s\",\"cat\":\"visit\"", stage);
-	print_slice(to, s);
-	(void)fprintf(to, ",\"args\":{\"events\":%" PRIu64 "}}",
-		      s->span.number);
+	json_open_object(j, NULL);
+	json_add_text(j, "name", name);
+	json_add_text(j, "cat", kind);
+	json_add_text(j, "ph", "X");
+	json_add_decimal(j, "ts", start_ns, 3);
+	json_add_decimal(j, "dur", s->span.end_ns - start_ns, 3);
+	json_add_whole(j, "pid", PROCESS);
+	json_add_whole(j, "tid", THREAD_FIRST + s->track);
 }
 
 /* The last event of a request is not known, so every event has flow_out. */
-static void print_event(FILE *to, const char *stage, const struct track_span *s)
+static void add_flow(struct json *j, const struct track_span *s)
 {
-	(void)fprintf(to, ",\n{\"name\":\"%s %" PRIx64 "\",\"cat\":\"event\"",
-		      stage, s->span.number);
-	print_slice(to, s);
-	(void)fprintf(to,
-		      ",\"bind_id\":\"0x%" PRIx64 "\",\"flow_out\":true%s"
-		      ",\"args\":{\"request\":\"" UPLOAD_NUMBER "\"}}",
-		      s->span.number, s->is_first ? "" : ",\"flow_in\":true",
-		      s->span.number);
+	char id[32];
+
+	(void)snprintf(id, sizeof(id), "0x%" PRIx64, s->span.number);
+	json_add_text(j, "bind_id", id);
+	json_add_bool(j, "flow_out", true);
+	if (!s->is_first)
+		json_add_bool(j, "flow_in", true);
 }
 
-static void print_spans(FILE *to, const struct tracks *t)
+static void add_spans(struct json *j, const struct tracks *t)
 {
 	for (size_t i = 0; i < t->span_count; i++) {
 		const struct track_span *s = &t->spans[i];
 		const char *stage = tracks_stage_name(t, s);
+		bool is_visit = s->span.kind == SPAN_VISIT;
+		char name[64], number[32];
 
-		if (s->span.kind == SPAN_VISIT)
-			print_visit(to, stage, s);
+		(void)snprintf(name, sizeof(name), "%s %" PRIx64, stage,
+			       s->span.number);
+		(void)snprintf(number, sizeof(number), UPLOAD_NUMBER,
+			       s->span.number);
+		open_slice(j, is_visit ? stage : name,
+			   is_visit ? "visit" : "event", s);
+		if (!is_visit)
+			add_flow(j, s);
+		json_open_object(j, "args");
+		if (is_visit)
+			json_add_whole(j, "events", s->span.number);
 		else
-			print_event(to, stage, s);
+			json_add_text(j, "request", number);
+		close_event(j);
 	}
 }
 
-static void print_end(FILE *to)
+static void end_trace(struct json *j)
 {
-	(void)fputs("]\n", to);
-}
-
-static void print_window(FILE *to, const struct tracks *t)
-{
-	print_begin(to, t);
-	print_spans(to, t);
-	print_end(to);
+	json_close(j);
+	(void)fputc('\n', j->out);
 }
 
 char *trace_window(const struct pipeline *p, uint64_t since_ns,
@@ -368,6 +381,7 @@ char *trace_window(const struct pipeline *p, uint64_t since_ns,
 {
 	struct tracks t;
 	struct text text;
+	struct json j;
 	FILE *to;
 	char *json = NULL;
 
@@ -375,7 +389,9 @@ char *trace_window(const struct pipeline *p, uint64_t since_ns,
 		return NULL;
 	to = tracks_take(&t, since_ns, until_ns) ? text_open(&text) : NULL;
 	if (to != NULL) {
-		print_window(to, &t);
+		begin_trace(&j, to, &t);
+		add_spans(&j, &t);
+		end_trace(&j);
 		json = text_close(&text, to);
 	}
 	tracks_release(&t);
@@ -387,6 +403,7 @@ enum { INTERVAL_US = 100000 }; /* between two readings of the rings */
 struct trace_file {
 	FILE *to;
 	/* Used by the writer's thread until it is joined. */
+	struct json json;
 	struct tracks tracks;
 	pthread_t writer;
 	_Atomic bool stopping;
@@ -406,7 +423,7 @@ static void trace_flush(struct trace_file *f)
 static void trace_append(struct trace_file *f)
 {
 	(void)tracks_take(&f->tracks, 0, UINT64_MAX);
-	print_spans(f->to, &f->tracks);
+	add_spans(&f->json, &f->tracks);
 }
 
 static void *write_spans(void *arg)
@@ -428,7 +445,7 @@ struct trace_file *trace_file_start(FILE *to, const struct pipeline *p)
 
 	if (f != NULL && tracks_init(&f->tracks, p, true)) {
 		f->to = to;
-		print_begin(to, &f->tracks);
+		begin_trace(&f->json, to, &f->tracks);
 		if (pthread_create(&f->writer, NULL, write_spans, f) == 0)
 			return f;
 		tracks_release(&f->tracks);
@@ -444,7 +461,7 @@ bool trace_file_stop(struct trace_file *f, uint64_t *missed_count)
 	(void)pthread_join(f->writer, NULL);
 	trace_append(f);
 	*missed_count = f->tracks.missed_count;
-	print_end(f->to);
+	end_trace(&f->json);
 	tracks_release(&f->tracks);
 
 	trace_flush(f);

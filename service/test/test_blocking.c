@@ -6,7 +6,7 @@
  *
  * The test has a graph of its own.
  */
-#include "service/report/blocking.h"
+#include "service/report/report.h"
 
 #include "stages/threads/blocking_graph.h"
 

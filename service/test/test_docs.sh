@@ -232,6 +232,19 @@ test_errors_are_described() {
 		fail "< problem.c, > $api: $(diff "$work/codes" "$work/rows")"
 }
 
+# What script/tables makes of figures.def is in the documents and the dashboard.
+# What /v1/live has of it is named in its section.
+test_figures_are_described() {
+	local name
+	"$source/script/tables" --check 2>"$work/said" || fail "$(<"$work/said")"
+	sed -n '/^## GET \/v1\/live/,/^## GET \/v1\/load/p' "$api" >"$work/live"
+	for name in $("$PRINT_FIGURES" | jq -r '.[] | select(.live) |
+		if .object | test("\\[") then .name else .object end' | sort -u); do
+		grep -q "\`$name\`" "$work/live" ||
+			fail "$api, GET /v1/live: no $name"
+	done
+}
+
 test_flags_are_described() {
 	local name
 	sed -n '/^POST/q; s/^  --\([a-z0-9-]*\).*/\1/p' "$work/help" >"$work/flags"
@@ -340,6 +353,7 @@ test_endpoints_are_described
 test_parameters_are_described
 test_values_are_described
 test_errors_are_described
+test_figures_are_described
 test_flags_are_described
 test_policies_are_listed
 test_links_lead_somewhere

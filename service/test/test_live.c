@@ -6,7 +6,7 @@
  * usage: test_live PHOTO
  */
 #include "base/clock.h"
-#include "service/report/recent.h"
+#include "service/report/recent.c"
 #include "service/test/jobs.h"
 #include "service/test/told.h"
 

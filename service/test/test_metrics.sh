@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # /metrics has Prometheus' format, agrees with /stats and with the clients' own
-# counts, is documented, and has every metric that deploy/ reads.
+# counts, and has every metric that deploy/ reads; each is one of figures.def, so
+# service_docs checks that it is documented.
 #
-# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM [SANITIZED=1] test_metrics.sh
-#	SAMPLES_DIR DOCUMENT DEPLOY_DIR
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM PRINT_FIGURES=PROGRAM [SANITIZED=1]
+#	test_metrics.sh SAMPLES_DIR DEPLOY_DIR
 #   promtool is asked, too, where it is installed
 . "$(dirname "$0")/server.sh"
 dir=$1
-document=$2
-deploy=$3
+deploy=$2
 photo=$dir/clownfish.jpg
 
 read_metrics() {
@@ -218,16 +218,13 @@ test_tells_of_the_process() {
 	stop
 }
 
-# Also the metrics that deploy/ reads and this server does not have.
-test_every_metric_is_described() {
-	local name
+test_every_metric_is_a_figure() {
 	start "$@"
 	read_metrics
 	check_format
-	for name in $(awk '/^# TYPE darkroom_/ { print $3 }' "$work/metrics"); do
-		grep -q "\`$name[\`{]" "$document" ||
-			fail "$name: not in $document"
-	done
+	awk '/^# TYPE / { print $3 "\t" $4 }' "$work/metrics" >"$work/types"
+	! grep -vxFf "$work/figures" "$work/types" >"$work/report" ||
+		fail "not in figures.def: $(cat "$work/report")"
 	stop
 }
 
@@ -353,27 +350,34 @@ test_uploads_refused_alone_page() {
 	done
 }
 
+# What a query of deploy/ calls a metric is one, and counters are rates there.
 test_deploy_reads_what_there_is() {
-	local name
-	needs workers || return 0
-	start
-	curl -fsS --data-binary "@$photo" "$url/?w=64" -o "$work/out"
-	read_metrics
-	awk '!/^#/ { sub(/{.*/, "", $1); print $1 }' "$work/metrics" |
-		sort -u >"$work/names"
-	# This server has no object store: the document lists those metrics.
-	grep -oE '`darkroom_store_[a-z_]+' "$document" | tr -d \` \
-		>>"$work/names"
-	[ "$(cat "$deploy"/{grafana*.json,alerts.yml} | names | wc -l)" -gt 20 ] ||
-		fail "nothing found in $deploy"
-	for name in $(cat "$deploy"/{grafana*.json,alerts.yml} | names); do
-		grep -qx "$name" "$work/names" || fail "$deploy: no metric $name"
-	done
+	local name type queries
+	queries=$({
+		jq -r '.. | .expr? // empty' "$deploy"/grafana*.json
+		sed -n '/ expr:/,/ \(for\|labels\):/p' "$deploy/alerts.yml"
+	})
+	cat "$deploy"/{grafana*.json,alerts.yml} |
+		grep -oE '\b(darkroom|process)_[a-z_]+' | sort -u >"$work/names"
+	[ "$(wc -l <"$work/names")" -gt 20 ] || fail "nothing found in $deploy"
+	while read -r name type; do
+		case $type in
+		histogram)
+			printf '%s\n' "$name"_{bucket,sum,count} "$name"
+			;;
+		counter)
+			! grep -qE "(^|[^(])\b$name\b" <<<"$queries" ||
+				fail "$deploy: $name is read without rate()"
+			;&
+		*) echo "$name" ;;
+		esac
+	done <"$work/figures" >"$work/known"
+	! grep -vxFf "$work/known" "$work/names" >"$work/report" ||
+		fail "$deploy: no such metric: $(cat "$work/report")"
 	for name in "$deploy"/grafana*.json; do
 		jq -e '.panels | length > 5' "$name" >"$work/report" ||
 			fail "$name"
 	done
-	stop
 	# Rules and tests of rules are the same in every build.
 	[ -z "${SANITIZED:-}" ] && have promtool || return 0
 	promtool check rules "$deploy/alerts.yml" >"$work/report" 2>&1 ||
@@ -382,18 +386,15 @@ test_deploy_reads_what_there_is() {
 	test_a_store_is_told_of_before_it_is_full
 }
 
-# Print the names of metrics in standard input.
-names() {
-	grep -oE '\b(darkroom|process)_[a-z_]+' | sort -u
-}
-
+"$PRINT_FIGURES" | jq -r '.[] | select(.metric) | "\(.metric)\t\(.type)"' \
+	>"$work/figures"
 # Each request at a port without libmicrohttpd changes the counts of threads.
 with_policies 'cohort capriccio thread-per-connection servlib' \
 	test_agrees_with_stats_and_clients --admin-listen 127.0.0.1:0
 test_counts_bytes_and_pixels
 test_tells_of_the_process
-with_policies 'default capriccio servlib' test_every_metric_is_described
+with_policies 'default capriccio servlib' test_every_metric_is_a_figure
 test_tells_of_the_store
 mkdir "$work/store"
-test_every_metric_is_described --store "$work/store" --store-quota 1G
+test_every_metric_is_a_figure --store "$work/store" --store-quota 1G
 test_deploy_reads_what_there_is

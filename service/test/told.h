@@ -6,7 +6,7 @@
 #ifndef SERVICE_TEST_TOLD_H
 #define SERVICE_TEST_TOLD_H
 
-#include "service/report/live.h"
+#include "service/report/report.h"
 
 #include <cjson/cJSON.h>
 
