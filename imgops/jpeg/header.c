@@ -309,8 +309,9 @@ static void read_app(struct img_header *h, const struct marker *m,
 static bool next_marker(struct img_header *h, struct marker *m,
 			const uint8_t *jpeg)
 {
-	struct markers w = { jpeg + h->walk.offset, jpeg + h->bytes,
-			     h->walk.in_scan };
+	struct markers w = { .at = jpeg + h->walk.offset,
+			     .end = jpeg + h->bytes,
+			     .in_scan = h->walk.in_scan };
 
 	if (h->walk.has_ended || !markers_next(&w, m))
 		return false;
