@@ -620,7 +620,14 @@ static void test_a_new_phase_has_time(void)
 }
 
 /* What the connections of a flood send, each as little as it can. */
-enum flood { FLOOD_EMPTY, FLOOD_BYTE, FLOOD_HEAD, FLOOD_BODY, FLOODS };
+enum flood {
+	FLOOD_EMPTY,
+	FLOOD_BYTE,
+	FLOOD_HEAD,
+	FLOOD_BODY,
+	FLOOD_REPLY, /* a request, whose reply they do not read */
+	FLOODS
+};
 
 static void connect_flood(struct pair *p, struct clients *t, const char *from,
 			  enum flood kind)
@@ -631,8 +638,13 @@ static void connect_flood(struct pair *p, struct clients *t, const char *from,
 	if (kind != FLOOD_EMPTY)
 		assert(write(p->theirs, "P", 1) == 1 &&
 		       read(p->ours, &byte, 1) == 1);
-	if (kind == FLOOD_HEAD || kind == FLOOD_BODY)
+	if (kind >= FLOOD_HEAD)
 		client_enter(p->client, CLIENT_HEAD);
+	if (kind == FLOOD_REPLY) {
+		client_enter(p->client, CLIENT_WORK);
+		fill(p);
+		client_enter(p->client, CLIENT_REPLY);
+	}
 	if (kind == FLOOD_BODY) {
 		client_enter(p->client, CLIENT_BODY);
 		(void)client_receive(p->client, 3);

@@ -82,7 +82,7 @@ struct client {
 	_Atomic uint64_t received_bytes; /* bytes of the body, in CLIENT_BODY */
 	/* The socket's SO_RCVLOWAT; changed under the lock. */
 	_Atomic uint32_t low_water_bytes;
-	/* Of a reply: bytes and time of the first check. */
+	/* Of a reply that is not new: bytes and time of the first check. */
 	uint64_t shown_bytes, shown_ns;
 	/*
 	 * While the client is held: the connection to resume, or the condition
@@ -516,7 +516,11 @@ static uint64_t grace_end_ns(const struct client *c, uint64_t since_ns)
 	return since_ns + c->clients->config.fresh_ms * NS_PER_MS;
 }
 
-/* Has a transfer moved enough bytes for its time?  Called rarely. */
+/*
+ * Has a transfer moved enough bytes for its time?  Called rarely.  Of a reply
+ * that has just begun this is not known: what the client's system has received
+ * so far, it would also receive if nobody reads it.
+ */
 static bool makes_progress(struct client *c, uint64_t now_ns)
 {
 	const struct clients *t = c->clients;
@@ -524,6 +528,8 @@ static bool makes_progress(struct client *c, uint64_t now_ns)
 
 	if (c->phase == CLIENT_BODY) {
 		end_ns = c->since_ns + transfer_ns(t, arrived_bytes(c));
+	} else if (now_ns < grace_end_ns(c, c->since_ns)) {
+		return false;
 	} else if (c->shown_ns == 0) {
 		c->shown_ns = now_ns;
 		c->shown_bytes = moved_bytes(c);
@@ -592,7 +598,7 @@ static enum rank rank_of(const struct client *c, uint64_t now_ns)
 {
 	if (c->phase == CLIENT_WAIT)
 		return RANK_WAITS;
-	return (c->phase == CLIENT_HEAD || c->phase == CLIENT_BODY) &&
+	return (c->phase == CLIENT_HEAD || is_transfer(c)) &&
 			       now_ns < grace_end_ns(c, c->since_ns) ?
 		       RANK_GRACE :
 		       RANK_LATE;
