@@ -95,7 +95,7 @@ struct store_image {
 /* A file of an image: `bytes` bytes from `offset` of an open file. */
 struct store_part {
 	int fd;          /* -1: it must be fetched first */
-	bool is_package; /* other files may be beside it */
+	bool is_fetched; /* for one request: the file is in no folder */
 	uint64_t offset;
 	uint64_t bytes;
 };
@@ -188,7 +188,7 @@ MUST_CHECK enum store_answer store_fetch(struct store *s, const char *id,
  * store_check() reads a file and compares its SHA-256 (in hexadecimal digits);
  * the file position does not move.  store_is_checked() costs only one fstat().
  * It says whether store_check() was successful for this file during the last
- * hour and the file has not changed since; never for a package.
+ * hour and the file has not changed since; never for one that is_fetched.
  */
 bool store_is_checked(struct store *s, const struct store_part *part,
 		      const char *sha256);
