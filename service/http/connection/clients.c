@@ -109,7 +109,11 @@ struct clients {
 	uint64_t drain_end_ns; /* 0: no drain */
 	/* Time between two checks of a body's rate, in a drain. */
 	uint32_t rate_look_ms;
-	uint32_t open_count;  /* clients that are not shut */
+	/*
+	 * Clients that are not shut; changed under the lock, and read without
+	 * it by each reply.
+	 */
+	_Atomic uint32_t open_count;
 	uint32_t taken_count; /* slots in use */
 	struct list unused;   /* free slots */
 	/* Clients that, as far as is known, have not sent a byte. */
@@ -889,12 +893,7 @@ uint32_t clients_excess(struct clients *t)
 
 bool clients_are_too_many(struct clients *t)
 {
-	bool are_too_many;
-
-	(void)pthread_mutex_lock(&t->lock);
-	are_too_many = t->open_count > t->config.open_max;
-	(void)pthread_mutex_unlock(&t->lock);
-	return are_too_many;
+	return atomic_load(&t->open_count) > t->config.open_max;
 }
 
 void client_enter(struct client *c, enum client_phase phase)

@@ -260,7 +260,7 @@ uint64_t client_request_count(const struct client *c);
 
 /*
  * Are there more than open_max?  Then a client that becomes idle may be closed
- * at once.
+ * at once.  It never waits for a call for another client.
  */
 bool clients_are_too_many(struct clients *t);
 
