@@ -425,6 +425,9 @@ struct request {
 	unsigned int status; /* 0: no reply yet */
 	/* Of the reply's body; 0 if the body is the results of an upload. */
 	uint64_t reply_bytes;
+	/* REPLY_FILE: its file, and the end of what is sent of it; 0: none. */
+	int file_fd;
+	uint64_t file_end;
 	bool has_timing;        /* the reply has Server-Timing */
 	char content_range[72]; /* "": none */
 	/* Content policy of the reply; NULL: HTTP_NO_CONTENT. */
