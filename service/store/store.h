@@ -270,6 +270,15 @@ MUST_CHECK enum store_answer spool_put(struct spool *s, struct spool_hold *h,
 /* Begin a hold on an entry that spool_list() has found. */
 void spool_hold(struct spool *s, struct spool_hold *h);
 
+/*
+ * A number that is kept with the entry, and synced to the disk: of attempts to
+ * make its image whose end is not known.  0: there is none, and after
+ * spool_fail().  STORE_NOT_FOUND: there is no such entry.
+ */
+uint32_t spool_attempts(const struct spool *s, const char *id);
+MUST_CHECK enum store_answer spool_set_attempts(struct spool *s, const char *id,
+						uint32_t count);
+
 /* End `h`; the entry stays. */
 void spool_release(struct spool *s, struct spool_hold *h);
 
