@@ -38,17 +38,17 @@
  * began to wait.
  *
  * What a connection of 3 has sent or asked for makes no difference, and should
- * not: nobody knows which of them go on.  A flood could send what is spared most, and
- * become older than those who come later.  In this order, it ends its own
- * connections, if its sites have more than others, and else each has the same
- * time for its next packet, whatever the flood sends.
+ * not: nobody knows which of them go on.  A flood could send what is spared
+ * most, and become older than those who come later.  In this order, it ends its
+ * own connections, if its sites have more than others, and else each has the
+ * same time for its next packet, whatever the flood sends.
  *
- * A connection in WORK always makes progress.  In BODY, it makes progress if its
- * mean rate is at least rate_min, or 1 KiB per s if there is no rate_min.  In
- * REPLY and STREAM, it makes none in the first fresh_ms; then it does if its
+ * A connection in WORK always makes progress.  In BODY, it makes progress if
+ * its mean rate is at least rate_min, or 1 KiB per s if there is no rate_min.
+ * In REPLY and STREAM, it makes none in the first fresh_ms; then it does if its
  * mean rate since the first time that somebody was to be closed is as high, and
- * in fresh_ms after that time.  In HEAD, WAIT, HELD and IDLE it makes none.  A connection that makes progress is never
- * closed for another.
+ * in fresh_ms after that time.  In HEAD, WAIT, HELD and IDLE it makes none.  A
+ * connection that makes progress is never closed for another.
  *
  * While there are more than `open_max`, the watch closes one of groups 1, 2 and
  * 4 at a time.
