@@ -143,16 +143,20 @@ static void print_meant(const struct flag *f, const char *text,
 {
 	size_t n = strspn(text, "0123456789.");
 	char unit = (char)toupper((unsigned char)text[n]);
+	double number;
 
 	meant[0] = '\0';
 	if (f->unit != FLAG_SIZE || n == 0 || n > 16 || unit == '\0' ||
 	    strchr("GMK", unit) == NULL)
 		return;
 	text += n + 1;
-	if (*text == '\0' || strcasecmp(text, "B") == 0 ||
-	    strcasecmp(text, "iB") == 0)
-		(void)snprintf(meant, FLAG_NUMBER_BYTES, "%.*s%c", (int)n,
-			       text - n - 1, unit);
+	if (*text != '\0' && strcasecmp(text, "B") != 0 &&
+	    strcasecmp(text, "iB") != 0)
+		return;
+	(void)snprintf(meant, FLAG_NUMBER_BYTES, "%.*s%c", (int)n, text - n - 1,
+		       unit);
+	if (!read_number(f, meant, &number)) /* it is out of bounds, too */
+		meant[0] = '\0';
 }
 
 bool flag_refuse(const struct flag *f, const char *text, struct error *why)

@@ -243,13 +243,19 @@ static void test_faults_are_named(void)
 		{ "--pace fast|slow", "'fast|slow'" },
 	};
 
+	static const char *const hopeless[] = { "--bytes 64MBB",
+						"--bytes 2049M", "--bytes 3g",
+						"--bytes 5GiB" };
+
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert(!read_line(&s, cases[i][0]));
 		assert(strstr(error.text, cases[i][1]) != NULL);
 	}
-	/* Nothing is proposed for what is no unit at all. */
-	assert(!read_line(&s, "--bytes 64MBB"));
-	assert(strstr(error.text, "did you mean") == NULL);
+	/* Nothing is proposed for what is no unit at all, or out of bounds. */
+	for (size_t i = 0; i < ARRAY_SIZE(hopeless); i++) {
+		assert(!read_line(&s, hopeless[i]));
+		assert(strstr(error.text, "did you mean") == NULL);
+	}
 }
 
 /* What was probably meant is named, if it may be given there. */

@@ -128,6 +128,8 @@ static void step(void *arg)
 	    r->jpeg.jpeg_color_space == JCS_UNKNOWN)
 		reader_fail(r, IMG_ERR_UNSUPPORTED);
 	make_planes(e);
+	if (e->by == BY_PARTIAL)
+		reader_open_rest(r);
 	if (e->by == BY_LIBJPEG)
 		by_libjpeg(e);
 	else if (e->by == BY_ARRAYS)

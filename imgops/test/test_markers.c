@@ -160,6 +160,29 @@ static void test_any_bytes_take_linear_time(void)
 	free(data);
 }
 
+static void test_long_data_pause(void)
+{
+	enum { PAIRS = 1 << 20 };
+	uint8_t *data = malloc(4 + 2 * PAIRS);
+	struct markers w = { .at = data,
+			     .end = data + 4 + 2 * PAIRS,
+			     .in_scan = true };
+	struct marker m;
+	struct heap h;
+	bool ok;
+
+	assert(data != NULL);
+	heap_init(&h);
+	for (size_t i = 0; i < 2 * PAIRS; i += 2)
+		memcpy(data + i, "\xff\xd0", 2);
+	memcpy(data + 2 * PAIRS, "\xff\xd9", 2);
+	w.memory = &h.memory;
+	ok = markers_next(&w, &m);
+	assert(ok && m.code == MARKER_EOI);
+	assert(h.pause_count >= 2 * PAIRS >> 19);
+	free(data);
+}
+
 int main(void)
 {
 	test_a_jpeg_begins_with_soi();
@@ -170,5 +193,6 @@ int main(void)
 	test_entropy_coded_data_are_skipped();
 	test_a_marker_knows_its_place();
 	test_any_bytes_take_linear_time();
+	test_long_data_pause();
 	return 0;
 }

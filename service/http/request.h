@@ -255,6 +255,9 @@ struct request {
 	uint64_t replied_ns;  /* when the reply was made */
 	uint64_t reply_bytes; /* of the body; 0 if it is results of an upload */
 	uint64_t result_bytes;  /* of these results */
+	/* REPLY_FILE: its file, and the end of what is sent of it; 0: none. */
+	int file_fd;
+	uint64_t file_end;
 	char content_range[72]; /* "": none */
 	const char *policy;     /* content policy; NULL: HTTP_NO_CONTENT */
 	/* Pages of this origin may read the reply; NULL: only our own. */

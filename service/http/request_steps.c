@@ -49,6 +49,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void set_request_id(struct request *r)
 {
@@ -435,8 +436,22 @@ static bool is_abandoned(const struct request *r, enum request_ending how)
 	       (r->problem == PROBLEM_STOPPING || how == ENDED_STOPPED);
 }
 
+/*
+ * Is the file of the reply shorter than it was when the reply began?  For
+ * libmicrohttpd, a reply ends well with the file.
+ */
+static bool is_shortened(const struct request *r)
+{
+	struct stat file;
+
+	return r->file_end > 0 && fstat(r->file_fd, &file) == 0 &&
+	       (uint64_t)file.st_size < r->file_end;
+}
+
 static const char *end_name(const struct request *r, enum request_ending how)
 {
+	if (is_shortened(r))
+		return "damaged";
 	if (how == ENDED_SENT)
 		return "sent";
 	if (how == ENDED_STOPPED)
@@ -535,6 +550,11 @@ void request_end(struct connection *c, struct request *r,
 		return;
 	if (is_abandoned(r, how))
 		request_count_abandoned(r);
+	if (is_shortened(r))
+		log_message(r->config->log, LOG_LEVEL_ERROR,
+			    "a picture of the stored image %s could not be "
+			    "sent to its end: its file has become shorter",
+			    r->segments[0]);
 	if (r->state != REQUEST_HEAD || r->status != 0)
 		log_request_end(r, how);
 	if (r->state != REQUEST_HEAD)

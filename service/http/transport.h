@@ -140,7 +140,8 @@ struct reply {
 	uint64_t bytes;  /* of the body */
 	struct iovec pieces[REPLY_PIECES_MAX];
 	uint32_t piece_count;
-	int fd; /* REPLY_FILE; owned by the reply */
+	/* REPLY_FILE; owned by the reply, and open until request_end() ends. */
+	int fd;
 	uint64_t offset;
 	/*
 	 * REPLY_READ: copy the bytes from `at` on, at most `bytes_max`, which

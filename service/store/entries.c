@@ -724,6 +724,17 @@ enum store_answer entry_extend(struct entries *e,
 	return answer;
 }
 
+void entry_reduce(struct entries *e, const struct entry_folder *folder,
+		  const char *id, const char *name)
+{
+	int entry = folder_open(folder->fd, id);
+
+	if (entry < 0)
+		return;
+	release_bytes(e, folder_remove_file(entry, name));
+	folder_close(entry);
+}
+
 enum store_answer entry_move(struct entries *e, const struct entry_folder *from,
 			     const struct entry_folder *to, const char *id)
 {

@@ -172,6 +172,10 @@ MUST_CHECK enum store_answer entry_extend(struct entries *e,
 					  const char *id,
 					  const struct store_file *file);
 
+/* Remove a file of an entry, if it has it. */
+void entry_reduce(struct entries *e, const struct entry_folder *folder,
+		  const char *id, const char *name);
+
 /* Move an entry to another folder; it replaces what has its name there. */
 MUST_CHECK enum store_answer entry_move(struct entries *e,
 					const struct entry_folder *from,

@@ -315,6 +315,7 @@ static enum store_answer folder_remove_image(struct store *s, const char *id,
 static const char upload_name[] = "upload.jpg";
 static const char request_name[] = "request.txt";
 static const char problem_name[] = "problem.json";
+static const char attempts_name[] = "attempts.txt"; /* a number */
 
 static struct bucket *bucket_lock(struct spool *s, const char *id)
 {
@@ -517,6 +518,37 @@ enum store_answer spool_read(const struct spool *s, const char *id,
 	return answer;
 }
 
+uint32_t spool_attempts(const struct spool *s, const char *id)
+{
+	char text[SPOOL_TEXT_BYTES];
+	int entry = folder_open(s->folder.fd, id);
+	enum store_answer answer;
+
+	if (entry < 0)
+		return 0;
+	answer = read_text(entry, attempts_name, text);
+	folder_close(entry);
+	return answer == STORE_OK ? (uint32_t)strtoul(text, NULL, 10) : 0;
+}
+
+enum store_answer spool_set_attempts(struct spool *s, const char *id,
+				     uint32_t count)
+{
+	struct bucket *b = bucket_lock(s, id);
+	char text[16];
+	struct store_file file = { attempts_name, text, 0 };
+	enum store_answer answer = STORE_OK;
+
+	file.count = (size_t)snprintf(text, sizeof(text), "%u\n", count);
+	if (count == 0)
+		entry_reduce(&s->store->entries, &s->folder, id, attempts_name);
+	else
+		answer =
+			entry_extend(&s->store->entries, &s->folder, id, &file);
+	bucket_unlock(b);
+	return answer;
+}
+
 enum store_answer spool_finish(struct spool *s, struct spool_hold *h,
 			       const struct store_file *files,
 			       uint32_t file_count)
@@ -557,6 +589,8 @@ enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
 		bucket_unlock(b);
 		return STORE_NOT_FOUND;
 	}
+	/* Moved back to spool/, it has as many attempts as a new one. */
+	entry_reduce(&s->store->entries, &s->folder, h->id, attempts_name);
 	answer = entry_extend(&s->store->entries, &s->folder, h->id, &file);
 	/* Something else has this name, such as a folder: it stays there. */
 	if (answer == STORE_FAILED && errno == EEXIST)

@@ -41,6 +41,7 @@ enum {
 
 struct known_file {
 	uint64_t inode, bytes;
+	uint64_t offset; /* of the part that was compared */
 	/* Ctime: the system sets it, programs cannot. */
 	struct timespec changed;
 	uint8_t sha256[KNOWN_BYTES];
@@ -354,7 +355,8 @@ enum store_answer store_read(const struct store_image *image, const char *name,
 {
 	const struct package_file *f;
 
-	*part = (struct store_part){ .is_package = image->is_package };
+	*part = (struct store_part){ .is_fetched = image->is_package &&
+						   !image->is_copy };
 	if (!image->is_package)
 		return entry_read(image->fd, name, &part->fd, &part->bytes);
 	f = package_find(&image->index, name);
@@ -416,15 +418,16 @@ void store_stats(struct store *s, struct store_stats *out)
 }
 
 /* Fill *f for an open file.  False: failed, see errno. */
-static bool describe_file(struct known_file *f, int fd,
+static bool describe_file(struct known_file *f, const struct store_part *part,
 			  const uint8_t sha256[SHA256_DIGEST_SIZE])
 {
 	struct stat file;
 
-	if (fstat(fd, &file) != 0)
+	if (fstat(part->fd, &file) != 0)
 		return false;
 	*f = (struct known_file){ .inode = file.st_ino,
 				  .bytes = (uint64_t)file.st_size,
+				  .offset = part->offset,
 				  .changed = file.st_ctim };
 	(void)memcpy(f->sha256, sha256, KNOWN_BYTES);
 	return true;
@@ -433,6 +436,7 @@ static bool describe_file(struct known_file *f, int fd,
 static bool is_same(const struct known_file *a, const struct known_file *b)
 {
 	return a->inode == b->inode && a->bytes == b->bytes &&
+	       a->offset == b->offset &&
 	       a->changed.tv_sec == b->changed.tv_sec &&
 	       a->changed.tv_nsec == b->changed.tv_nsec &&
 	       memcmp(a->sha256, b->sha256, KNOWN_BYTES) == 0;
@@ -519,8 +523,8 @@ bool store_is_checked(struct store *s, const struct store_part *part,
 	uint8_t expected[SHA256_DIGEST_SIZE];
 	struct known_file file;
 
-	return !part->is_package && read_sha256(expected, sha256) &&
-	       describe_file(&file, part->fd, expected) &&
+	return !part->is_fetched && read_sha256(expected, sha256) &&
+	       describe_file(&file, part, expected) &&
 	       checks_knows(s->checks, &file);
 }
 
@@ -535,14 +539,14 @@ enum store_answer store_check(struct store *s, const struct store_part *part,
 	/*
 	 * Done before reading, so that a change while reading is noticed later.
 	 */
-	if (!describe_file(&file, part->fd, expected))
+	if (!describe_file(&file, part, expected))
 		return STORE_FAILED;
 	if (!hash_part(part, found))
 		/* EIO: the disk has lost a block. */
 		return errno == EIO ? STORE_DAMAGED : STORE_FAILED;
 	if (memcmp(found, expected, sizeof(found)) != 0)
 		return STORE_DAMAGED;
-	if (!part->is_package)
+	if (!part->is_fetched)
 		checks_remember(s->checks, &file);
 	return STORE_OK;
 }

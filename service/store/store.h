@@ -95,7 +95,7 @@ struct store_image {
 /* A file of an image: `bytes` bytes from `offset` of an open file. */
 struct store_part {
 	int fd;          /* -1: it must be fetched first */
-	bool is_package; /* other files may be beside it */
+	bool is_fetched; /* for one request: the file is in no folder */
 	uint64_t offset;
 	uint64_t bytes;
 };
@@ -188,7 +188,7 @@ MUST_CHECK enum store_answer store_fetch(struct store *s, const char *id,
  * store_check() reads a file and compares its SHA-256 (in hexadecimal digits);
  * the file position does not move.  store_is_checked() costs only one fstat().
  * It says whether store_check() was successful for this file during the last
- * hour and the file has not changed since; never for a package.
+ * hour and the file has not changed since; never for one that is_fetched.
  */
 bool store_is_checked(struct store *s, const struct store_part *part,
 		      const char *sha256);
@@ -269,6 +269,15 @@ MUST_CHECK enum store_answer spool_put(struct spool *s, struct spool_hold *h,
 
 /* Begin a hold on an entry that spool_list() has found. */
 void spool_hold(struct spool *s, struct spool_hold *h);
+
+/*
+ * A number that is kept with the entry, and synced to the disk: of attempts to
+ * make its image whose end is not known.  0: there is none, and after
+ * spool_fail().  STORE_NOT_FOUND: there is no such entry.
+ */
+uint32_t spool_attempts(const struct spool *s, const char *id);
+MUST_CHECK enum store_answer spool_set_attempts(struct spool *s, const char *id,
+						uint32_t count);
 
 /* End `h`; the entry stays. */
 void spool_release(struct spool *s, struct spool_hold *h);

@@ -265,6 +265,14 @@ static void store_object(struct fake_s3 *f, const char *key, struct exchange *x,
 
 /* -- Requests -- */
 
+/* As a proxy in front of the store may answer. */
+static void answer_page(struct answer *a)
+{
+	a->body = strdup("<!DOCTYPE html><html><body>Welcome</body></html>");
+	if (a->body != NULL)
+		a->bytes = strlen(a->body);
+}
+
 static void answer_error(struct answer *a, unsigned status, const char *code)
 {
 	free(a->body);
@@ -512,11 +520,14 @@ static bool refuse(const struct exchange *x, struct answer *a)
 		{ "errorbody", 200, "InternalError" },
 		{ "lateerror", 200, "InternalError" },
 		{ "utf16error", 200, "InternalError" },
+		{ "page", 200, NULL },
 	};
 
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
 		if (does(x, refusals[i].behaviour)) {
 			answer_error(a, refusals[i].status, refusals[i].code);
+			if (does(x, "page"))
+				answer_page(a);
 			/* Only the body says what has happened. */
 			if (refusals[i].status == 200 && x->body != NULL)
 				print_etag(a->etag, x->body, x->body_bytes);

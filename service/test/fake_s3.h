@@ -45,6 +45,7 @@
  *	errorbody        200 with an error as its body, and nothing is done
  *	lateerror        the same, with 4,200 bytes before the error
  *	utf16error       the same, in UTF-16
+ *	page             200 with a web page, and nothing is done
  *	other            the bytes of another object, which is whole
  *	control          a list whose times have control characters
  *

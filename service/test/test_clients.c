@@ -14,8 +14,10 @@
  * where something has to end, and an hour where nothing may.
  */
 #include "service/http/connection/clients.h"
+#include "service/http/transport.h"
 
 #include "base/clock.h"
+#include "base/util.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -620,7 +622,14 @@ static void test_a_new_phase_has_time(void)
 }
 
 /* What the connections of a flood send, each as little as it can. */
-enum flood { FLOOD_EMPTY, FLOOD_BYTE, FLOOD_HEAD, FLOOD_BODY, FLOODS };
+enum flood {
+	FLOOD_EMPTY,
+	FLOOD_BYTE,
+	FLOOD_HEAD,
+	FLOOD_BODY,
+	FLOOD_REPLY, /* a request, whose reply they do not read */
+	FLOODS
+};
 
 static void connect_flood(struct pair *p, struct clients *t, const char *from,
 			  enum flood kind)
@@ -631,8 +640,13 @@ static void connect_flood(struct pair *p, struct clients *t, const char *from,
 	if (kind != FLOOD_EMPTY)
 		assert(write(p->theirs, "P", 1) == 1 &&
 		       read(p->ours, &byte, 1) == 1);
-	if (kind == FLOOD_HEAD || kind == FLOOD_BODY)
+	if (kind >= FLOOD_HEAD)
 		client_enter(p->client, CLIENT_HEAD);
+	if (kind == FLOOD_REPLY) {
+		client_enter(p->client, CLIENT_WORK);
+		fill(p);
+		client_enter(p->client, CLIENT_REPLY);
+	}
 	if (kind == FLOOD_BODY) {
 		client_enter(p->client, CLIENT_BODY);
 		(void)client_receive(p->client, 3);
@@ -1339,6 +1353,63 @@ static void test_bytes_below_the_mark_count(void)
 	clients_stop(t);
 }
 
+/* A held connection, which is resumed while the clients are changed. */
+struct held {
+	struct connection base;
+	struct clients *clients;
+	_Atomic bool are_too_many, is_resumed;
+};
+
+static void suspend(struct connection *c)
+{
+	(void)c;
+}
+
+static void resume(struct connection *c)
+{
+	struct held *h = container_of(c, struct held, base);
+
+	atomic_store(&h->are_too_many, clients_are_too_many(h->clients));
+	atomic_store(&h->is_resumed, true);
+}
+
+/*
+ * Each reply asks whether there are too many: it waits for nobody, not even for
+ * a call that changes clients at this moment.
+ */
+static void test_a_reply_does_not_wait_for_others(void)
+{
+	static const struct transport transport = { .suspend = suspend,
+						    .resume = resume };
+	struct clients_config config = patient;
+	struct asker first;
+	struct pair p, more;
+
+	config.turn_ms[CLIENT_TURN_OTHER] = HOUR_MS;
+	config.turns_at_once = 0;
+	config.open_max = 1;
+	config.slots = 5;
+
+	struct clients *t = clients_start(&config);
+	struct held held = { .base.transport = &transport, .clients = t };
+
+	assert(!clients_are_too_many(t));
+	begin_to_ask(&first, t, 0);
+	end_asker(&first);
+	connect_pair(&p, t);
+	client_enter(p.client, CLIENT_HEAD);
+	client_enter(p.client, CLIENT_WORK);
+	assert(!client_hold(p.client, CLIENT_TURN_OTHER, &held.base));
+	(void)alarm(WAIT_MS / 1000);
+	connect_pair(&more, t); /* one is closed for it: the held one */
+	(void)alarm(0);
+	assert(atomic_load(&held.is_resumed));
+	assert(!atomic_load(&held.are_too_many));
+	close_pair(&p);
+	close_pair(&more);
+	clients_stop(t);
+}
+
 static void test_requests_are_counted(void)
 {
 	struct clients *t = clients_start(&patient);
@@ -1394,6 +1465,7 @@ int main(void)
 	test_the_mark_ends_with_the_body();
 	test_below_the_mark_a_client_is_late();
 	test_bytes_below_the_mark_count();
+	test_a_reply_does_not_wait_for_others();
 	test_requests_are_counted();
 	return 0;
 }

@@ -368,6 +368,41 @@ test_damage_is_noticed_and_mended() {
 }
 
 # The server's user may not write to the store.
+# A picture whose file becomes shorter while it is sent: the connection is closed
+# before the end, the log says so once, and the server continues.
+test_shortened_while_it_is_sent() {
+	local bytes left file path reader
+	mkdir shortened
+	start --store shortened "$@"
+	# More than the buffers of the sockets take.
+	stored 'w=4000&enlarge=1&q=100&chroma=444'
+	path=$(jq -r '.variants[0].url' body)
+	for left in 0 1000000; do
+		# The same upload repairs it.
+		stored 'w=4000&enlarge=1&q=100&chroma=444'
+		get 200 "$path"
+		file=shortened/${id:0:2}/$id/image.jpg
+		bytes=$(stat -c %s "$file")
+		exec {reader}<>"/dev/tcp/127.0.0.1/${url##*:}"
+		printf 'GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n' "$path" \
+			>&"$reader"
+		head -c 1 <&"$reader" >/dev/null
+		truncate -s $left "$file"
+		timeout 300 cat <&"$reader" >part ||
+			fail "the connection stays open: $(wc -c <part)"
+		exec {reader}>&-
+		[ "$(wc -c <part)" -lt "$bytes" ] ||
+			fail "all was sent before the file was shorter"
+		expect_problem 500 image_damaged "$url$path"
+	done
+	check_drained
+	stop
+	[ "$(grep -c "picture of the stored image $id could not be sent to its end: .* shorter" \
+		log)" = 2 ] || fail "not told once each time"
+	[ "$(grep -c ' damaged, 0 B to' log)" = 2 ] || fail "$(cat log)"
+	rm -r shortened
+}
+
 test_store_that_cannot_be_written() {
 	chmod a-w store/tmp
 	expect_problem 500 store_failed --data-binary "@$photo" \
@@ -506,3 +541,5 @@ test_quota
 test_no_store
 test_without_workers
 test_small_disk
+with_policies "color capriccio servlib thread-per-connection" \
+	test_shortened_while_it_is_sent

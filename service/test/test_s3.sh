@@ -273,8 +273,12 @@ test_pieces() {
 	[ $skip -gt 100 ] || fail "$skip GETs are no pieces"
 	get 206 "/v1/images/$image/large" -H 'Range: bytes=131000-1131099'
 	cmp body <(tail -c +131001 large | head -c 1000100) || fail "another part"
+	# Only the begin of the object is fetched for a HEAD.
+	gets_before=$(gets)
 	get 200 "/v1/images/$image/large" --head
 	grep -qi "^content-length: $bytes" head || fail "no length"
+	[ $(($(gets) - gets_before)) = 1 ] ||
+		fail "$(($(gets) - gets_before)) GETs for a HEAD"
 	get 304 "/v1/images/$image/large" -H 'If-None-Match: *'
 	order "flip 1 GET $image 3"
 	get 200 "/v1/images/$image/large"

@@ -3,8 +3,8 @@
 # Promises: an upload that was answered with a durable 202 is stored in spite of
 # a stop that takes too long, a crash (test_crash.sh) or a lack of memory.  It
 # is stored once, unless a DELETE cancels it.  Without room in the spool there
-# is no 202.  An entry that is damaged, or cannot become an image, harms no
-# other, and GET reports it.
+# is no 202.  An entry that is damaged, cannot become an image, or ends the
+# server, harms no other, and GET reports it.
 #
 # usage: DARKROOM=PROGRAM [SANITIZED=WORDS] test_spool.sh SAMPLES_DIR
 . "$(dirname "$0")/nobody.sh"
@@ -380,6 +380,58 @@ test_no_room_no_202() {
 	)
 }
 
+# at_work ID NUMBER: wait until the server works on this entry, on nothing else,
+# and has noted that as attempt NUMBER
+at_work() {
+	local _ number entries
+	for _ in $(patience); do
+		number=
+		entries=(store/spool/*)
+		read -r number 2>/dev/null <"store/spool/$1/attempts.txt" || true
+		[ "${#entries[*]}:$number" != "1:$2" ] || return 0
+		sleep 0.02
+	done
+	fail "attempt $2 is not noted, but '$number': ${entries[*]}"
+}
+
+# An upload at whose processing the server ends three times after a start is put
+# aside, and the others are stored.  A server that is stopped does not count.
+test_an_upload_that_ends_the_server() {
+	local id i query="${slow%w=*}w=$((2 * side))"
+	prepare 3
+	# It takes so long that the others are done before it.
+	printf 'darkroom 2\nowner=\nstrict=1\nvariant=image:%s\n\n' \
+		"${query//&/,}" >request
+	id=$(cat request "$photo" | sha256sum | cut -d' ' -f1)
+	mkdir "store/spool/$id"
+	cp request "store/spool/$id/request.txt"
+	cp "$photo" "store/spool/$id/upload.jpg"
+	start --store store --drain-timeout 10ms
+	at_work "$id" 1
+	stop
+	for i in 1 2 3; do
+		start --store store
+		at_work "$id" $i
+		kill_it
+	done
+	# The others were stored although the server ended.
+	start --store store
+	all_stored
+	settled "$id"
+	[ "$got" = 500 ] || fail "$got: $(shown body)"
+	holds body '.code == "process_ended"'
+	grep -q "image $id cannot be made: process_ended" log || fail "not told"
+	[ "$(stat_of '.spool | .failed, .damaged' | xargs)" = "1 0" ] ||
+		fail "$(stat_of .spool)"
+	# Whoever moves it back has it tried again.
+	stop
+	mv "store/failed/$id" store/spool/
+	start --store store
+	echo "$id" >ids
+	all_stored
+	stop
+}
+
 # A server with --spool none still stores the entries of an earlier server.
 test_none() {
 	prepare 2
@@ -406,4 +458,5 @@ test_damaged_entries
 test_limits_were_lowered
 test_a_strange_problem
 test_no_room_no_202
+test_an_upload_that_ends_the_server
 test_none

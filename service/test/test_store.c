@@ -596,7 +596,6 @@ static void test_names_have_no_room_for_a_path(void)
 	       store_is_name("abcdefghijklmnopqrstuvwxyz012345"));
 }
 
-/* It would be found only by the first upload whose id begins so. */
 /* Something else may be at its path now, which hides what is written. */
 static void test_a_store_that_is_not_at_its_path_takes_nothing(void)
 {
@@ -617,6 +616,7 @@ static void test_a_store_that_is_not_at_its_path_takes_nothing(void)
 	store_close(s);
 }
 
+/* It would be found only by the first upload whose id begins so. */
 static void test_a_folder_that_is_a_link_is_refused(void)
 {
 	static const char *const names[] = { "7f", "spool", "failed", "tmp" };

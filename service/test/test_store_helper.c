@@ -379,7 +379,8 @@ static void test_a_removal_with_an_error_is_repeated(void)
 {
 	static const char *const orders[] = { "errorbody 1 DELETE",
 					      "lateerror 1 DELETE",
-					      "utf16error 1 DELETE" };
+					      "utf16error 1 DELETE",
+					      "page 1 DELETE" };
 	struct client c = start();
 	struct message m;
 

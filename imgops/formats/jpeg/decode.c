@@ -259,6 +259,7 @@ static void read_partial(struct decoder *d)
 	uint32_t n = d->path.dct_scale;
 	enum img_err err;
 
+	reader_open_rest(r);
 	if (r->jpeg.progressive_mode)
 		err = progressive_read(d->dst, n, d->watches_texture, &r->jpeg,
 				       r->pieces, r->piece_count,
@@ -334,7 +335,8 @@ static enum img_err decode_pieces(struct decoder *d, const struct piece *pieces,
 
 /* The file up to the segment in which reading has failed. */
 static struct piece file_before(const struct piece *whole,
-				const uint8_t *failed)
+				const uint8_t *failed,
+				const struct memory *memory)
 {
 	struct piece cut = { whole->data, 0 };
 	struct markers walk;
@@ -342,6 +344,7 @@ static struct piece file_before(const struct piece *whole,
 
 	if (!markers_start(&walk, whole->data, whole->bytes))
 		return cut;
+	walk.memory = memory;
 	while (markers_next(&walk, &m) && m.start < failed)
 		cut.bytes = (size_t)(m.start - whole->data);
 	return cut;
@@ -373,7 +376,7 @@ static enum img_err decode_file(struct decoder *d, const struct piece *whole,
 	    (err != IMG_ERR_CORRUPT && err != IMG_ERR_UNSUPPORTED))
 		return err;
 
-	struct piece cut = file_before(whole, d->reader.at);
+	struct piece cut = file_before(whole, d->reader.at, d->reader.memory);
 
 	*d = fresh;
 	if (cut.bytes == 0 || decode_pieces(d, &cut, 1) != IMG_OK)

@@ -308,8 +308,9 @@ static bool next_marker(struct img_header *h, struct marker *m,
 			const uint8_t *jpeg)
 {
 	struct jpeg_own *own = jpeg_own_change(h);
-	struct markers w = { jpeg + own->walk.offset, jpeg + h->bytes,
-			     own->walk.in_scan };
+	struct markers w = { .at = jpeg + own->walk.offset,
+			     .end = jpeg + h->bytes,
+			     .in_scan = own->walk.in_scan };
 
 	if (own->walk.has_ended || !markers_next(&w, m))
 		return false;

@@ -8,6 +8,7 @@ enum {
 	STUFFED = 0x00,
 	NEAR_BYTES = 4,
 	GAP_BYTES_MAX = 64 << 10, /* the most bytes between two segments */
+	PAUSE_BYTES = 256 << 10,  /* pause at the first 0xff after so many */
 };
 
 static bool is_restart(uint8_t code)
@@ -47,7 +48,7 @@ static const uint8_t *find_mark(const uint8_t *p, const uint8_t *end)
  */
 static bool find_marker(struct markers *w)
 {
-	const uint8_t *p = w->at, *end = w->end;
+	const uint8_t *p = w->at, *end = w->end, *paused = p;
 
 	if (!w->in_scan && end - p > GAP_BYTES_MAX)
 		end = p + GAP_BYTES_MAX;
@@ -55,6 +56,10 @@ static bool find_marker(struct markers *w)
 		p = find_mark(p, end);
 		if (p == NULL || end - p < 2)
 			return false;
+		if (w->memory != NULL && p - paused > PAUSE_BYTES) {
+			memory_pause(w->memory);
+			paused = p;
+		}
 		if (p[1] == MARK || p[1] == STUFFED)
 			continue;
 		if (w->in_scan && is_restart(p[1]))

@@ -19,6 +19,8 @@
 #ifndef IMGOPS_FORMATS_JPEG_MARKERS_H
 #define IMGOPS_FORMATS_JPEG_MARKERS_H
 
+#include "base/memory.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -67,9 +69,16 @@ struct markers {
 	const uint8_t *at; /* the first byte that was not read yet */
 	const uint8_t *end;
 	bool in_scan; /* `at` is in entropy-coded data */
+	/*
+	 * NULL, or memory whose pause() is called while long data are skipped.
+	 */
+	const struct memory *memory;
 };
 
-/* Step over SOI, to the first marker after it.  False: no SOI. */
+/*
+ * Step over SOI, to the first marker after it.  There are no pauses unless
+ * w->memory is set afterwards.  False: no SOI.
+ */
 bool markers_start(struct markers *w, const uint8_t *jpeg, size_t jpeg_bytes);
 
 /*

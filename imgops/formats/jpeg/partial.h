@@ -24,10 +24,11 @@ struct table_set {
 };
 
 /*
- * Call it after jpeg_read_header().  `img` has n x n samples for each block,
- * with n from 1 to 4.  IRREGULAR: the file was not read this way, or there was
- * no memory.  TEXTURE, only with `watches_texture`: the file has fine texture
- * (texture.h), and `img` is not complete.
+ * Call it after jpeg_read_header(), when jpeg->src has all of the scan.  `img`
+ * has n x n samples for each block, with n from 1 to 4.  IRREGULAR: the file
+ * was not read this way, or there was no memory.  TEXTURE, only with
+ * `watches_texture`: the file has fine texture (texture.h), and `img` is not
+ * complete.
  */
 MUST_CHECK enum img_err partial_read(struct image *img, uint32_t n,
 				     bool watches_texture,

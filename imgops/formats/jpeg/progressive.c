@@ -63,6 +63,7 @@ struct scan {
 	bool is_refinement;
 	uint32_t eob_run; /* how many of the next blocks have no new value */
 	uint32_t restart_interval, mcus_left, restarts;
+	const struct memory *memory;
 	uint32_t component_count;
 	struct component *components[IMG_PLANES_MAX];
 	const struct huffman *dc[IMG_PLANES_MAX];
@@ -314,11 +315,13 @@ read_blocks(struct scan *s, uint32_t row, read_block_fn *read)
 {
 	const struct component *c = s->components[0];
 
-	for (uint32_t y = 0; y < c->down && row * c->down + y < c->rows; y++)
+	for (uint32_t y = 0; y < c->down && row * c->down + y < c->rows; y++) {
 		for (uint32_t x = 0; x < c->columns; x++)
 			if (!begin_mcu(s) ||
 			    !read(s, 0, &c->blocks[y * c->stride + x]))
 				return false;
+		memory_pause(s->memory);
+	}
 	return true;
 }
 
@@ -592,6 +595,7 @@ static bool add_scan(struct progressive *p, const struct marker *sos,
 	p->scan_count++;
 	*s = (struct scan){
 		.bits = { .at = data->at, .end = data->end },
+		.memory = p->memory,
 		.component_count = d[0],
 		.first = end[-3],
 		.last = end[-2],
@@ -631,11 +635,12 @@ static bool find_scans(struct progressive *p, const struct piece *pieces,
 {
 	for (uint32_t i = 0; i < piece_count; i++) {
 		const uint8_t *at = pieces[i].data;
-		struct markers w = { at, at + pieces[i].bytes, false };
+		struct markers w = { .at = at, .end = at + pieces[i].bytes };
 		struct marker m;
 
 		if (i == 0 && !markers_start(&w, at, pieces[i].bytes))
 			return false;
+		w.memory = p->memory;
 		while (markers_next(&w, &m))
 			if (!add_marker(p, &m, &w, jpeg))
 				return false;

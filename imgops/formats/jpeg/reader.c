@@ -3,6 +3,12 @@
 
 #include <jerror.h>
 
+/*
+ * libjpeg gets no more of the file at once, and pauses before it gets the next
+ * part: a row of MCUs may have megabytes, and there is no other pause in it.
+ */
+enum { PART_BYTES = 64 << 10 };
+
 _Noreturn void reader_fail(struct reader *r, enum img_err err)
 {
 	r->err = err;
@@ -86,8 +92,11 @@ static void source_init(j_decompress_ptr jpeg)
 
 static void source_open(struct reader *r, const uint8_t *data, size_t bytes)
 {
+	size_t part = bytes < PART_BYTES ? bytes : PART_BYTES;
+
 	r->source.next_input_byte = data;
-	r->source.bytes_in_buffer = bytes;
+	r->source.bytes_in_buffer = part;
+	r->rest = (struct piece){ data + part, bytes - part };
 }
 
 static boolean source_fill(j_decompress_ptr jpeg)
@@ -95,6 +104,11 @@ static boolean source_fill(j_decompress_ptr jpeg)
 	static const JOCTET end[] = { 0xff, JPEG_EOI };
 	struct reader *r = jpeg->client_data;
 
+	if (r->rest.bytes > 0) {
+		memory_pause(r->memory);
+		source_open(r, r->rest.data, r->rest.bytes);
+		return TRUE;
+	}
 	if (r->next_piece < r->piece_count) {
 		const struct piece *p = &r->pieces[r->next_piece++];
 
@@ -111,16 +125,22 @@ static boolean source_fill(j_decompress_ptr jpeg)
 
 static void source_skip(j_decompress_ptr jpeg, long bytes)
 {
+	struct reader *r = jpeg->client_data;
 	struct jpeg_source_mgr *src = jpeg->src;
+	size_t left = src->bytes_in_buffer + r->rest.bytes;
 
 	if (bytes <= 0)
 		return;
-	if ((size_t)bytes > src->bytes_in_buffer) {
+	if ((size_t)bytes <= src->bytes_in_buffer) {
+		src->next_input_byte += bytes;
+		src->bytes_in_buffer -= (size_t)bytes;
+	} else if ((size_t)bytes <= left) {
+		left -= (size_t)bytes;
+		source_open(r, r->rest.data + r->rest.bytes - left, left);
+	} else {
+		r->rest.bytes = 0;
 		(void)source_fill(jpeg);
-		return;
 	}
-	src->next_input_byte += bytes;
-	src->bytes_in_buffer -= (size_t)bytes;
 }
 
 static void on_scan(struct reader *r)
@@ -187,6 +207,12 @@ enum img_err reader_run(struct reader *r, void (*step)(void *arg), void *arg)
 	jpeg_memory_release(&r->jpeg_memory, (j_common_ptr)&r->jpeg);
 	jpeg_destroy_decompress(&r->jpeg);
 	return r->err;
+}
+
+void reader_open_rest(struct reader *r)
+{
+	r->source.bytes_in_buffer += r->rest.bytes;
+	r->rest.bytes = 0;
 }
 
 void reader_check_scans(struct reader *r)

@@ -44,8 +44,9 @@ struct reader {
 	jmp_buf failed;
 	enum img_err err;
 	uint32_t next_piece;
-	bool hit_end;    /* libjpeg asked for more than there is */
-	int scan_number; /* the last scan that reader_on_progress() saw */
+	struct piece rest; /* what libjpeg has not yet got of the last piece */
+	bool hit_end;      /* libjpeg asked for more than there is */
+	int scan_number;   /* the last scan that reader_on_progress() saw */
 	uint32_t components_seen; /* bit i: a scan with component i was seen */
 };
 
@@ -56,6 +57,12 @@ enum img_err reader_run(struct reader *r, void (*step)(void *arg), void *arg);
 
 /* Leave `step`. */
 _Noreturn void reader_fail(struct reader *r, enum img_err err);
+
+/*
+ * Let jpeg.src have all that is left of the piece, for a reader that pauses by
+ * itself.
+ */
+void reader_open_rest(struct reader *r);
 
 /*
  * Call it when all scans of a file with several scans have been read.  It

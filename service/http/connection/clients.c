@@ -82,7 +82,7 @@ struct client {
 	_Atomic uint64_t received_bytes; /* bytes of the body, in CLIENT_BODY */
 	/* The socket's SO_RCVLOWAT; changed under the lock. */
 	_Atomic uint32_t low_water_bytes;
-	/* Of a reply: bytes and time of the first check. */
+	/* Of a reply that is not new: bytes and time of the first check. */
 	uint64_t shown_bytes, shown_ns;
 	/*
 	 * While the client is held: the connection to resume, or the condition
@@ -109,7 +109,11 @@ struct clients {
 	uint64_t drain_end_ns; /* 0: no drain */
 	/* Time between two checks of a body's rate, in a drain. */
 	uint32_t rate_look_ms;
-	uint32_t open_count;  /* clients that are not shut */
+	/*
+	 * Clients that are not shut; changed under the lock, and read without
+	 * it by each reply.
+	 */
+	_Atomic uint32_t open_count;
 	uint32_t taken_count; /* slots in use */
 	struct list unused;   /* free slots */
 	/* Clients that, as far as is known, have not sent a byte. */
@@ -516,7 +520,11 @@ static uint64_t grace_end_ns(const struct client *c, uint64_t since_ns)
 	return since_ns + c->clients->config.fresh_ms * NS_PER_MS;
 }
 
-/* Has a transfer moved enough bytes for its time?  Called rarely. */
+/*
+ * Has a transfer moved enough bytes for its time?  Called rarely.  Of a reply
+ * that has just begun this is not known: what the client's system has received
+ * so far, it would also receive if nobody reads it.
+ */
 static bool makes_progress(struct client *c, uint64_t now_ns)
 {
 	const struct clients *t = c->clients;
@@ -524,6 +532,8 @@ static bool makes_progress(struct client *c, uint64_t now_ns)
 
 	if (c->phase == CLIENT_BODY) {
 		end_ns = c->since_ns + transfer_ns(t, arrived_bytes(c));
+	} else if (now_ns < grace_end_ns(c, c->since_ns)) {
+		return false;
 	} else if (c->shown_ns == 0) {
 		c->shown_ns = now_ns;
 		c->shown_bytes = moved_bytes(c);
@@ -592,7 +602,7 @@ static enum rank rank_of(const struct client *c, uint64_t now_ns)
 {
 	if (c->phase == CLIENT_WAIT)
 		return RANK_WAITS;
-	return (c->phase == CLIENT_HEAD || c->phase == CLIENT_BODY) &&
+	return (c->phase == CLIENT_HEAD || is_transfer(c)) &&
 			       now_ns < grace_end_ns(c, c->since_ns) ?
 		       RANK_GRACE :
 		       RANK_LATE;
@@ -883,12 +893,7 @@ uint32_t clients_excess(struct clients *t)
 
 bool clients_are_too_many(struct clients *t)
 {
-	bool are_too_many;
-
-	(void)pthread_mutex_lock(&t->lock);
-	are_too_many = t->open_count > t->config.open_max;
-	(void)pthread_mutex_unlock(&t->lock);
-	return are_too_many;
+	return atomic_load(&t->open_count) > t->config.open_max;
 }
 
 void client_enter(struct client *c, enum client_phase phase)

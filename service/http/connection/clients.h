@@ -27,9 +27,9 @@
  *
  *	1. connections that sent no byte within fresh_ms, oldest first;
  *	2. connections without progress, except those of 3 and 4;
- *	3. connections in HEAD or BODY for less than fresh_ms, and without
- *	   progress; only if half of the slots beyond open_max are in use,
- *	   otherwise none is closed yet;
+ *	3. connections in HEAD, BODY, REPLY or STREAM for less than fresh_ms,
+ *	   and without progress; only if half of the slots beyond open_max are
+ *	   in use, otherwise none is closed yet;
  *	4. connections in WAIT; unless half of these slots are in use, not while
  *	   the new connection is as those of 3.
  *
@@ -37,17 +37,18 @@
  * first; within a site, in 2 and 3 the longest in its phase, in 4 the last that
  * began to wait.
  *
- * What a connection of 3 has sent makes no difference, and should not: nobody
- * knows which of them go on.  A flood could send what is spared most, and
- * become older than those who come later.  In this order, it ends its own
- * connections, if its sites have more than others, and else each has the same
- * time for its next packet, whatever the flood sends.
+ * What a connection of 3 has sent or asked for makes no difference, and should
+ * not: nobody knows which of them go on.  A flood could send what is spared
+ * most, and become older than those who come later.  In this order, it ends its
+ * own connections, if its sites have more than others, and else each has the
+ * same time for its next packet, whatever the flood sends.
  *
- * A connection in WORK always makes progress.  In BODY, REPLY and STREAM, it
- * makes progress if its mean rate is at least rate_min, or 1 KiB per s if there
- * is no rate_min; in REPLY and STREAM also in the first fresh_ms.  In HEAD,
- * WAIT, HELD and IDLE it makes none.  A connection that makes progress is never
- * closed for another.
+ * A connection in WORK always makes progress.  In BODY, it makes progress if
+ * its mean rate is at least rate_min, or 1 KiB per s if there is no rate_min.
+ * In REPLY and STREAM, it makes none in the first fresh_ms; then it does if its
+ * mean rate since the first time that somebody was to be closed is as high, and
+ * in fresh_ms after that time.  In HEAD, WAIT, HELD and IDLE it makes none.  A
+ * connection that makes progress is never closed for another.
  *
  * While there are more than `open_max`, the watch closes one of groups 1, 2 and
  * 4 at a time.
@@ -259,7 +260,7 @@ uint64_t client_request_count(const struct client *c);
 
 /*
  * Are there more than open_max?  Then a client that becomes idle may be closed
- * at once.
+ * at once.  It never waits for a call for another client.
  */
 bool clients_are_too_many(struct clients *t);
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -140,4 +141,14 @@ int accept4(int fd, __SOCKADDR_ARG from, socklen_t *restrict bytes, int flags)
 		errno = error;
 	}
 	return accepted;
+}
+
+ssize_t sendfile64(int to, int from, off64_t *at, size_t bytes)
+{
+	ssize_t sent = syscall(SYS_sendfile, to, from, at, bytes);
+
+	if (sent != 0 || bytes == 0)
+		return sent;
+	errno = EIO;
+	return -1;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Interpose: this program's own recv(), accept4(), and two functions of GnuTLS.
+ * Interpose: this program's own recv(), accept4(), sendfile64(), and two
+ * functions of GnuTLS.
  *
  * The dynamic linker prefers the functions of a program to those of shared
  * libraries, so libmicrohttpd calls these instead.  Version 0.9.75 has no hook
@@ -13,6 +14,11 @@
  *	If there is no descriptor or memory for a connection, it sleeps for
  *	20 ms.  Without this, libmicrohttpd would try again at once, and use a
  *	whole core as long as a client waits.
+ *
+ * sendfile64()
+ *	At the end of the file it fails.  Without this, libmicrohttpd would wait
+ *	for ever for the rest of a file that has become shorter while it is
+ *	sent.  Now it tries to read the rest, and closes the connection.
  *
  * The functions below say which descriptors are those of connections.
  *

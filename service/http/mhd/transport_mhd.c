@@ -31,6 +31,8 @@ struct mhd_connection {
 
 	struct input *input;
 	bool has_head; /* request_head() was called for the present request */
+	/* It keeps the file of the reply open; NULL: there is none. */
+	struct MHD_Response *file;
 };
 
 static struct mhd_connection *connection_of(struct MHD_Connection *library)
@@ -86,11 +88,19 @@ static struct mhd_connection *connection_new(const struct io_thread *thread,
 	return c;
 }
 
+static void drop_file(struct mhd_connection *c)
+{
+	if (c->file != NULL)
+		MHD_destroy_response(c->file);
+	c->file = NULL;
+}
+
 /* NULL is fine. */
 static void connection_free(struct mhd_connection *c)
 {
 	if (c == NULL)
 		return;
+	drop_file(c);
 	input_free(c->input);
 	free(c);
 }
@@ -226,6 +236,7 @@ static void on_end(void *cls, struct MHD_Connection *library, void **slot,
 		return;
 	*slot = NULL;
 	request_end(&c->base, r, ending_of(how));
+	drop_file(c);
 	input_drop_head(c->input);
 }
 
@@ -361,6 +372,7 @@ static bool add_headers(struct MHD_Response *response, const struct reply *p)
 
 static bool mhd_send(struct connection *c, struct reply *p)
 {
+	struct mhd_connection *m = container_of(c, struct mhd_connection, base);
 	struct MHD_Response *response = response_of(p);
 	bool ok;
 
@@ -369,8 +381,11 @@ static bool mhd_send(struct connection *c, struct reply *p)
 		return false;
 	}
 	ok = add_headers(response, p) &&
-	     MHD_queue_response(library_of(c), p->status, response) == MHD_YES;
-	MHD_destroy_response(response);
+	     MHD_queue_response(m->library, p->status, response) == MHD_YES;
+	if (p->kind == REPLY_FILE)
+		m->file = response;
+	else
+		MHD_destroy_response(response);
 	return ok;
 }
 

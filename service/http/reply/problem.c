@@ -184,6 +184,10 @@ static const struct {
 	[PROBLEM_IMAGE_DAMAGED] = { 500, "image_damaged", "Image damaged",
 				    "The stored file is damaged; upload the "
 				    "picture again to replace it." },
+	[PROBLEM_PROCESS_ENDED] = { 500, "process_ended", "Process ended",
+				    "The server's process has ended three "
+				    "times while it worked on this upload, so "
+				    "it is not tried again." },
 	[PROBLEM_VERSION_UNKNOWN] = { 505, "version_unknown", "Version unknown",
 				      "The server speaks HTTP/1.1 and 1.0." },
 };
@@ -273,6 +277,7 @@ bool problem_is_final(enum problem problem)
 	case PROBLEM_OUTPUT_TOO_LARGE:
 	case PROBLEM_TOO_MUCH_CPU:
 	case PROBLEM_STORE_FAILED: /* the spooled upload is damaged */
+	case PROBLEM_PROCESS_ENDED:
 		return true;
 	default:
 		return false;

@@ -167,6 +167,12 @@ static bool has_body(const struct request *r, unsigned int status)
 	return !r->is_head && status != STATUS_NOT_MODIFIED;
 }
 
+static void note_file(struct request *r, const struct reply *p)
+{
+	r->file_fd = p->fd;
+	r->file_end = p->offset + p->bytes;
+}
+
 bool reply_send(struct request *r, unsigned int status, const char *type,
 		struct reply *p)
 {
@@ -181,6 +187,8 @@ bool reply_send(struct request *r, unsigned int status, const char *type,
 	r->status = status;
 	if (!has_body(r, status))
 		r->reply_bytes = 0;
+	else if (p->kind == REPLY_FILE)
+		note_file(r, p);
 	count_reply(r, status);
 	return true;
 }

@@ -613,7 +613,7 @@ static enum store_answer remote_fetch(struct store *s, const char *id,
 		return STORE_DAMAGED;
 	}
 	*part = (struct store_part){ .fd = c.answer_fd,
-				     .is_package = true,
+				     .is_fetched = !c.answer.is_copy,
 				     .offset = from - c.answer.from,
 				     .bytes = bytes };
 	return STORE_OK;

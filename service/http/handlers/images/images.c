@@ -654,7 +654,10 @@ static enum problem fetch_picture_once(struct request *r, bool is_fresh)
 	if (problem != PROBLEM_NONE || p->is_known)
 		return problem;
 	if (p->file.fd >= 0)
-		return check_file(r);
+		return needs_check(r) ? check_file(r) : PROBLEM_NONE;
+	/* Its bytes are not sent, so they need not be fetched. */
+	if (r->is_head)
+		return PROBLEM_NONE;
 	budget_lower(&p->charge, 0); /* of the head */
 	return pieces_fetch(r, p->file.offset, is_fresh);
 }

@@ -23,6 +23,8 @@ enum {
 	 */
 	BACK_OFF_MS = 1000,
 	BACK_OFFS = 6, /* at most this many doublings */
+	/* No further try, if this number of processes has ended in one. */
+	DEATHS_MAX = 3,
 };
 
 TAILQ_HEAD(spooled_list, spooled);
@@ -36,6 +38,7 @@ struct spooler {
 	/* Failed entries that the thread has not handled yet. */
 	struct spooled_list failed;
 	uint32_t running_count; /* entries in the pipeline */
+	bool is_alone; /* the one that is running is to be the only one */
 	bool leaving, stopping;
 };
 
@@ -103,6 +106,33 @@ static void move_to_failed(struct spooler *s, struct spooled *e,
 	(void)pthread_mutex_unlock(&s->lock);
 }
 
+/*
+ * A try begins.  If the process ends before outlive_try(), the next one finds
+ * another death.  False: that could not be written, and `problem` says why.
+ */
+static bool begin_try(struct spooler *s, struct spooled *e)
+{
+	enum store_answer answer;
+
+	if (!e->is_old)
+		return true;
+	answer = spool_set_attempts(s->config.spool, e->hold.id,
+				    e->death_count + 1);
+	e->has_begun = answer == STORE_OK;
+	if (answer == STORE_FULL)
+		e->problem = PROBLEM_STORE_FULL;
+	/* If it was deleted, that is found at the end. */
+	return e->has_begun || answer == STORE_NOT_FOUND;
+}
+
+static void outlive_try(struct spooler *s, struct spooled *e)
+{
+	if (e->has_begun)
+		(void)!spool_set_attempts(s->config.spool, e->hold.id,
+					  e->death_count);
+	e->has_begun = false;
+}
+
 /* A try has failed, or the server stopped before the try. */
 static void handle_failure(struct spooler *s, struct spooled *e)
 {
@@ -118,6 +148,7 @@ static void handle_failure(struct spooler *s, struct spooled *e)
 		    e->problem == PROBLEM_STOPPING ? "left in the spool" :
 						     "it will be tried again");
 	e->try_count++;
+	outlive_try(s, e);
 	(void)pthread_mutex_lock(&s->lock);
 	retry_after(s, e, BACK_OFF_MS << shift);
 	(void)pthread_mutex_unlock(&s->lock);
@@ -152,6 +183,7 @@ static void on_try_done(struct upload *u)
 	if (!is_over)
 		TAILQ_INSERT_TAIL(&s->failed, e, link);
 	s->running_count--;
+	s->is_alone = false;
 	(void)pthread_cond_signal(&s->changed);
 	(void)pthread_mutex_unlock(&s->lock);
 }
@@ -354,6 +386,7 @@ static void end_try(struct spooler *s, struct spooled *e)
 {
 	(void)pthread_mutex_lock(&s->lock);
 	s->running_count--;
+	s->is_alone = false;
 	if (e != NULL)
 		retry_after(s, e, NO_ROOM_MS);
 	(void)pthread_mutex_unlock(&s->lock);
@@ -369,11 +402,18 @@ static void submit_try(struct spooler *s, struct job *j)
 	u->is_accepted = true;
 	u->store = store_try;
 	u->done = on_try_done;
+	if (!begin_try(s, e)) {
+		free_job(j);
+		end_try(s, NULL);
+		handle_failure(s, e);
+		return;
+	}
 	if (pipeline_submit(s->config.pipeline, u))
 		return;
 	e->problem = problem_of(u);
 	free_job(j);
 	if (is_temporary(e->problem)) {
+		outlive_try(s, e);
 		end_try(s, e);
 		return;
 	}
@@ -422,17 +462,25 @@ static void try_one(struct spooler *s, struct spooled *e)
 	}
 }
 
+/* Processes have ended in its tries. */
+static void give_up(struct spooler *s, struct spooled *e)
+{
+	end_try(s, NULL);
+	e->problem = PROBLEM_PROCESS_ENDED;
+	move_to_failed(s, e, NULL, false);
+}
+
 /* Caller holds the lock. */
-static bool has_room(const struct spooler *s)
+static bool has_room(const struct spooler *s, const struct spooled *e)
 {
 	struct pipeline *p = s->config.pipeline;
 	uint32_t worker_count = pipeline_worker_count(p);
 
-	if (s->leaving || !pipeline_has_slot(p))
+	if (s->leaving || s->is_alone || !pipeline_has_slot(p))
 		return false;
 	if (s->running_count == 0)
 		return true;
-	return s->running_count < worker_count &&
+	return e->death_count == 0 && s->running_count < worker_count &&
 	       pipeline_load(p).in_flight_count <= s->running_count;
 }
 
@@ -449,8 +497,9 @@ static struct spooled *find_due(struct spooler *s, uint64_t *wake_ns)
 		return NULL;
 	for (struct spooled *e = TAILQ_FIRST(&s->waiting); e != NULL;
 	     e = TAILQ_NEXT(e, link)) {
-		if (e->due_ns <= now_ns && has_room(s)) {
+		if (e->due_ns <= now_ns && has_room(s, e)) {
 			TAILQ_REMOVE(&s->waiting, e, link);
+			s->is_alone = e->death_count > 0;
 			return e;
 		}
 		if (e->due_ns <= now_ns) {
@@ -487,8 +536,10 @@ static void *run_spooler(void *arg)
 		(void)pthread_mutex_unlock(&s->lock);
 		if (failed != NULL)
 			handle_failure(s, failed);
-		else
+		else if (due->death_count < DEATHS_MAX)
 			try_one(s, due);
+		else
+			give_up(s, due);
 		(void)pthread_mutex_lock(&s->lock);
 	}
 	(void)pthread_mutex_unlock(&s->lock);
@@ -505,7 +556,12 @@ static bool take_old_entry(void *arg, const char *id)
 		return false;
 	(void)memcpy(e->hold.id, id, STORE_ID_BYTES);
 	spool_hold(s->config.spool, &e->hold);
-	TAILQ_INSERT_TAIL(&s->waiting, e, link);
+	e->is_old = true;
+	e->death_count = spool_attempts(s->config.spool, id);
+	if (e->death_count == 0)
+		TAILQ_INSERT_HEAD(&s->waiting, e, link);
+	else
+		TAILQ_INSERT_TAIL(&s->waiting, e, link);
 	return true;
 }
 

@@ -12,6 +12,11 @@
  * An upload that fails because of its contents is moved to failed/, with the
  * problem that GET will reply; so is an entry whose files are damaged.
  *
+ * Of an entry of an earlier run, it is noted on the disk that a try begins, and
+ * that it has failed.  An entry at whose tries a process has ended is tried
+ * after the others, and alone, so that what ends the process is found.  After
+ * three of them it is moved to failed/.
+ *
  * Uploads of clients go first: while there are any, only one entry at a time is
  * in the pipeline, and it takes only a free slot and free memory.  With a
  * policy whose uploads wait for memory, it waits in the same line as they do.
@@ -37,6 +42,10 @@ struct spooler;
  */
 struct spooled {
 	struct spool_hold hold;
+	bool is_old; /* of an earlier run */
+	/* How many processes have ended while they worked on it. */
+	uint32_t death_count;
+	bool has_begun;       /* a try was noted, which has not failed yet */
 	enum problem problem; /* why the last try failed */
 	uint32_t try_count;
 	uint64_t due_ns; /* time of the next try */

@@ -246,6 +246,13 @@ static bool has_error(const struct s3_call *c)
 	       strstr(c->error_text, ":Error") != NULL;
 }
 
+/* Is the body a web page, such as that of a proxy in front of the store? */
+static bool has_html(const struct s3_call *c)
+{
+	return strcasestr(c->error_text, "<html") != NULL ||
+	       strcasestr(c->error_text, "<!doctype html") != NULL;
+}
+
 /*
  * RFC 9110, 8.8.3: a quoted text without blanks and quotes, perhaps after W/.
  * Some stores leave the quotes out; then only digits and letters count.
@@ -283,6 +290,11 @@ static bool judge_text(struct s3_call *c, struct verdict *v)
 		(void)snprintf(c->detail, sizeof(c->detail),
 			       "the store answered 200 with the error %s",
 			       c->code[0] != '\0' ? c->code : "(no code)");
+		return false;
+	}
+	if (c->method == S3_DELETE && has_html(c)) {
+		*v = fail(c, S3_UNAVAILABLE,
+			  "the store answered a DELETE with a web page");
 		return false;
 	}
 	if (!c->is_binary && c->received_bytes == c->error_bytes)
