@@ -157,14 +157,15 @@ static void explain_decoder(char *text, size_t bytes, struct excess *e,
 }
 
 static void explain_scans(char *text, size_t bytes, struct excess *e,
-			  struct img_size size, uint32_t scans_max)
+			  const struct img_header *h, uint32_t scans_max)
 {
 	*e = (struct excess){ NAN, scans_max, "scans" };
 	(void)snprintf(text, bytes,
-		       "The JPEG of %" PRIu32 " x %" PRIu32
+		       "The %s of %" PRIu32 " x %" PRIu32
 		       " pixels has more scans than --max-scans allows for "
 		       "its size, %" PRIu32 ".",
-		       size.width_px, size.height_px, scans_max);
+		       h->format->name, h->stored.width_px, h->stored.height_px,
+		       scans_max);
 }
 
 void steps_explain(const struct upload *u, const struct img_limits *limits,
@@ -174,9 +175,8 @@ void steps_explain(const struct upload *u, const struct img_limits *limits,
 	struct excess e = { .unit = NULL };
 
 	if (u->err == IMG_ERR_TOO_MANY_SCANS) {
-		size = u->header.stored;
-		explain_scans(text, bytes, excess, size,
-			      img_scans_max(size, limits));
+		explain_scans(text, bytes, excess, &u->header,
+			      img_scans_max(u->header.stored, limits));
 		return;
 	}
 	explain_side(text, bytes, &e, size, limits->side_px_max);

@@ -79,6 +79,8 @@ test_what_is_wrong_is_named() {
 	printf 'P6 0 3 255 ' >zero
 	expect_problem 422 corrupt_picture --data-binary @zero "$url/"
 	printf 'P6 60000 60000 255 x' >huge
+	printf P6 >short
+	expect_problem 415 not_a_jpeg --data-binary @short "$url/"
 	expect_problem 413 picture_too_large --data-binary @huge "$url/"
 	expect_problem 415 not_a_jpeg --data-binary 'P3 1 1 255 1 2 3' "$url/"
 }

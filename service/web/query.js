@@ -22,7 +22,7 @@ export function variantProblems(variants) {
 	});
 }
 
-// Several results are requested as JSON, a single one as a JPEG.
+// Several results are requested as JSON, a single one as a picture.
 export function isSeveral(asked) {
 	return asked.variants.length > 1;
 }
@@ -80,16 +80,16 @@ function filePath(name) {
 }
 
 // The name for the result or a variant; never the name of the photo itself.
-export function resultName(name, variant = "") {
+export function resultName(name, variant = "", ending = "jpg") {
 	const suffix = variant === "" ? "" : `-${variant}`;
 
-	return `${name.replace(/\.\w+$/, "")}-darkroom${suffix}.jpg`;
+	return `${name.replace(/\.\w+$/, "")}-darkroom${suffix}.${ending}`;
 }
 
 // The curl command for a file of that name.  It does not contain the key, so the
 // shell's history does not either.
-export function curlLine(url, name, { isKeyed, isSeveral }) {
-	const made = resultName(name);
+export function curlLine(url, name, { isKeyed, isSeveral, ending }) {
+	const made = resultName(name, "", isSeveral ? "json" : ending);
 
 	return [
 		"curl --data-binary",
@@ -98,7 +98,6 @@ export function curlLine(url, name, { isKeyed, isSeveral }) {
 		...isSeveral ? ["-H 'Accept: application/json'"] : [],
 		shellQuoted(url),
 		"-o",
-		shellQuoted(filePath(isSeveral
-			? made.replace(/jpg$/, "json") : made)),
+		shellQuoted(filePath(made)),
 	].join(" ");
 }

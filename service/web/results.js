@@ -6,6 +6,7 @@ import { decode } from "./blurhash.js";
 import * as comparison from "./comparison.js";
 import { byId, canvasOf, element } from "./dom.js";
 import { formatBytes } from "./figures.js";
+import { formats } from "./parameters.js";
 import { resultName } from "./query.js";
 
 const HASH_PX = 32; // a BlurHash has no details
@@ -14,8 +15,9 @@ let shown = []; // { name, blob, width, height, url }
 let chosen = ""; // the name that was chosen last
 let photoName = "";
 
-function nameOf({ name }) {
-	return resultName(photoName, shown.length > 1 ? name : "");
+function nameOf({ name, blob }) {
+	return resultName(photoName, shown.length > 1 ? name : "",
+		formats.find(({ type }) => type === blob.type)?.ending);
 }
 
 function compare(result) {

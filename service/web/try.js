@@ -12,7 +12,7 @@ import { byId, element } from "./dom.js";
 import { formatBytes, formatMilliseconds } from "./figures.js";
 import { checkForm, makeForm, readForm } from "./form.js";
 import { key } from "./key.js";
-import { parameters } from "./parameters.js";
+import { formats, parameters } from "./parameters.js";
 import { uploads } from "./ports.js";
 import { curlLine, isSeveral, query } from "./query.js";
 import { forgetResults, showPlaceholder, showResults } from "./results.js";
@@ -67,6 +67,8 @@ function tellCurl() {
 		photo?.name ?? "photo.jpg", {
 			isKeyed: key.value !== "",
 			isSeveral: isSeveral(all),
+			ending: formats.find(({ word }) =>
+				word === all.format)?.ending,
 		});
 	byId("copied").textContent = "";
 }

@@ -94,7 +94,7 @@ async function readOne(reply) {
 // { problem }, or { results, placeholder, metrics, warnings, seen_ms }; without
 // meaning after `signal` has aborted it.  Several results are requested as JSON.
 export async function upload(photo, query, isSeveral, signal) {
-	const wanted = isSeveral ? "application/json" : "image/jpeg";
+	const wanted = isSeveral ? "application/json" : "image/*";
 	const base = await uploads;
 	const start_ms = performance.now();
 
@@ -109,7 +109,9 @@ export async function upload(photo, query, isSeveral, signal) {
 			signal,
 		});
 
-		if (!reply.ok || reply.headers.get("Content-Type") !== wanted)
+		const type = reply.headers.get("Content-Type") ?? "";
+
+		if (!reply.ok || type.startsWith("image/") === isSeveral)
 			return { problem: await readProblem(reply) };
 		return {
 			...await (isSeveral ? readSeveral : readOne)(reply),

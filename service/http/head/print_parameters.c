@@ -47,6 +47,22 @@ static void add_parameter(struct json *j, const struct param *param)
 	json_close(j);
 }
 
+static void print_formats(void)
+{
+	struct json j;
+
+	json_begin(&j, stdout, JSON_INDENTED);
+	json_open_array(&j, NULL);
+	for (uint32_t i = 0; i < IMG_FORMATS; i++) {
+		json_open_object(&j, NULL);
+		json_add_text(&j, "word", img_formats[i]->word);
+		json_add_text(&j, "type", img_formats[i]->media_type);
+		json_add_text(&j, "ending", img_formats[i]->suffix);
+		json_close(&j);
+	}
+	json_close(&j);
+}
+
 static void print_module(void)
 {
 	struct json j;
@@ -60,6 +76,8 @@ static void print_module(void)
 	for (uint32_t i = 0; i < params_count; i++)
 		add_parameter(&j, &params_table[i]);
 	json_close(&j);
+	(void)printf(";\n\nexport const formats = ");
+	print_formats();
 	(void)printf(";\n");
 }
 

@@ -199,7 +199,7 @@ static const struct {
 static enum problem problem_of_image(enum img_err err,
 				     const struct img_format *format)
 {
-	bool is_jpeg = format == NULL || format == img_formats[IMG_FORMAT_JPEG];
+	bool is_jpeg = format == img_formats[IMG_FORMAT_JPEG];
 
 	switch (err) {
 	case IMG_OK:
@@ -212,6 +212,8 @@ static enum problem problem_of_image(enum img_err err,
 	case IMG_ERR_CORRUPT:
 		return is_jpeg ? PROBLEM_CORRUPT_JPEG : PROBLEM_CORRUPT_PICTURE;
 	case IMG_ERR_TRUNCATED:
+		if (format == NULL) /* it ends before its format is known */
+			return PROBLEM_NOT_A_JPEG;
 		return is_jpeg ? PROBLEM_TRUNCATED_JPEG :
 				 PROBLEM_TRUNCATED_PICTURE;
 	case IMG_ERR_TOO_LARGE:
