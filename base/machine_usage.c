@@ -121,3 +121,17 @@ void machine_add_json(struct json *j, const struct machine_usage *u,
 	json_add_number(j, "core_mhz", u->core_mhz);
 	json_close(j);
 }
+
+double machine_resident_bytes(void)
+{
+	FILE *in = fopen("/proc/self/smaps_rollup", "re");
+	char line[LINE_BYTES];
+	double kilobytes = 0;
+
+	while (in != NULL && kilobytes == 0 &&
+	       fgets(line, sizeof(line), in) != NULL)
+		(void)sscanf(line, "Rss: %lf kB", &kilobytes);
+	if (in != NULL)
+		(void)fclose(in);
+	return kilobytes * 1024;
+}

@@ -51,7 +51,7 @@ void machine_watch_end(const struct machine_watch *w,
 
 /*
  * What the hypervisor and other programs took of all cores, in %, in a run of
- * `seconds` in which all its programs used `own_s` of CPU time (NAN: not known).
+ * `seconds`, whose own programs used `own_s` of CPU time (NAN: not known).
  * NAN: it cannot be judged.
  */
 double machine_disturbed_percent(const struct machine_usage *u, double own_s,
@@ -64,5 +64,12 @@ bool machine_must_repeat(double disturbed_percent, double percent_max,
 /* Add all of this, as an object "machine" or null. */
 void machine_add_json(struct json *j, const struct machine_usage *u,
 		      double own_s, double seconds);
+
+/*
+ * The resident memory of this process, in bytes, for benchmarks; 0: not known.
+ * /proc/self/statm is less exact: it lacks what the kernel has not yet added
+ * up.
+ */
+double machine_resident_bytes(void);
 
 #endif

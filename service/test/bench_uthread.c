@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/quantiles.h"
-#include "stages/bench/resident.h"
+#include "base/machine_usage.h"
 #include "stages/cores.h"
 
 #include <assert.h>
@@ -161,7 +161,7 @@ static void park(void *arg)
 
 static double measure_parked(const struct model *m, int fd)
 {
-	double bytes = resident_bytes();
+	double bytes = machine_resident_bytes();
 	struct uthreads *u = start(m, PARKED);
 	struct uthreads_counts c;
 
@@ -175,7 +175,7 @@ static double measure_parked(const struct model *m, int fd)
 		c = read_counts(u);
 	} while (c.waiting_count + c.transferring_count < PARKED);
 	(void)usleep(100000); /* the last ones still go to sleep */
-	bytes = (resident_bytes() - bytes) / PARKED;
+	bytes = (machine_resident_bytes() - bytes) / PARKED;
 	for (int i = 0; i < PARKED && fd < 0; i++)
 		uthread_wake(parked[i].thread);
 	if (fd >= 0)

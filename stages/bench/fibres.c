@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "stages/bench/resident.h"
+#include "base/machine_usage.h"
 #include "stages/policy.h"
 #include "stages/stage.h"
 #include "stages/threads/fibre.h"
@@ -156,7 +156,7 @@ static void measure_switches(struct run *r, const uint32_t *order,
 	while (atomic_load(&r->begun_count) < count)
 		sleep_ms(1);
 	out->values[FIBRES_BYTES] =
-		(resident_bytes() - before_bytes) / (double)count;
+		(machine_resident_bytes() - before_bytes) / (double)count;
 	atomic_store(&r->is_counting, true);
 	while (!atomic_load(&r->is_over))
 		sleep_ms(1);
@@ -198,13 +198,13 @@ static bool run_group(struct run *r, const uint32_t *order,
 						   .arg = r,
 						   .slots = r->config->count });
 	if (r->stage != NULL && group_start(g)) {
-		double before_bytes = resident_bytes();
+		double before_bytes = machine_resident_bytes();
 
 		measure_switches(r, order, before_bytes, out);
 		wake_users(r, order);
 		wait_for_ends(r);
 		out->values[FIBRES_LEFT_BYTES] =
-			fmax(resident_bytes() - before_bytes, 0) /
+			fmax(machine_resident_bytes() - before_bytes, 0) /
 			(double)r->config->count;
 		ok = true;
 	}
@@ -340,7 +340,7 @@ static bool measure_threads(uint32_t count, struct fibres_result *out)
 	struct waiting w = { .lock = PTHREAD_MUTEX_INITIALIZER,
 			     .changed = PTHREAD_COND_INITIALIZER };
 	pthread_t *threads = calloc(count, sizeof(*threads));
-	double before_bytes = resident_bytes();
+	double before_bytes = machine_resident_bytes();
 	pthread_attr_t attr;
 	uint32_t made = 0;
 
@@ -355,7 +355,7 @@ static bool measure_threads(uint32_t count, struct fibres_result *out)
 	while (!have_begun(&w, made))
 		sleep_ms(1);
 	out->values[FIBRES_KERNEL_BYTES] =
-		(resident_bytes() - before_bytes) / (double)count;
+		(machine_resident_bytes() - before_bytes) / (double)count;
 	(void)pthread_mutex_lock(&w.lock);
 	w.is_over = true;
 	(void)pthread_cond_broadcast(&w.changed);

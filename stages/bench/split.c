@@ -13,7 +13,7 @@
  */
 #include "stages/bench/split_work.h"
 
-#include "stages/bench/resident.h"
+#include "base/machine_usage.h"
 
 #include "base/clock.h"
 #include "base/util.h"
@@ -144,10 +144,10 @@ static bool measure_fibres(uint32_t count, enum work_kind kind, size_t chunk,
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 		all[i].kind = kind; /* touches its page */
-	before_bytes = resident_bytes();
+	before_bytes = machine_resident_bytes();
 	while (begun < count && begin_work_fibre(&all[begun], kind, chunk))
 		go_on(&all[begun++]);
-	out->bytes = (resident_bytes() - before_bytes) / (double)count;
+	out->bytes = (machine_resident_bytes() - before_bytes) / (double)count;
 	out->switch_ns = 1e9;
 	for (int round = 0; round < ROUNDS && begun == count; round++) {
 		uint64_t from_ns = clock_cpu_ns();

@@ -28,10 +28,10 @@
  * of all stacks is reserved, rounded down, but at least one; only if there is
  * just one stack, none is, and a thread that waits stops all others.
  *
- * No wake-up is lost.  A thread that waits changes `wake` of its event from RUNS
- * to WAITS.  A thread that wakes it sets WOKEN, and puts it into the inbox only
- * if it was WAITS.  If the wake-up comes first, the change to WAITS fails and
- * the thread stays runnable.  After something was put into the inbox, the
+ * No wake-up is lost.  A thread that waits changes `wake`, in its event, from
+ * RUNS to WAITS.  A thread that wakes it sets WOKEN, and puts it into the inbox
+ * only if it was WAITS.  If the wake-up comes first, the change to WAITS fails
+ * and the thread stays runnable.  After something was put into the inbox, the
  * eventcount is woken; and before the kernel thread sleeps, it announces that
  * and then looks at the inbox once more.  scheduler.pml is a model of this.
  *

@@ -19,7 +19,7 @@ echo "$needed" | grep -q hwloc || {
 	echo "not even hwloc is linked: readelf -d says '$needed'"
 	exit 1
 }
-! echo "$needed" | grep -vE '^(lib(c|m|hwloc|pthread|rt|asan|ubsan|tsan)|ld-linux.*)\.so' || {
+! echo "$needed" | grep -vE '^(lib(c|m|ck|hwloc|pthread|rt|asan|ubsan|tsan)|ld-linux.*)\.so' || {
 	echo "two_stages needs these libraries; a program of stages must not"
 	exit 1
 }
