@@ -11,7 +11,10 @@
 
 #include <cjson/cJSON.h>
 
-enum { DEL = 0x7f };
+enum {
+	DEL = 0x7f,
+	SHORT_BYTES = 16, /* up to this, putc() is faster than fwrite() */
+};
 
 void json_begin(struct json *j, FILE *out, enum json_style style)
 {
@@ -25,6 +28,11 @@ void json_begin_bytes(struct json *j, char *to, size_t bytes)
 
 static void put(struct json *j, const char *bytes, size_t count)
 {
+	if (j->out != NULL && count <= SHORT_BYTES) {
+		while (count-- > 0)
+			(void)putc_unlocked(*bytes++, j->out);
+		return;
+	}
 	if (j->out != NULL) {
 		(void)fwrite_unlocked(bytes, 1, count, j->out);
 		return;

@@ -297,6 +297,8 @@ static void print_all(FILE *to, const struct scrape *s)
 		WORKER_VISITS, SLEEPS
 	};
 
+	_Static_assert(ARRAY_SIZE(order) == GROUPS - 2,
+		       "all but RATES and HARDWARE, which have no metrics");
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
 		if (is_shown(order[i], s))
 			print_group(to, order[i], s);

@@ -297,36 +297,33 @@ static int table_decimals(double value)
 	return value == floor(value) ? 0 : 3;
 }
 
-/*
- * Print a row with the values of `from`, or the headings if it is NULL.
- * Without a group, `c` may be NULL.
- */
+/* A value of `from`, or the heading if it is NULL. */
+static void table_print_cell(FILE *to, const struct figure *f, const void *from)
+{
+	int width = (int)strlen(f->name);
+
+	if (width < NUMBER_WIDTH)
+		width = NUMBER_WIDTH;
+	if (from == NULL) {
+		(void)fprintf(to, " %*s", width, f->name);
+	} else {
+		double value = figure_number(f, from);
+
+		(void)fprintf(to, " %*.*f", width, table_decimals(value),
+			      value);
+	}
+}
+
+/* A row with the values of `from`, or the headings if it is NULL. */
 static void table_print(FILE *to, const char *name, struct columns columns,
 			const struct counts *c, const void *from)
 {
 	(void)fprintf(to, "%-*s", NAME_WIDTH, name);
-	for (enum figure_group g = columns.first; g <= columns.last; g++) {
-		if (!figures_are_used(g, c))
-			continue;
+	for (enum figure_group g = columns.first; g <= columns.last; g++)
 		for (const struct figure *f = figures_of(g); f != NULL;
-		     f = figure_next(f)) {
-			if (f->name == NULL)
-				continue;
-			if (from == NULL) {
-				(void)fprintf(to, " %*s", NUMBER_WIDTH,
-					      f->name);
-				continue;
-			}
-
-			int width = (int)strlen(f->name);
-			double value = figure_number(f, from);
-
-			(void)fprintf(to, " %*.*f",
-				      width > NUMBER_WIDTH ? width :
-							     NUMBER_WIDTH,
-				      table_decimals(value), value);
-		}
-	}
+		     f = figure_next(f))
+			if (f->name != NULL && figures_are_used(g, c))
+				table_print_cell(to, f, from);
 	(void)fputc('\n', to);
 }
 

@@ -218,6 +218,18 @@ test_tells_of_the_process() {
 	stop
 }
 
+# By the name of a figure, readers know its type and unit.
+test_names_tell_types_and_units() {
+	"$PRINT_FIGURES" | jq -r '.[] |
+		select((.metric != null and
+			((.type == "counter") != (.metric | endswith("_total")) or
+			.time != (.metric | test("_seconds")))) or
+			(.name != null and .time and .type != "histogram" and
+			(.name | test("_m?s$") | not))) |
+		"\(.name) \(.metric): \(.type), time: \(.time)"' >"$work/report"
+	[ ! -s "$work/report" ] || fail "figures.def: $(cat "$work/report")"
+}
+
 test_every_metric_is_a_figure() {
 	start "$@"
 	read_metrics
@@ -393,6 +405,7 @@ with_policies 'cohort capriccio thread-per-connection servlib' \
 	test_agrees_with_stats_and_clients --admin-listen 127.0.0.1:0
 test_counts_bytes_and_pixels
 test_tells_of_the_process
+test_names_tell_types_and_units
 with_policies 'default capriccio servlib' test_every_metric_is_a_figure
 test_tells_of_the_store
 mkdir "$work/store"
