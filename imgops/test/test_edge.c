@@ -185,29 +185,33 @@ static struct img_transform transform_at(const struct jpeg_spec *spec,
  */
 static void check_planes(struct jpeg_spec spec)
 {
-	struct bytes plain, other;
+	struct bytes plain, others[ARRAY_SIZE(hidden)];
 	struct heap h;
 
 	spec.quality = 100;
 	plain = jpeg_make(&spec);
-	heap_init(&h);
 	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
 		spec.hidden = hidden[i];
-		other = jpeg_make(&spec);
-		for (uint32_t n = 1; n <= IDCT_MAX; n++) {
-			struct img_transform t = transform_at(&spec, n);
-			struct image a = decode(plain, &t, &h);
-			struct image b = decode(other, &t, &h);
+		others[i] = jpeg_make(&spec);
+	}
+	heap_init(&h);
+	for (uint32_t n = 1; n <= IDCT_MAX; n++) {
+		struct img_transform t = transform_at(&spec, n);
+		struct image a = decode(plain, &t, &h);
+
+		for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
+			struct image b = decode(others[i], &t, &h);
 
 			assert(largest_difference(&a, &b) <=
 			       (spec.progressive && n <= SCANS_DCT_SCALE_MAX ?
 					UNSEEN_MAX :
 					2));
-			img_release(&a);
 			img_release(&b);
 		}
-		free(other.data);
+		img_release(&a);
 	}
+	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
+		free(others[i].data);
 	free(plain.data);
 	assert(h.live_count == 0);
 }

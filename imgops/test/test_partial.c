@@ -596,6 +596,8 @@ static void test_no_flipped_bit_changes_the_verdict(void)
 		uint32_t read_count = 0;
 
 		spec.quality = 30;
+		/* The usual tables are long, and the same in each file. */
+		spec.optimize = i > 0;
 		struct bytes jpeg = jpeg_make(&spec);
 
 		for (size_t bit = 0; bit < jpeg.count * 8; bit++) {
