@@ -4,7 +4,7 @@
  * decode pauses at least once for each PART_BYTES that libjpeg reads.  So a
  * small upload need not wait for a large file with a single row of MCUs.
  */
-#include "imgops/jpeg/markers.h"
+#include "imgops/formats/jpeg/markers.h"
 #include "imgops/test/support.h"
 
 #include <assert.h>

@@ -254,7 +254,7 @@ struct request {
 	unsigned int status;  /* 0: no reply yet */
 	uint64_t replied_ns;  /* when the reply was made */
 	uint64_t reply_bytes; /* of the body; 0 if it is results of an upload */
-	uint64_t result_bytes;  /* of these results */
+	uint64_t result_bytes; /* of these results */
 	/* REPLY_FILE: its file, and the end of what is sent of it; 0: none. */
 	int file_fd;
 	uint64_t file_end;
