@@ -1,4 +1,4 @@
-# Sourced by script/in-debian and service/test/test_package.sh: makes the root
+# Sourced by script/in-debian and service/test/deploy/test_package.sh: makes the root
 # file system of a bare Debian.
 
 # mirror_of LABEL FOLDER: print the mirror of Debian's archive with this label

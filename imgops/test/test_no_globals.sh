@@ -4,7 +4,7 @@
 # Promise: the image operations keep nothing between two calls, and nothing that
 # belongs to a thread: the library given has no thread-local data, and no data
 # that can be written.  So a step that is paused may go on in another thread.
-# The libraries that it calls are not looked at; service/test/test_paused_steps.c
+# The libraries that it calls are not looked at; service/test/pipeline/test_paused_steps.c
 # runs the steps with them.
 set -eu
 

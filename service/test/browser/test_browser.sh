@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The page works in a browser: the tests in browser/.  Skipped without a
+# browser.
+#
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_browser.sh SAMPLES_DIR
+#   CHROMIUM=PROGRAM   instead of chromium
+. "$(dirname "$0")/../server.sh"
+needs workers || exit 77 # the view Cores has none of its controls
+
+for program in "${CHROMIUM:=chromium}" node; do
+	have "$program" || exit 77
+done
+# Chromium reads the names of files in the locale's encoding.
+export CHROMIUM SAMPLES=$1 TMPDIR=$work LC_ALL=C.UTF-8
+node --test-reporter=spec "$(dirname "$0")/all.js" ||
+	fail "tests in the browser"

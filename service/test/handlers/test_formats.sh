@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# An upload of any format gives a result of any format: as a reply, among
+# variants, and stored.  Its type and ending are those of its format.
+#
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_formats.sh SAMPLES_DIR
+. "$(dirname "$0")/../server.sh"
+export LC_ALL=C
+photo=$1/clownfish.jpg # 2000 x 1500
+ppm_type=image/x-portable-anymap
+cd "$work"
+
+# post QUERY CURL-ARGUMENTS...: the reply is in `body`, its type in $type
+post() {
+	local query=$1 got
+	shift
+	got=$(curl -sS -o body -w '%{http_code} %{content_type}' "$@" \
+		"$url/?$query")
+	[ "${got%% *}" = 200 ] || fail "$query: $got $(shown body)"
+	type=${got#* }
+}
+
+# is_ppm SIZE FILE: a whole P6 of this size, such as '32 24'
+is_ppm() {
+	local header=$'P6\n'$1$'\n255\n' pixels=$((${1/ / * }))
+	[ "$(head -c ${#header} "$2" | tr '\n' :)" = "$(tr '\n' : <<<"$header" |
+		head -c ${#header})" ] || fail "not P6 $1: $(head -c 20 "$2")"
+	[ "$(wc -c <"$2")" = $((${#header} + 3 * pixels)) ] ||
+		fail "a P6 of $(wc -c <"$2") bytes"
+}
+
+is_jpeg() {
+	[ "$(head -c 3 "$1" | od -An -tx1)" = ' ff d8 ff' ] || fail "no JPEG: $1"
+}
+
+test_each_to_each() {
+	local from file
+	for from in photo.ppm "$photo"; do
+		post 'w=32' --data-binary "@$from"
+		[ "$type" = image/jpeg ] || fail "$type"
+		is_jpeg body
+		post 'w=32&format=jpeg' --data-binary "@$from"
+		is_jpeg body
+		post 'w=32&format=ppm' --data-binary "@$from"
+		[ "$type" = "$ppm_type" ] || fail "$type"
+		is_ppm '32 24' body
+	done
+	post 'w=32&format=ppm' -F "file=@photo.ppm;type=text/plain"
+	is_ppm '32 24' body
+	# At its own size, the colours are those of before, within rounding.
+	post 'format=ppm' --data-binary @photo.ppm
+	is_ppm '64 48' body
+	for file in body photo.ppm; do
+		tail -c 9216 "$file" | od -An -v -tu1 -w1 >"$file.samples"
+	done
+	paste body.samples photo.ppm.samples |
+		awk '$1 - $2 > 2 || $2 - $1 > 2 { exit 1 }' ||
+		fail "other colours than in the upload"
+	expect_problem 400 bad_parameter --data-binary @photo.ppm \
+		"$url/?format=png"
+	grep -q 'format must be jpeg or ppm' "$work/body" || fail "$(shown body)"
+}
+
+test_variants_have_their_types() {
+	local query='variant=a:w=20,format=ppm&variant=b:w=24'
+	post "$query" -H 'Accept: application/json' --data-binary "@$photo"
+	grep -q "\"type\":\"$ppm_type\".*\"type\":\"image/jpeg\"" body ||
+		fail "$(shown body)"
+	post "$query" --data-binary "@$photo"
+	grep -a -A3 "^Content-Type: $ppm_type" body |
+		grep -aq 'name="a"; filename="a.ppm"' || fail "$(head -c 300 body)"
+	grep -aq 'name="b"; filename="b.jpg"' body || fail "no b.jpg"
+}
+
+test_what_is_wrong_is_named() {
+	head -c 5000 photo.ppm >half
+	expect_problem 422 truncated_picture --data-binary @half "$url/"
+	post 'strict=0' --data-binary @half
+	printf 'P6 0 3 255 ' >zero
+	expect_problem 422 corrupt_picture --data-binary @zero "$url/"
+	printf 'P6 60000 60000 255 x' >huge
+	printf P6 >short
+	expect_problem 415 not_a_jpeg --data-binary @short "$url/"
+	expect_problem 413 picture_too_large --data-binary @huge "$url/"
+	expect_problem 415 not_a_jpeg --data-binary 'P3 1 1 255 1 2 3' "$url/"
+}
+
+# store QUERY FILE: $id is that of the stored image
+store() {
+	local got
+	got=$(curl -sS -o body -w '%{http_code}' --data-binary "@$2" \
+		"$url/v1/images?$1")
+	[ "$got" = 201 ] || fail "$1: $got $(shown body)"
+	id=$("$JSON_VALUE" .id <body)
+}
+
+# fetch PATH TYPE: the stored picture, which has this type, is in `body`
+fetch() {
+	local got
+	got=$(curl -sS -o body -w '%{http_code} %{content_type}' "$url$1")
+	[ "$got" = "200 $2" ] || fail "$1: $got"
+}
+
+test_stored_pictures_have_their_types() {
+	local jpeg ppm
+	store w=40 "$photo"
+	jpeg=$id
+	store 'w=40&format=jpeg' "$photo"
+	[ "$id" = "$jpeg" ] || fail "the default changes the id"
+	store 'w=40&format=ppm' "$photo"
+	ppm=$id
+	[ "$ppm" != "$jpeg" ] || fail "the format does not change the id"
+	[ -s "store/${ppm:0:2}/$ppm/image.ppm" ] || fail "$(find store)"
+	[ -s "store/${jpeg:0:2}/$jpeg/image.jpg" ] || fail "$(find store)"
+	stop
+	start --store store
+	fetch "/v1/images/$ppm/image" "$ppm_type"
+	is_ppm '40 30' body
+	fetch "/v1/images/$jpeg/image" image/jpeg
+	is_jpeg body
+	curl -fsS -X DELETE "$url/v1/images/$ppm" || fail "not deleted"
+	[ ! -e "store/${ppm:0:2}/$ppm" ] || fail "left: $(find store)"
+}
+
+test_loadgen_verifies_them() {
+	local query
+	mkdir set
+	cp photo.ppm set
+	curl -sS --data-binary "@$photo" -o set/small.jpg "$url/?w=300"
+	for query in w=32 'w=32&format=ppm' 'w=10&h=10&fit=cover&format=ppm'; do
+		"$LOADGEN" --dataset set --passes 4 --verify size \
+			"$url/?$query" >report || fail "$query: $(cat report)"
+	done
+}
+
+{
+	printf 'P6\n# a comment\n64 48\n255\n'
+	for ((y = 0; y < 48; y++)); do
+		for ((x = 0; x < 64; x++)); do
+			printf '\\0%03o\\0%03o\\0%03o' $((100 + x)) $((90 + y)) \
+				$((120 + (x + y) / 2))
+		done
+	done | printf '%b' "$(cat)"
+} >photo.ppm
+[ "$(wc -c <photo.ppm)" = $((25 + 64 * 48 * 3)) ] ||
+	fail "photo.ppm has $(wc -c <photo.ppm) bytes"
+mkdir store
+start --store store
+test_each_to_each
+test_variants_have_their_types
+test_what_is_wrong_is_named
+test_stored_pictures_have_their_types
+test_loadgen_verifies_them
+stop

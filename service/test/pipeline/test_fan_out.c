@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises for an upload with many variants, under every schedule: done() is
+ * called once, and the pictures are the same as by single requests; those
+ * without blur pass its stage by; if one variant fails, all of them end and no
+ * memory is left; memory stays within the charge.
+ */
+#include "service/test/pipeline/jobs.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { UPLOADS = 2, FEW = 4 };
+
+/*
+ * The greatest mean difference from a single request's picture, if that is
+ * decoded at a smaller scale.
+ */
+#define DIFFERENCE_MAX 5.0
+
+/*
+ * Mixed transforms: sizes that need DCT scales from 1 to 8, and all other
+ * fields.
+ */
+static struct img_transform transform_of(uint32_t i)
+{
+	uint32_t side = 40 + 16 * i;
+
+	return (struct img_transform){
+		.box = { side, i % 3 == 0 ? side / 2 : side },
+		.fit = i % 3 == 0 ? IMG_FIT_COVER : IMG_FIT_INSIDE,
+		.blur_sigma_px = i % 4 == 1 ? 1.5 : 0,
+		.full_chroma = i % 8 == 4,
+		.progressive = i % 8 == 6,
+		.quality = 80,
+	};
+}
+
+static void prepare_many(struct job *job, uint32_t count)
+{
+	prepare(job, photo_bytes, 0);
+	job->upload.variant_count = count;
+	for (uint32_t i = 0; i < count; i++)
+		job->variants[i].transform = transform_of(i);
+}
+
+/*
+ * The results of single requests, and which of them use the same DCT scale as
+ * all variants together.
+ */
+static struct job singles[VARIANTS_MAX];
+static bool is_same_scale[VARIANTS_MAX];
+
+/* Returns the pipeline that owns their memory. */
+static struct pipeline *make_singles(const struct cores *cores)
+{
+	struct pipeline *p = start(policy_find("cohort"), cores, 1, 1);
+	uint32_t dct_scale[VARIANTS_MAX], most = 0, same_count = 0;
+
+	for (uint32_t i = 0; i < VARIANTS_MAX; i++) {
+		struct upload *u = &singles[i].upload;
+		struct variant *v = &singles[i].variants[0];
+
+		prepare(&singles[i], photo_bytes, 0);
+		v->transform = transform_of(i);
+		assert(pipeline_submit(p, u));
+		wait_done(&singles[i]);
+		assert(u->err == IMG_OK);
+		dct_scale[i] =
+			img_decode_scale(&u->header, &v->view, &v->transform);
+		if (dct_scale[i] > most)
+			most = dct_scale[i];
+	}
+	for (uint32_t i = 0; i < VARIANTS_MAX; i++) {
+		is_same_scale[i] = dct_scale[i] == most;
+		same_count += is_same_scale[i];
+	}
+	assert(same_count > 0 && same_count < VARIANTS_MAX);
+	pipeline_stop(p);
+	return p;
+}
+
+static void free_singles(struct pipeline *p)
+{
+	for (uint32_t i = 0; i < VARIANTS_MAX; i++)
+		upload_free_results(&singles[i].upload);
+	pipeline_free(p);
+}
+
+/* The luma of a result. */
+static void decode_luma(struct image *out, const struct variant *v,
+			const struct memory *memory)
+{
+	static const struct img_limits limits = { 65500, 1 << 24, 64, 1 << 28,
+						  0 };
+	struct img_transform transform = { .quality = 80 };
+	struct img_header header;
+	enum img_err err = img_probe(&header, v->jpeg, v->jpeg_bytes, &limits);
+
+	assert(err == IMG_OK);
+	assert(header.stored.width_px == v->size.width_px);
+	assert(header.stored.height_px == v->size.height_px);
+
+	struct img_view view = img_fit(&header, &transform);
+
+	err = img_decode(out, v->jpeg, v->jpeg_bytes, &header, &view,
+			 &transform, &limits, memory);
+	assert(err == IMG_OK);
+}
+
+static double mean_difference(const struct img_plane *a,
+			      const struct img_plane *b)
+{
+	double sum = 0;
+
+	assert(a->width == b->width && a->height == b->height);
+	for (uint32_t y = 0; y < a->height; y++)
+		for (uint32_t x = 0; x < a->width; x++)
+			sum += abs(a->samples[y * a->stride_bytes + x] -
+				   b->samples[y * b->stride_bytes + x]);
+	return sum / a->width / a->height;
+}
+
+static void check_pictures(const struct job *job, const struct memory *memory)
+{
+	for (uint32_t i = 0; i < job->upload.variant_count; i++) {
+		const struct variant *v = &job->variants[i];
+		const struct variant *one = &singles[i].variants[0];
+		struct image a = { 0 }, b = { 0 };
+
+		assert(v->jpeg != NULL && v->notes == 0);
+		if (is_same_scale[i]) {
+			assert(v->jpeg_bytes == one->jpeg_bytes);
+			assert(memcmp(v->jpeg, one->jpeg, v->jpeg_bytes) == 0);
+			continue;
+		}
+		decode_luma(&a, v, memory);
+		decode_luma(&b, one, memory);
+		assert(mean_difference(&a.planes[0], &b.planes[0]) <
+		       DIFFERENCE_MAX);
+		img_release(&a);
+		img_release(&b);
+	}
+}
+
+/* After the stop every upload has ended, and no memory is in use. */
+static void check_counts(const struct pipeline *p, uint64_t sent,
+			 uint64_t finished)
+{
+	struct pipeline_stats s;
+
+	pipeline_read(p, &s);
+	assert(s.sent_count == sent && s.finished_count == finished);
+	assert(s.failed_count == sent - finished);
+	assert(s.in_flight_count == 0);
+	assert(s.buffers.live_count == 0);
+	assert(s.memory.used_bytes == 0);
+	for (int step = 0; step < PIPELINE_STEPS; step++) {
+		assert(s.stages[step].handled_count ==
+		       s.stages[step].arrived_count);
+		assert(s.stages[step].refused_count == 0);
+	}
+}
+
+/* Of the first `variant_count` variants. */
+static uint32_t blurred_count(uint32_t variant_count)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < variant_count; i++)
+		count += transform_of(i).blur_sigma_px > 0;
+	return count;
+}
+
+/*
+ * A step begins when the first variant begins it, and a variant's steps follow
+ * each other.  One without blur may be encoded before others are blurred.
+ */
+static void check_times(const struct upload *u)
+{
+	for (int step = 0; step < PIPELINE_STEPS; step++) {
+		uint64_t first_ns = UINT64_MAX;
+
+		for (uint32_t i = 0; i < u->variant_count; i++) {
+			const uint64_t *begun_ns = u->variants[i].begun_ns;
+
+			if (begun_ns[step] > 0 && begun_ns[step] < first_ns)
+				first_ns = begun_ns[step];
+			if (step > PIPELINE_SCALE && begun_ns[step] > 0)
+				assert(begun_ns[step - 1] < begun_ns[step]);
+		}
+		assert(u->begun_ns[step] == first_ns);
+		assert(step == 0 || u->begun_ns[PIPELINE_DECODE] <= first_ns);
+		assert(u->service_ns[step] > 0);
+	}
+}
+
+static void test_same_pictures(const struct schedule *schedule,
+			       const struct cores *cores)
+{
+	static struct job jobs[UPLOADS];
+	struct pipeline *p =
+		start_scheduled(schedule, cores, UPLOADS, 100000000);
+	struct pipeline_stats s;
+
+	for (int i = 0; i < UPLOADS; i++) {
+		prepare_many(&jobs[i], VARIANTS_MAX);
+		assert(pipeline_submit(p, &jobs[i].upload));
+	}
+	pipeline_stop(p);
+	pipeline_read(p, &s);
+	assert(s.memory.peak_bytes >= s.buffers.live_bytes_peak);
+	/* Each upload counts once, whatever its number of variants. */
+	assert(s.cleared_bytes == UPLOADS * photo_bytes);
+	assert(s.stages[PIPELINE_DECODE].handled_count == UPLOADS);
+	assert(s.stages[PIPELINE_BLUR].handled_count ==
+	       UPLOADS * blurred_count(VARIANTS_MAX));
+	assert(s.stages[PIPELINE_ENCODE].handled_count ==
+	       UPLOADS * VARIANTS_MAX);
+	for (int i = 0; i < UPLOADS; i++) {
+		struct upload *u = &jobs[i].upload;
+
+		assert(atomic_load(&jobs[i].done_count) == 1);
+		assert(u->end == UPLOAD_ENDED && u->err == IMG_OK);
+		assert(atomic_load(&u->left_ns) == 0);
+		assert(u->charge.bytes == upload_result_bytes(u));
+		check_pictures(&jobs[i], pipeline_memory(p));
+		check_times(u);
+		upload_free_results(u);
+		budget_lower(&u->charge, 0);
+	}
+	check_counts(p, UPLOADS, UPLOADS);
+	pipeline_free(p);
+}
+
+/* All valid combinations of policies and balances. */
+static void test_every_schedule(const struct cores *cores)
+{
+	static const enum balance balances[] = {
+		BALANCE_SHARED,
+		BALANCE_REPLICATE,
+		BALANCE_PARTITION,
+	};
+	struct error error;
+	int count = 0;
+
+	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+		for (int i = 0; i < 3; i++) {
+			struct schedule schedule;
+
+			schedule_init(&schedule);
+			schedule.policy = *p;
+			schedule.balance = balances[i];
+			if (!schedule_complete(&schedule, PIPELINE_STEPS,
+					       cores_count(cores), &error))
+				continue;
+			test_same_pictures(&schedule, cores);
+			count++;
+		}
+	}
+	assert(count >= 3);
+}
+
+/* The pipeline's allocator; the call that counts this down to 0 fails. */
+static _Atomic int allocs_left;
+static void *(*real_alloc)(void *arg, size_t bytes);
+
+static void *alloc_or_fail(void *arg, size_t bytes)
+{
+	return atomic_fetch_sub(&allocs_left, 1) == 1 ? NULL :
+							real_alloc(arg, bytes);
+}
+
+/*
+ * Each allocation fails in turn: those for the file, some of which are
+ * optional, and some for each variant.
+ */
+static void test_no_memory_for_one_ends_all(const struct cores *cores)
+{
+	static struct job job;
+	struct pipeline *p = start(policy_find("cohort"), cores, 1, 1);
+	/* It belongs to the pool, so it is not really constant. */
+	struct memory *memory = (struct memory *)pipeline_memory(p);
+	struct upload *u = &job.upload;
+	uint64_t sent = 0, finished = 0;
+
+	real_alloc = memory->alloc;
+	memory->alloc = alloc_or_fail;
+	do {
+		sent++;
+		atomic_store(&allocs_left, (int)sent);
+		prepare_many(&job, FEW);
+		assert(pipeline_submit(p, u));
+		wait_done(&job);
+		assert(atomic_load(&job.done_count) == 1);
+		assert(u->end == UPLOAD_ENDED);
+		assert(u->err == IMG_OK || u->err == IMG_ERR_NO_MEMORY);
+		for (uint32_t i = 0; i < FEW; i++)
+			assert((job.variants[i].jpeg != NULL) ==
+			       (u->err == IMG_OK));
+		assert(u->charge.bytes == upload_result_bytes(u));
+		finished += u->err == IMG_OK;
+		upload_free_results(u);
+		budget_lower(&u->charge, 0);
+	} while (atomic_load(&allocs_left) <= 0);
+	assert(finished < sent / 4 && sent > 4 * FEW);
+	pipeline_stop(p);
+	check_counts(p, sent, finished);
+	pipeline_free(p);
+}
+
+static _Atomic int looks_left;
+
+static bool goes_after_some(const struct upload *u)
+{
+	(void)u;
+	return atomic_fetch_sub(&looks_left, 1) <= 0;
+}
+
+/*
+ * The client disconnects before one of the steps.  If one thread runs all
+ * steps, it does not ask about the client again after that, because it takes no
+ * further step.
+ */
+static void test_gone_once_ends_all(const struct policy *policy,
+				    const struct cores *cores)
+{
+	/* Decode; of each variant, scale and encode; and blur, of some. */
+	const uint32_t looks = 1 + FEW * 2 + blurred_count(FEW);
+	static struct job job;
+	struct pipeline *p = start(policy, cores, 1, 1);
+	struct pipeline_stats s;
+	struct upload *u = &job.upload;
+
+	for (uint32_t i = 0; i <= looks; i++) {
+		atomic_store(&looks_left, i);
+		prepare_many(&job, FEW);
+		u->is_gone = goes_after_some;
+		assert(pipeline_submit(p, u));
+		wait_done(&job);
+		assert(atomic_load(&job.done_count) == 1);
+		assert(u->end == (i < looks ? UPLOAD_GONE : UPLOAD_ENDED));
+		if (policy->workers == POLICY_WORKERS_CALLER)
+			assert(atomic_load(&looks_left) ==
+			       (i < looks ? -1 : 0));
+		for (uint32_t k = 0; k < FEW; k++)
+			assert((job.variants[k].jpeg != NULL) == (i == looks));
+	}
+	pipeline_stop(p);
+	upload_free_results(u);
+	budget_lower(&u->charge, 0);
+	pipeline_read(p, &s);
+	assert(s.gone_count == looks);
+	check_counts(p, looks + 1, 1);
+	pipeline_free(p);
+}
+
+/*
+ * The limit holds for each result, not for the picture that is decoded for all.
+ */
+static void test_one_result_too_large_ends_all(const struct cores *cores)
+{
+	static struct job job;
+	struct pipeline *p = start(policy_find("cohort"), cores, 1, 1);
+
+	prepare_many(&job, FEW);
+	job.variants[0].transform.box = (struct img_size){ 0, 0 };
+	job.variants[2].transform.enlarge = true;
+	job.variants[2].transform.box = (struct img_size){ 16000, 0 };
+	assert(pipeline_submit(p, &job.upload));
+	wait_done(&job);
+	assert(job.upload.err == IMG_ERR_TOO_LARGE);
+	pipeline_stop(p);
+	check_counts(p, 1, 0);
+	pipeline_free(p);
+}
+
+int main(int argc, char **argv)
+{
+	struct error why;
+	struct cores *cores = cores_new(NULL, &why);
+
+	assert(argc == 2 && cores != NULL);
+	read_photo(argv[1]);
+	shrink_photo(cores, 500);
+
+	struct pipeline *p = make_singles(cores);
+
+	test_every_schedule(cores);
+	test_no_memory_for_one_ends_all(cores);
+	test_gone_once_ends_all(policy_find("cohort"), cores);
+	test_gone_once_ends_all(policy_find("thread-per-connection"), cores);
+	test_one_result_too_large_ends_all(cores);
+	free_singles(p);
+	cores_free(cores);
+	free(photo);
+	return 0;
+}

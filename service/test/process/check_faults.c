@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Makes each allocation of each kind of request fail in turn, and checks: the
+ * reply is the same as without a failure, with all headers; or it is an error;
+ * or there is no reply.  No memory stays charged, and the next request is
+ * answered as usual.  The server has counted the replies that were received,
+ * and no others.
+ *
+ * The server must have a store, run with LD_PRELOAD=libfaults.so, and have
+ * nothing else to do.
+ *
+ * usage: check_faults PORT FAULTS_FILE JPEG [--no-workers]
+ */
+#include "service/test/process/faults.h"
+
+#include "base/util.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum {
+	REQUEST_BYTES_MAX = 1 << 20,
+	REPLY_BYTES_MAX = 4 << 20,
+	PATIENCE_S = 60,
+	POLLS_MAX = 60000,
+	POLL_US = 1000,
+	SITES_MAX = 5000,
+	AFTER_US = 20000, /* after this time, the work after a reply is done */
+};
+
+enum body { BODY_NONE, BODY_JPEG, BODY_HALF, BODY_FORM };
+
+enum { ID_BYTES = 64 + 1 };
+
+#define VARIANTS "variant=a:w=90&variant=b:w=40"
+
+/* The id of the image that is stored below, again and again. */
+static char id[ID_BYTES];
+
+static const struct kind {
+	const char *target; /* ID stands for the image's id */
+	enum body body;
+	int status;
+	/*
+	 * How two replies are compared; those with SAME_MEMBERS are requested
+	 * as JSON.
+	 */
+	enum sameness { SAME_BYTES, SAME_MEMBERS, SAME_STATUS } sameness;
+	const char *header; /* one more header to send; NULL: none */
+	/* Request to send before each attempt; NULL: none. */
+	const struct kind *before;
+	bool goes_on; /* work continues after its reply */
+	bool needs_workers;
+} store = { "POST /v1/images?" VARIANTS, BODY_JPEG, 201,
+	    .sameness = SAME_MEMBERS },
+  remove_stored = { "DELETE /v1/images/ID", BODY_NONE, 204,
+		    .sameness = SAME_BYTES };
+
+static const struct kind kinds[] = {
+	{ "POST /?w=200&h=100&fit=cover&blur=2", BODY_JPEG, 200,
+	  .sameness = SAME_BYTES },
+	{ "POST /?w=90&progressive=1&icc=keep", BODY_FORM, 200,
+	  .sameness = SAME_BYTES },
+	{ "POST /?variant=a:w=90&variant=b:w=40,blur=1", BODY_JPEG, 200,
+	  .sameness = SAME_STATUS },
+	{ "POST /?variant=a:w=90&variant=b:w=40&placeholder=1", BODY_JPEG, 200,
+	  .sameness = SAME_MEMBERS },
+	{ "POST /?w=90&strict=0", BODY_HALF, 200, .sameness = SAME_BYTES },
+	{ "POST /?w=90", BODY_HALF, 422, .sameness = SAME_MEMBERS },
+	{ "POST /?w=0", BODY_JPEG, 400, .sameness = SAME_MEMBERS },
+	{ "POST /nowhere", BODY_FORM, 404, .sameness = SAME_MEMBERS },
+	{ "GET /healthz", BODY_NONE, 200, .sameness = SAME_BYTES },
+	{ "GET /readyz", BODY_NONE, 200, .sameness = SAME_STATUS },
+	/*
+	 * Each new status adds a line to the metrics, so the text may differ.
+	 */
+	{ "GET /metrics", BODY_NONE, 200, .sameness = SAME_STATUS },
+	{ "GET /stats", BODY_NONE, 200, .sameness = SAME_MEMBERS },
+	{ "GET /trace", BODY_NONE, 200, .sameness = SAME_STATUS,
+	  .needs_workers = true },
+	{ "POST /v1/images?" VARIANTS, BODY_JPEG, 201, .sameness = SAME_MEMBERS,
+	  .before = &remove_stored },
+	{ "POST /v1/images?respond=decoded&" VARIANTS, BODY_JPEG, 202,
+	  .sameness = SAME_MEMBERS, .before = &remove_stored, .goes_on = true,
+	  .needs_workers = true },
+	{ "GET /v1/images/ID", BODY_NONE, 200, .sameness = SAME_BYTES,
+	  .before = &store },
+	{ "GET /v1/images/ID/a", BODY_NONE, 200, .sameness = SAME_BYTES },
+	{ "GET /v1/images/ID/a", BODY_NONE, 206, .sameness = SAME_BYTES,
+	  .header = "Range: bytes=5-99\r\n" },
+	{ "GET /v1/images/ID/c", BODY_NONE, 404, .sameness = SAME_MEMBERS },
+	{ "DELETE /v1/images/ID", BODY_NONE, 204, .sameness = SAME_BYTES,
+	  .before = &store },
+};
+
+struct bytes {
+	size_t count;
+	char *at;
+};
+
+struct reply {
+	int status;        /* 0: closed before the end of a reply */
+	int line_count;    /* number of lines of its head */
+	struct bytes body; /* points into `received` */
+	char received[REPLY_BYTES_MAX + 1];
+};
+
+static uint16_t port;
+static uint64_t received_count; /* of whole replies */
+static struct faults *faults;
+static struct bytes jpeg;
+
+static struct bytes read_whole(const char *path)
+{
+	struct bytes b = { .at = malloc(REQUEST_BYTES_MAX) };
+	FILE *f = fopen(path, "re");
+
+	assert(b.at != NULL && f != NULL);
+	b.count = fread(b.at, 1, REQUEST_BYTES_MAX, f);
+	assert(b.count > 0 && b.count < REQUEST_BYTES_MAX / 2);
+	(void)fclose(f);
+	return b;
+}
+
+static void map_faults(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	assert(fd >= 0);
+	faults = mmap(NULL, sizeof(*faults), PROT_READ | PROT_WRITE, MAP_SHARED,
+		      fd, 0);
+	assert(faults != MAP_FAILED);
+	(void)close(fd);
+}
+
+static void add(struct bytes *to, const void *from, size_t count)
+{
+	memcpy(to->at + to->count, from, count);
+	to->count += count;
+}
+
+static void add_text(struct bytes *to, const char *text)
+{
+	add(to, text, strlen(text));
+}
+
+static void add_target(struct bytes *to, const char *target)
+{
+	const char *at = strstr(target, "ID");
+
+	if (at == NULL) {
+		add_text(to, target);
+		return;
+	}
+	add(to, target, (size_t)(at - target));
+	add_text(to, id);
+	add_text(to, at + 2);
+}
+
+/* The caller frees `at`. */
+static struct bytes make_request(const struct kind *k)
+{
+	static const char before[] =
+		"--border\r\nContent-Disposition: form-data; "
+		"name=\"file\"; filename=\"a\"\r\n\r\n";
+	static const char after[] = "\r\n--border--\r\n";
+	struct bytes request = { .at = malloc(REQUEST_BYTES_MAX) };
+	size_t count = k->body == BODY_NONE ? 0 :
+		       k->body == BODY_HALF ? jpeg.count / 2 :
+					      jpeg.count;
+	char head[256];
+
+	assert(request.at != NULL);
+	if (k->body == BODY_FORM)
+		count += sizeof(before) + sizeof(after) - 2;
+	add_target(&request, k->target);
+	(void)snprintf(head, sizeof(head),
+		       " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+		       "Accept: %s\r\n"
+		       "%s%sContent-Length: %zu\r\n\r\n",
+		       k->sameness == SAME_MEMBERS ? "application/json" : "*/*",
+		       k->body == BODY_FORM ?
+			       "Content-Type: multipart/form-data; "
+			       "boundary=border\r\n" :
+			       "",
+		       k->header != NULL ? k->header : "", count);
+	add_text(&request, head);
+	if (k->body == BODY_FORM)
+		add_text(&request, before);
+	if (k->body == BODY_JPEG || k->body == BODY_FORM)
+		add(&request, jpeg.at, jpeg.count);
+	if (k->body == BODY_HALF)
+		add(&request, jpeg.at, jpeg.count / 2);
+	if (k->body == BODY_FORM)
+		add_text(&request, after);
+	return request;
+}
+
+static int connect_to_server(void)
+{
+	const struct timeval patience = { .tv_sec = PATIENCE_S };
+	const struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert(fd >= 0);
+	assert(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
+			  sizeof(patience)) == 0);
+	assert(connect(fd, (const struct sockaddr *)&address,
+		       sizeof(address)) == 0);
+	return fd;
+}
+
+static void parse(struct reply *r, size_t received)
+{
+	const char *length, *end;
+	int status;
+
+	r->received[received] = '\0';
+	end = strstr(r->received, "\r\n\r\n");
+	length = strstr(r->received, "Content-Length: ");
+	r->status = 0;
+	if (end == NULL)
+		return;
+	status = atoi(r->received + sizeof("HTTP/1.1 ") - 1);
+	if (status == 204) /* no body, no Content-Length */
+		length = "Content-Length: 0";
+	else if (length == NULL || length > end)
+		return;
+	r->body.at = r->received + (end + 4 - r->received);
+	r->body.count = received - (size_t)(r->body.at - r->received);
+	if (r->body.count == strtoul(length + 16, NULL, 10))
+		r->status = status;
+	r->line_count = 0;
+	for (const char *c = r->received; c < end; c++)
+		r->line_count += *c == '\r';
+}
+
+/*
+ * Send the request and read until the server closes the connection, which it
+ * must do within PATIENCE_S.
+ */
+static void exchange(const struct kind *k, struct reply *r)
+{
+	struct bytes request = make_request(k);
+	int fd = connect_to_server();
+	size_t received = 0, sent = 0;
+	ssize_t count = 0;
+
+	while (sent < request.count) {
+		count = send(fd, request.at + sent, request.count - sent,
+			     MSG_NOSIGNAL);
+		if (count <= 0)
+			/* The server has closed early; there may be a reply. */
+			break;
+		sent += (size_t)count;
+	}
+	while ((count = recv(fd, r->received + received,
+			     REPLY_BYTES_MAX - received, 0)) > 0)
+		received += (size_t)count;
+	/* A reset also ends the reply; a timeout does not. */
+	if (count < 0 && errno != ECONNRESET) {
+		perror(k->target);
+		exit(1);
+	}
+	(void)close(fd);
+	free(request.at);
+	parse(r, received);
+	received_count += r->status > 0;
+}
+
+static int count_quotes(const struct bytes *text)
+{
+	int count = 0;
+
+	for (size_t i = 0; i < text->count; i++)
+		count += text->at[i] == '"';
+	return count;
+}
+
+static bool is_same(const struct kind *k, const struct reply *a,
+		    const struct reply *b)
+{
+	if (a->status != b->status || a->line_count != b->line_count)
+		return false;
+	switch (k->sameness) {
+	case SAME_BYTES:
+		return a->body.count == b->body.count &&
+		       memcmp(a->body.at, b->body.at, a->body.count) == 0;
+	case SAME_MEMBERS:
+		return count_quotes(&a->body) == count_quotes(&b->body);
+	case SAME_STATUS:
+		break;
+	}
+	return true;
+}
+
+static void fail(const struct kind *k, int site, const char *what,
+		 const struct reply *r)
+{
+	(void)fprintf(stderr, "%s, allocation %d: %s: status %d, %zu bytes\n",
+		      k->target, site, what, r->status, r->body.count);
+	exit(1);
+}
+
+/*
+ * The memory and the slot of a request are free soon after its connection has
+ * ended.
+ */
+static void check_nothing_is_held(const struct kind *k, int site)
+{
+	static const struct kind stats = { "GET /stats", BODY_NONE, 200,
+					   .sameness = SAME_STATUS };
+	static struct reply r;
+
+	for (int i = 0; i < POLLS_MAX; i++) {
+		exchange(&stats, &r);
+		if (r.status == 200 && strstr(r.body.at, "\"used_bytes\":0") &&
+		    strstr(r.body.at, "\"in_flight\":0"))
+			return;
+		(void)usleep(POLL_US);
+	}
+	fail(k, site, "memory or a place is still taken", &r);
+}
+
+static void prepare(const struct kind *k)
+{
+	static struct reply unused;
+
+	if (k->before != NULL)
+		exchange(k->before, &unused);
+}
+
+/* Returns how many allocations failed. */
+static int check_kind(const struct kind *k, int *refused)
+{
+	static struct reply without, with, after;
+	int site = 0;
+	bool reached = true, is_right = true;
+
+	prepare(k);
+	exchange(k, &without);
+	if (without.status != k->status)
+		fail(k, 0, "not as it should be", &without);
+	while (reached) {
+		assert(++site < SITES_MAX);
+		prepare(k);
+		atomic_store(&faults->allocations_left, site);
+		exchange(k, &with);
+		if (k->goes_on)
+			(void)usleep(AFTER_US);
+		reached = atomic_exchange(&faults->allocations_left, 0) == 0;
+		if ((with.status > 0 && with.status < 400) ||
+		    with.status == without.status)
+			is_right = is_same(k, &with, &without);
+		if (!is_right)
+			fail(k, site, "wrong reply", &with);
+		*refused += with.status != without.status;
+		prepare(k);
+		exchange(k, &after);
+		if (!is_same(k, &after, &without))
+			fail(k, site, "the next reply is wrong", &after);
+	}
+	/*
+	 * Checked only once for each kind, because reports are made rarely; a
+	 * leak stays visible until then.
+	 */
+	check_nothing_is_held(k, site);
+	return site - 1;
+}
+
+/* Sets `id`. */
+static void store_one(void)
+{
+	static struct reply r;
+	static const char before[] = "{\"id\":\"";
+
+	exchange(&store, &r);
+	assert(r.status == 201 && r.body.count > sizeof(before) + ID_BYTES);
+	assert(memcmp(r.body.at, before, sizeof(before) - 1) == 0);
+	memcpy(id, r.body.at + sizeof(before) - 1, ID_BYTES - 1);
+}
+
+/* The replies that the server has counted, before this call. */
+static uint64_t read_replies(void)
+{
+	static const struct kind metrics = { "GET /metrics", BODY_NONE, 200,
+					     .sameness = SAME_STATUS };
+	static const char name[] = "\ndarkroom_http_replies_total{";
+	static struct reply r;
+	uint64_t count = 0;
+
+	exchange(&metrics, &r);
+	assert(r.status == 200);
+	for (const char *at = r.body.at; (at = strstr(at, name)) != NULL;) {
+		at = strstr(at, "} ");
+		assert(at != NULL);
+		count += strtoul(at + 2, NULL, 10);
+	}
+	return count;
+}
+
+/* `counted` and `received` are the numbers at the begin. */
+static void check_counts(uint64_t counted, uint64_t received)
+{
+	received = received_count - received;
+	counted = read_replies() - counted;
+	if (counted == received)
+		return;
+	(void)fprintf(stderr, "%" PRIu64 " replies counted, %" PRIu64 " sent\n",
+		      counted, received);
+	exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t counted, received;
+
+	assert(argc == 4 || argc == 5);
+	port = (uint16_t)atoi(argv[1]);
+	map_faults(argv[2]);
+	jpeg = read_whole(argv[3]);
+	store_one();
+	received = received_count;
+	counted = read_replies();
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		int refused = 0, sites;
+
+		if (argc == 5 && kinds[i].needs_workers)
+			continue;
+		sites = check_kind(&kinds[i], &refused);
+		(void)printf("%s: %d allocations failed, %d requests\n",
+			     kinds[i].target, sites, refused);
+		assert(sites > 0 && refused > 0);
+	}
+	check_counts(counted, received);
+	free(jpeg.at);
+	return 0;
+}

@@ -1,0 +1,904 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: stored images are read back completely, even after the folder was
+ * closed and opened again; an image that is stored twice exists once; the quota
+ * counts the space on the disk; damage is noticed, and repaired by the next
+ * store_put(); nothing outside the folder is touched; threads never see an
+ * incomplete entry.  An upload in the spool stays there until it is stored, has
+ * failed or is deleted, even after a restart.
+ */
+#include "service/store/store.h"
+
+#include "base/util.h"
+#include "service/test/store/store_fixture.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+enum { QUOTA_BYTES = 1 << 20 };
+
+static void test_stored_is_read_back(void)
+{
+	struct store *s = open_store(0);
+	uint64_t bytes;
+	int entry, fd;
+
+	assert(is_absent(s, ID_A));
+	assert(put_files(s, ID_A) == STORE_OK);
+	check_whole(s, ID_A);
+	assert(is_absent(s, ID_B));
+	assert(find_entry(s, ID_A, &entry) == STORE_OK);
+	assert(entry_read(entry, "other.jpg", &fd, &bytes) == STORE_NOT_FOUND);
+	(void)close(entry);
+	store_close(s);
+	s = open_store(0);
+	check_whole(s, ID_A);
+	store_close(s);
+}
+
+static void test_same_is_kept_once(void)
+{
+	struct store *s = open_store(QUOTA_BYTES);
+
+	for (int i = 0; i < 3; i++)
+		assert(put_files(s, ID_A) == STORE_OK);
+	assert(stats_of(s).used_bytes == bytes_on_disk());
+	assert(stats_of(s).put_count == 1 && stats_of(s).same_count == 2);
+	check_nothing_is_left();
+	store_close(s);
+}
+
+static void test_damaged_is_replaced(void)
+{
+	struct store *s = open_store(QUOTA_BYTES);
+
+	assert(put_files(s, ID_A) == STORE_OK);
+	run("truncate -s 1 aa/" ID_A "/small.jpg");
+	assert(put_files(s, ID_A) == STORE_OK);
+	check_whole(s, ID_A);
+	run("rm aa/" ID_A "/*.jpg");
+	assert(put_files(s, ID_A) == STORE_OK);
+	check_whole(s, ID_A);
+	/* The damaged file has as many bytes as before. */
+	run("echo -n SMALL >aa/" ID_A "/small.jpg");
+	assert(put_files(s, ID_A) == STORE_OK);
+	check_whole(s, ID_A);
+	check_nothing_is_left();
+	run("rm aa/" ID_A "/small.jpg && mkdir aa/" ID_A "/small.jpg");
+	assert(put_files(s, ID_A) == STORE_OK);
+	check_whole(s, ID_A);
+	assert(stats_of(s).put_count == 5 && stats_of(s).same_count == 0);
+	store_close(s);
+}
+
+/* The SHA-256 of files[0]. */
+static const char small_sha256[] =
+	"81db8ebbbbc69c6c6ad4a6aa92b76e0c08af547da236b9e2c9dbe1d8285a8130";
+static time_t later_s;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+	int result = __real_clock_gettime(clock, t);
+
+	t->tv_sec += later_s;
+	return result;
+}
+
+static int open_small(struct store *s)
+{
+	uint64_t bytes;
+	int entry, fd;
+
+	assert(find_entry(s, ID_A, &entry) == STORE_OK);
+	assert(entry_read(entry, "small.jpg", &fd, &bytes) == STORE_OK);
+	(void)close(entry);
+	return fd;
+}
+
+static enum store_answer check_small(struct store *s)
+{
+	int fd = open_small(s);
+	enum store_answer answer = check_sha256(s, fd, small_sha256);
+
+	assert(is_checked(s, fd, small_sha256) == (answer == STORE_OK));
+	assert(lseek(fd, 0, SEEK_CUR) == 0);
+	(void)close(fd);
+	return answer;
+}
+
+static void test_damage_is_noticed(void)
+{
+	struct store *s = open_store(0);
+
+	assert(put_files(s, ID_A) == STORE_OK);
+	assert(check_small(s) == STORE_OK);
+	run("echo -n SMALL >aa/" ID_A "/small.jpg");
+	assert(check_small(s) == STORE_DAMAGED);
+	run("touch -d 2001-01-01 aa/" ID_A "/small.jpg");
+	assert(check_small(s) == STORE_DAMAGED);
+	run("truncate -s 4 aa/" ID_A "/small.jpg");
+	assert(check_small(s) == STORE_DAMAGED);
+	assert(put_files(s, ID_A) == STORE_OK);
+	assert(check_small(s) == STORE_OK);
+	store_close(s);
+}
+
+static void test_a_check_holds_until_the_file_changes(void)
+{
+	struct store *s = open_store(0);
+	int fd;
+
+	assert(put_files(s, ID_A) == STORE_OK);
+	fd = open_small(s);
+	assert(!is_checked(s, fd, small_sha256));
+	assert(check_sha256(s, fd, small_sha256) == STORE_OK);
+	assert(is_checked(s, fd, small_sha256));
+	assert(!is_checked(s, fd, ID_A) && !is_checked(s, fd, ""));
+	assert(check_sha256(s, fd, ID_A) == STORE_DAMAGED);
+	assert(check_sha256(s, fd, "") == STORE_DAMAGED);
+	/*
+	 * A file's times can be set, but not the time of its last change of
+	 * status.
+	 */
+	run("touch -r aa/" ID_A "/small.jpg time && echo -n SMALL "
+	    ">aa/" ID_A "/small.jpg && touch -r time aa/" ID_A "/small.jpg");
+	assert(!is_checked(s, fd, small_sha256));
+	run("echo -n small >aa/" ID_A "/small.jpg");
+	assert(check_sha256(s, fd, small_sha256) == STORE_OK);
+	/* A disk may lose data of a file that nobody has changed. */
+	later_s = 3599;
+	assert(is_checked(s, fd, small_sha256));
+	later_s = 3601;
+	assert(!is_checked(s, fd, small_sha256));
+	later_s = 0;
+	(void)close(fd);
+	store_close(s);
+}
+
+static void test_deleted_is_gone(void)
+{
+	struct store *s = open_store(QUOTA_BYTES);
+	int entry;
+
+	assert(delete_image(s, ID_A) == STORE_NOT_FOUND);
+	assert(put_files(s, ID_A) == STORE_OK);
+	assert(put_files(s, ID_B) == STORE_OK);
+	assert(find_entry(s, ID_A, &entry) == STORE_OK);
+	(void)close(entry);
+	assert(delete_image(s, ID_A) == STORE_OK);
+	assert(is_absent(s, ID_A));
+	check_whole(s, ID_B);
+	assert(delete_image(s, ID_A) == STORE_NOT_FOUND);
+	assert(stats_of(s).used_bytes == bytes_on_disk());
+	assert(stats_of(s).deleted_count == 1);
+	check_nothing_is_left();
+	store_close(s);
+}
+
+/* The space that an entry takes in an empty store. */
+static uint64_t entry_bytes(void)
+{
+	struct store *s = open_store(0);
+	uint64_t bytes;
+
+	assert(put_files(s, ID_A) == STORE_OK);
+	bytes = bytes_on_disk();
+	assert(delete_image(s, ID_A) == STORE_OK);
+	store_close(s);
+	assert(bytes > 0);
+	return bytes;
+}
+
+/*
+ * Small files take whole blocks, so counting their bytes would be useless.  The
+ * estimate has a block for the folder, which some file systems do not use.
+ */
+static void test_quota_is_of_what_the_disk_gives(void)
+{
+	uint64_t bytes = entry_bytes();
+	struct store *s = open_store(QUOTA_BYTES);
+	enum store_answer answer = STORE_OK;
+	char id[STORE_ID_BYTES];
+	int count = 0;
+
+	for (; answer == STORE_OK && count < 1000; count++) {
+		(void)snprintf(id, sizeof(id), "aa%062d", count);
+		answer = put_files(s, id);
+		assert(stats_of(s).used_bytes <= QUOTA_BYTES);
+	}
+	assert(answer == STORE_FULL);
+	assert(stats_of(s).used_bytes == bytes_on_disk());
+	assert(bytes_on_disk() <= QUOTA_BYTES);
+	assert(bytes_on_disk() + 2 * bytes > QUOTA_BYTES);
+	store_close(s);
+}
+
+static void test_quota_of_what_was_there_before(void)
+{
+	uint64_t bytes = entry_bytes(), quota = 2 * bytes - 1;
+	struct store *s = open_store(quota);
+
+	assert(put_files(s, ID_A) == STORE_OK);
+	assert(put_files(s, ID_B) == STORE_FULL);
+	assert(is_absent(s, ID_B));
+	/* An existing entry needs no more room. */
+	assert(put_files(s, ID_A) == STORE_OK);
+	assert(stats_of(s).used_bytes == bytes);
+	store_close(s);
+
+	/* The space is counted again. */
+	s = open_store(4 * bytes);
+	assert(stats_of(s).used_bytes == bytes);
+	assert(put_files(s, ID_B) == STORE_OK);
+	assert(stats_of(s).used_bytes == 2 * bytes);
+	store_close(s);
+
+	/*
+	 * The quota is less than the existing entries: nothing new is stored
+	 * until some are deleted.
+	 */
+	s = open_store(quota);
+	assert(delete_image(s, ID_A) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_FULL);
+	assert(delete_image(s, ID_B) == STORE_OK);
+	assert(stats_of(s).used_bytes == 0);
+	assert(put_files(s, ID_A) == STORE_OK);
+	store_close(s);
+}
+
+static void test_one_server_at_a_time(void)
+{
+	struct store *s = open_store(0);
+	struct error why;
+
+	assert(store_open(folder, 0, &why) == NULL);
+	assert(strstr(why.text, "another server") != NULL);
+	store_close(s);
+	store_close(open_store(0));
+	assert(store_open("/nonexistent", 0, &why) == NULL);
+	assert(strstr(why.text, "there is no such folder") != NULL);
+	assert(strstr(why.text, " /nonexistent") != NULL);
+	assert(store_open("nonexistent/a", 0, &why) == NULL);
+	assert(strstr(why.text, "there is no such folder") != NULL);
+	assert(store_open("", 0, &why) == NULL);
+}
+
+/*
+ * A store that cannot be written is refused, with what is in the way, its owner
+ * and its mode; a store that has become so says it until it can be written.
+ */
+static void test_unwritable_is_refused(void)
+{
+	static const char *const folders[] = { "tmp", "spool", "failed",
+					       "00",  "7f",    "ff" };
+	char command[64], owner[64];
+	struct error why;
+
+	(void)snprintf(owner, sizeof(owner), "(%u:%u) and has mode 0555",
+		       geteuid(), getegid());
+	store_close(open_store(0));
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		(void)snprintf(command, sizeof(command), "chmod 555 %s",
+			       folders[i]);
+		run(command);
+		assert(store_open(folder, 0, &why) == NULL);
+		assert(strstr(why.text, strerror(EACCES)) == why.text);
+		assert(strstr(why.text, folders[i]) != NULL);
+		assert(strstr(why.text, owner) != NULL);
+		(void)snprintf(command, sizeof(command), "chmod 755 %s",
+			       folders[i]);
+		run(command);
+	}
+	run("find . -mindepth 1 -delete && chmod 555 .");
+	assert(store_open(folder, 0, &why) == NULL);
+	assert(strstr(why.text, owner) != NULL);
+	run("chmod 755 .");
+	store_close(open_store(0));
+}
+
+static char reported[1024];
+static bool reported_wrong;
+
+/* A store_report_fn. */
+static void take_report(void *arg, bool is_wrong, const char *text)
+{
+	assert(arg == reported);
+	(void)snprintf(reported, sizeof(reported), "%s", text);
+	reported_wrong = is_wrong;
+}
+
+static enum store_answer look_later(struct store *s, struct error *why)
+{
+	later_s += 2; /* it looks once per second at most */
+	return store_look(s, why);
+}
+
+static void test_it_says_whether_it_can_store(void)
+{
+	struct store *s = open_store(QUOTA_BYTES);
+	struct error why;
+
+	assert(store_start(s, take_report, reported));
+	assert(store_look(s, &why) == STORE_OK && reported[0] == '\0');
+	run("chmod 555 spool");
+	assert(store_look(s, &why) == STORE_OK); /* within a second */
+	assert(look_later(s, &why) == STORE_FAILED);
+	assert(strstr(why.text, "spool: Permission denied") != NULL);
+	assert(strstr(why.text, folder) == NULL);
+	assert(reported_wrong && strstr(reported, "cannot be stored") != NULL);
+	run("chmod 755 spool");
+	assert(look_later(s, &why) == STORE_OK);
+	assert(!reported_wrong && strstr(reported, "can be stored") != NULL);
+
+	/* A failure that looking does not find is remembered for a while. */
+	run("ln -s nowhere aa/" ID_A);
+	later_s += 2;
+	assert(put_files(s, ID_A) == STORE_FAILED);
+	assert(strstr(reported, folder) != NULL);
+	assert(strstr(reported, "aa/" ID_A) != NULL);
+	assert(strstr(reported, "(ENOTDIR)") != NULL);
+	assert(store_look(s, &why) == STORE_FAILED);
+	assert(strcmp(why.text, strerror(ENOTDIR)) == 0);
+	later_s += 31;
+	assert(store_look(s, &why) == STORE_OK);
+	assert(put_files(s, ID_B) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_FAILED);
+	assert(look_later(s, &why) == STORE_FAILED);
+	assert(put_files(s, ID_B) == STORE_OK); /* nothing is written */
+	assert(look_later(s, &why) == STORE_FAILED);
+	assert(delete_image(s, ID_B) == STORE_OK);
+	assert(put_files(s, ID_B) == STORE_OK);
+	assert(look_later(s, &why) == STORE_OK);
+
+	/* One that looking explains is over with its reason. */
+	run("chmod 555 tmp");
+	assert(put_files(s, ID_A) == STORE_FAILED);
+	assert(look_later(s, &why) == STORE_FAILED);
+	run("chmod 755 tmp");
+	assert(look_later(s, &why) == STORE_OK);
+	store_close(s);
+	later_s = 0;
+}
+
+/* A disk that hangs: calls of faccessat() wait. */
+static _Atomic bool is_hanging;
+static _Atomic unsigned waiting_count;
+
+int __real_faccessat(int at, const char *name, int mode, int flags);
+int __wrap_faccessat(int at, const char *name, int mode, int flags);
+
+int __wrap_faccessat(int at, const char *name, int mode, int flags)
+{
+	atomic_fetch_add(&waiting_count, 1);
+	while (atomic_load(&is_hanging))
+		(void)usleep(1000);
+	atomic_fetch_sub(&waiting_count, 1);
+	return __real_faccessat(at, name, mode, flags);
+}
+
+static void *look_once(void *arg)
+{
+	struct error why;
+
+	assert(store_look(arg, &why) == STORE_OK);
+	return NULL;
+}
+
+static void test_a_disk_that_hangs_stops_only_who_looks(void)
+{
+	struct store *s = open_store(QUOTA_BYTES);
+	struct error why;
+	pthread_t thread;
+
+	assert(store_start(s, take_report, reported));
+	assert(store_look(s, &why) == STORE_OK);
+	later_s += 2;
+	atomic_store(&is_hanging, true);
+	assert(pthread_create(&thread, NULL, look_once, s) == 0);
+	while (atomic_load(&waiting_count) == 0)
+		(void)usleep(1000);
+	assert(store_look(s, &why) == STORE_OK);
+	assert(put_files(s, ID_A) == STORE_OK);
+	later_s += 10;
+	assert(store_look(s, &why) == STORE_FAILED);
+	assert(strcmp(why.text, "its disk does not answer") == 0);
+	assert(reported_wrong && strstr(reported, why.text) != NULL);
+	atomic_store(&is_hanging, false);
+	assert(pthread_join(thread, NULL) == 0);
+	assert(store_look(s, &why) == STORE_OK);
+	assert(!reported_wrong && strstr(reported, "can be stored") != NULL);
+	store_close(s);
+	later_s = 0;
+}
+
+static void test_a_full_store_says_so(void)
+{
+	struct store *s = open_store(1);
+	struct error why;
+
+	assert(store_start(s, take_report, reported));
+	assert(store_look(s, &why) == STORE_FULL);
+	later_s += 2;
+	assert(put_files(s, ID_A) == STORE_FULL);
+	assert(strstr(reported, "--store-quota") != NULL);
+	store_close(s);
+	s = open_store(QUOTA_BYTES);
+	assert(store_look(s, &why) == STORE_OK);
+	store_close(s);
+	later_s = 0;
+}
+
+/* Many failures are a few lines, and the last of these says how many. */
+static void test_failures_do_not_fill_the_log(void)
+{
+	struct store *s = open_store(0);
+
+	assert(store_start(s, take_report, reported));
+	run("ln -s nowhere aa/" ID_A);
+	assert(put_files(s, ID_A) == STORE_FAILED);
+	assert(strstr(reported, "ENOTDIR") != NULL);
+	reported[0] = '\0';
+	for (int i = 0; i < 5; i++)
+		assert(put_files(s, ID_A) == STORE_FAILED);
+	later_s += 100;
+	assert(put_files(s, ID_A) == STORE_FAILED);
+	assert(strstr(reported, " failures before are not shown") != NULL);
+	store_close(s);
+	later_s = 0;
+}
+
+/* Also one that is only to be moved. */
+static void test_an_entry_that_cannot_be_opened_is_named(void)
+{
+	struct store *s = open_store(0);
+	struct spool_hold hold = { .id = ID_A };
+
+	assert(store_start(s, take_report, reported));
+	assert(spool_put(store_spool(s), &hold, "r", "bytes", 5) == STORE_OK);
+	reported[0] = '\0';
+	run("chmod 000 spool/" ID_A);
+	assert(spool_fail(store_spool(s), &hold, "{}", false) == STORE_FAILED);
+	assert(strstr(reported, "spool/" ID_A) != NULL);
+	run("chmod 755 spool/" ID_A);
+	assert(spool_fail(store_spool(s), &hold, "{}", false) == STORE_OK);
+	store_close(s);
+}
+
+#define LEFT "tmp/0123456789abcdef-000000000000000"
+
+static void test_opening_clears_what_a_crash_left(void)
+{
+	store_close(open_store(0));
+	run("mkdir outside " LEFT "1 && echo x >outside/a.jpg && echo x "
+	    ">" LEFT "1/a.jpg && echo x >" LEFT "2 && "
+	    "ln -s ../outside " LEFT "3");
+
+	struct store *s = open_store(QUOTA_BYTES);
+
+	check_nothing_is_left();
+	run("test -f outside/a.jpg");
+	assert(stats_of(s).used_bytes == 0);
+	store_close(s);
+}
+
+static void test_clearing_takes_nothing_else(void)
+{
+	store_close(open_store(0));
+	run("mkdir tmp/keep tmp/0-1 " LEFT "1 " LEFT "1/a.jpg " LEFT "12 && "
+	    "touch tmp/keep/a.jpg " LEFT "1/notes.md " LEFT "1/b.jpg");
+	store_close(open_store(0));
+	run("test -f tmp/keep/a.jpg -a -d tmp/0-1 -a -d " LEFT "12 -a "
+	    "-f " LEFT "1/notes.md -a -d " LEFT "1/a.jpg -a "
+	    "! -e " LEFT "1/b.jpg");
+	/* A folder of entries, too, may have something else in it. */
+	run("mkdir aa/" ID_A " && touch aa/" ID_A "/notes.md");
+
+	struct store *s = open_store(0);
+
+	assert(delete_image(s, ID_A) == STORE_OK);
+	run("test $(find tmp -name notes.md | wc -l) = 2");
+	store_close(s);
+}
+
+static void refuse(const char *path, const char *reason)
+{
+	struct error why;
+
+	assert(store_open(path, 0, &why) == NULL);
+	if (strstr(why.text, reason) == NULL)
+		(void)fprintf(stderr, "%s: %s\n", path, why.text);
+	assert(strstr(why.text, reason) != NULL);
+}
+
+#define LIST "find . -printf '%p %y %s %T@\\n' | sort"
+
+/*
+ * A folder that is not a store is not changed; above all, its folder tmp/ is
+ * not emptied.
+ */
+static void test_another_folder_is_left_alone(void)
+{
+	static const char *const makes[] = {
+		"mkdir -p " LEFT "1 && touch " LEFT "1/a.jpg",
+		"touch .hidden",
+		"touch darkroom-store tmp",
+		"echo 'darkroom store, version 2' >darkroom-store",
+		"mkdir tmp && ln -s darkroom-store darkroom-store",
+		"mkfifo darkroom-store && mkdir tmp",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(makes); i++) {
+		run("find . -mindepth 1 -delete");
+		run(makes[i]);
+		run(LIST " >$PWD.before");
+		refuse(folder, "store of this");
+		run(LIST " | cmp - $PWD.before && rm $PWD.before");
+	}
+}
+
+static void test_new_folder_becomes_a_store(void)
+{
+	run("mkdir lost+found");
+	store_close(open_store(0));
+	run("test -d aa -a -d lost+found && rm -r [0-9a-f][0-9a-f] "
+	    "spool failed tmp && "
+	    "truncate -s 0 darkroom-store"); /* a crash while opening */
+	store_close(open_store(0));
+	run("test -d aa -a -s darkroom-store");
+	store_close(open_store(0));
+}
+
+static void test_path_is_no_link(void)
+{
+	char link[64];
+
+	run("mkdir store && ln -s store link");
+	(void)snprintf(link, sizeof(link), "%s/link", folder);
+	refuse(link, strerror(ENOTDIR));
+	run("test -z \"$(ls store)\"");
+}
+
+static void test_names_have_no_room_for_a_path(void)
+{
+	static const char *const bad_ids[] = {
+		"",
+		"..",
+		"aa",
+		ID_A "0",
+		"AA000000000000000000000000000000000000000000000000000000000000"
+		"01",
+		"../"
+		"0000000000000000000000000000000000000000000000000000000000001",
+		"aa/"
+		"0000000000000000000000000000000000000000000000000000000000001",
+		/* Only the last character says a version. */
+		"aag0000000000000000000000000000000000000000000000000000000000"
+		"001",
+		ID_2 "g",
+	};
+	static const char *const bad_names[] = {
+		"",         ".",   "..",
+		"a.b",      "a/b", "A",
+		"\xc3\xa4", "a ",  "abcdefghijklmnopqrstuvwxyz0123456"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad_ids); i++)
+		assert(!store_is_id(bad_ids[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(bad_names); i++)
+		assert(!store_is_name(bad_names[i]));
+	assert(store_id_version(ID_A) == 1);
+	assert(store_is_id(ID_2) && store_id_version(ID_2) == 2);
+	assert(store_is_id(ID_A) && store_is_name("a_b-9") &&
+	       store_is_name("abcdefghijklmnopqrstuvwxyz012345"));
+}
+
+/* Something else may be at its path now, which hides what is written. */
+static void test_a_store_that_is_not_at_its_path_takes_nothing(void)
+{
+	struct store *s = open_store(0);
+	struct spool *spool = store_spool(s);
+	struct spool_hold hold = { .id = ID_B };
+	char other[64];
+
+	assert(put_files(s, ID_A) == STORE_OK);
+	(void)snprintf(other, sizeof(other), "%s.moved", folder);
+	assert(rename(folder, other) == 0);
+	assert(put_files(s, ID_B) == STORE_FAILED);
+	assert(spool_put(spool, &hold, "r", "bytes", 5) == STORE_FAILED);
+	check_whole(s, ID_A); /* it can be read */
+	assert(rename(other, folder) == 0);
+	assert(!spool_has(spool, ID_B) && is_absent(s, ID_B));
+	assert(put_files(s, ID_B) == STORE_OK);
+	store_close(s);
+}
+
+/* It would be found only by the first upload whose id begins so. */
+static void test_a_folder_that_is_a_link_is_refused(void)
+{
+	static const char *const names[] = { "7f", "spool", "failed", "tmp" };
+	char command[128];
+
+	store_close(open_store(0));
+	run("mkdir outside");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		(void)snprintf(command, sizeof(command),
+			       "mv %s outside && ln -s outside/%s %s", names[i],
+			       names[i], names[i]);
+		run(command);
+		refuse(folder, strerror(ENOTDIR));
+		refuse(folder, names[i]);
+		(void)snprintf(command, sizeof(command),
+			       "rm %s && mv outside/%s .", names[i], names[i]);
+		run(command);
+	}
+	store_close(open_store(0));
+}
+
+static void test_links_are_not_followed(void)
+{
+	struct store *s = open_store(0);
+	uint64_t bytes;
+	int entry, fd;
+
+	assert(put_files(s, ID_A) == STORE_OK);
+	run("cd aa/" ID_A " && ln -s ../../darkroom-store link.jpg && "
+	    "mkdir folder.jpg && mkfifo pipe.jpg");
+	assert(find_entry(s, ID_A, &entry) == STORE_OK);
+	assert(entry_read(entry, "link.jpg", &fd, &bytes) == STORE_NOT_FOUND);
+	assert(entry_read(entry, "folder.jpg", &fd, &bytes) == STORE_NOT_FOUND);
+	assert(entry_read(entry, "pipe.jpg", &fd, &bytes) == STORE_NOT_FOUND);
+	assert(entry_read(entry, "../../darkroom-store", &fd, &bytes) ==
+	       STORE_NOT_FOUND);
+	assert(entry_read(entry, "../" ID_A "/meta.json", &fd, &bytes) ==
+	       STORE_NOT_FOUND);
+	(void)close(entry);
+
+	/* A link instead of an entry is neither read nor written into. */
+	run("mkdir outside && cp aa/" ID_A "/*.json outside/ && "
+	    "ln -s ../outside bb/" ID_B);
+	assert(is_absent(s, ID_B));
+	assert(put_files(s, ID_B) == STORE_FAILED);
+	run("test \"$(ls outside)\" = meta.json");
+	assert(delete_image(s, ID_B) == STORE_OK); /* this removes the link */
+	run("test \"$(ls outside)\" = meta.json");
+
+	/* A link instead of the folder of entries. */
+	run("mv bb outside/ && ln -s outside/bb bb");
+	assert(is_absent(s, ID_B));
+	assert(put_files(s, ID_B) == STORE_FAILED);
+	assert(delete_image(s, ID_B) == STORE_FAILED);
+	run("test -z \"$(ls outside/bb)\"");
+	store_close(s);
+}
+
+enum { THREADS = 4, ROUNDS = 100 };
+
+static void look(struct store *s, const char *id)
+{
+	const struct store_file *f = &files[0];
+	enum store_answer answer;
+	uint64_t bytes;
+	int entry, fd;
+
+	answer = find_entry(s, id, &entry);
+	assert(answer == STORE_OK || answer == STORE_NOT_FOUND);
+	if (answer != STORE_OK)
+		return;
+	answer = entry_read(entry, f->name, &fd, &bytes);
+	assert(answer == STORE_OK || answer == STORE_NOT_FOUND);
+	if (answer == STORE_OK) {
+		assert(bytes == f->count);
+		(void)close(fd);
+	}
+	(void)close(entry);
+}
+
+static void *use(void *arg)
+{
+	struct store *s = arg;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		const char *id = i % 2 == 0 ? ID_A : ID_B;
+
+		assert(put_files(s, id) == STORE_OK);
+		look(s, id);
+		assert(delete_image(s, id) != STORE_FAILED);
+		look(s, id);
+	}
+	return NULL;
+}
+
+static void test_threads_never_see_a_part(void)
+{
+	struct store *s = open_store(QUOTA_BYTES);
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		assert(pthread_create(&threads[i], NULL, use, s) == 0);
+	for (int i = 0; i < THREADS; i++)
+		assert(pthread_join(threads[i], NULL) == 0);
+	assert(stats_of(s).used_bytes == bytes_on_disk());
+	assert(stats_of(s).put_count + stats_of(s).same_count ==
+	       THREADS * ROUNDS);
+	check_nothing_is_left();
+	store_close(s);
+}
+
+static struct spool_hold first = { .id = ID_A }, second = { .id = ID_A };
+
+static void spool_both(struct spool *spool)
+{
+	assert(spool_put(spool, &first, "r", "bytes", 5) == STORE_OK);
+	assert(spool_put(spool, &second, "r", "bytes", 5) == STORE_OK);
+}
+
+/*
+ * Uploads with one id share an entry; the end of one does not remove it for the
+ * other.
+ */
+static void test_spool_is_shared(void)
+{
+	struct store *s = open_store(1 << 20);
+	struct spool *spool = store_spool(s);
+
+	spool_both(spool);
+	assert(stats_of(s).spool.waiting_count == 1);
+	spool_drop(spool, &first);
+	assert(spool_has(spool, ID_A));
+	assert(spool_finish(spool, &second, files, FILE_COUNT) == STORE_OK);
+	assert(!spool_has(spool, ID_A));
+	check_whole(s, ID_A);
+	/* The second finds that the first has already stored the image. */
+	spool_both(spool);
+	assert(spool_finish(spool, &first, files, FILE_COUNT) == STORE_OK);
+	assert(spool_finish(spool, &second, files, FILE_COUNT) ==
+	       STORE_NOT_FOUND);
+	check_whole(s, ID_A);
+	/* The same after a DELETE: the image is not stored again. */
+	spool_both(spool);
+	assert(spool_delete(spool, ID_A) == STORE_OK);
+	assert(spool_finish(spool, &first, files, FILE_COUNT) ==
+	       STORE_NOT_FOUND);
+	assert(is_absent(s, ID_A));
+	assert(spool_delete(spool, ID_A) == STORE_NOT_FOUND);
+	/* Dropped, as if the client had not been told the id. */
+	spool_drop(spool, &second);
+	assert(spool_put(spool, &first, "r", "bytes", 5) == STORE_OK);
+	spool_drop(spool, &first);
+	assert(!spool_has(spool, ID_A));
+	assert(stats_of(s).spool.waiting_count == 0);
+	assert(stats_of(s).used_bytes == 0);
+	store_close(s);
+}
+
+/* While `first` found the entry damaged, another upload has replaced it. */
+static void test_damage_that_was_mended_is_no_failure(void)
+{
+	struct store *s = open_store(1 << 20);
+	struct spool *spool = store_spool(s);
+
+	assert(spool_put(spool, &first, "r", "bytes", 5) == STORE_OK);
+	run("printf bytez >spool/" ID_A "/upload.jpg");
+	assert(spool_put(spool, &second, "r", "bytes", 5) == STORE_OK);
+	assert(spool_fail(spool, &first, "{}", true) == STORE_NOT_FOUND);
+	assert(spool_has(spool, ID_A));
+	assert(spool_finish(spool, &second, files, FILE_COUNT) == STORE_OK);
+	check_whole(s, ID_A);
+	assert(stats_of(s).spool.waiting_count == 0);
+	assert(spool_delete(spool, ID_A) == STORE_OK); /* the image */
+	store_close(s);
+}
+
+static bool take_listed(void *arg, const char *id)
+{
+	uint32_t *count = arg;
+
+	assert(strcmp(id, ID_A) == 0);
+	return ++*count > 0;
+}
+
+static void test_spool_is_there_after_a_restart(void)
+{
+	struct store *s = open_store(1 << 20);
+	char text[SPOOL_TEXT_BYTES];
+	uint32_t count = 0;
+	uint64_t used;
+
+	assert(spool_put(store_spool(s), &first, "r", "bytes", 5) == STORE_OK);
+	used = stats_of(s).used_bytes;
+	store_close(s); /* the hold is never ended */
+	run("touch spool/other && mkdir spool/more");
+	s = open_store(1 << 20);
+	assert(stats_of(s).used_bytes == used && used > 0);
+	assert(stats_of(s).spool.waiting_count == 1);
+	assert(spool_list(store_spool(s), take_listed, &count) && count == 1);
+	/* A damaged entry does not prevent the next upload. */
+	run("printf bytez >spool/" ID_A "/upload.jpg");
+	assert(spool_put(store_spool(s), &first, "r", "bytes", 5) == STORE_OK);
+	run("test $(cat spool/" ID_A "/upload.jpg) = bytes");
+	assert(stats_of(s).spool.waiting_count == 1);
+	assert(spool_fail(store_spool(s), &first, "{}", true) == STORE_OK);
+	store_close(s);
+	s = open_store(1 << 20);
+	assert(spool_find_failed(store_spool(s), ID_A, text) == STORE_OK);
+	assert(strcmp(text, "{}") == 0);
+	assert(stats_of(s).used_bytes >= used);
+	assert(stats_of(s).spool.waiting_count == 0);
+	assert(spool_delete(store_spool(s), ID_A) == STORE_OK);
+	assert(spool_find_failed(store_spool(s), ID_A, text) ==
+	       STORE_NOT_FOUND);
+	assert(stats_of(s).used_bytes == 0);
+	store_close(s);
+}
+
+/* It would be tried again for ever. */
+static void test_a_problem_that_cannot_be_written_is_no_obstacle(void)
+{
+	struct store *s = open_store(0);
+	struct spool *spool = store_spool(s);
+	char text[SPOOL_TEXT_BYTES];
+
+	assert(spool_put(spool, &first, "r", "bytes", 5) == STORE_OK);
+	run("mkdir -p spool/" ID_A "/problem.json/folder");
+	assert(spool_fail(spool, &first, "{}", true) == STORE_OK);
+	assert(!spool_has(spool, ID_A));
+	assert(spool_find_failed(spool, ID_A, text) == STORE_DAMAGED);
+	assert(stats_of(s).spool.waiting_count == 0);
+	run("test -d failed/" ID_A "/problem.json/folder");
+	store_close(s);
+}
+
+static void test_spool_has_no_room_over_the_quota(void)
+{
+	struct store *s = open_store(8 << 10);
+	static char large[16 << 10];
+
+	assert(spool_put(store_spool(s), &first, "r", large, sizeof(large)) ==
+	       STORE_FULL);
+	assert(!spool_has(store_spool(s), ID_A));
+	assert(stats_of(s).used_bytes == 0);
+	store_close(s);
+}
+
+int main(void)
+{
+	static void (*const tests[])(void) = {
+		test_stored_is_read_back,
+		test_same_is_kept_once,
+		test_damaged_is_replaced,
+		test_damage_is_noticed,
+		test_a_check_holds_until_the_file_changes,
+		test_deleted_is_gone,
+		test_quota_is_of_what_the_disk_gives,
+		test_quota_of_what_was_there_before,
+		test_one_server_at_a_time,
+		test_unwritable_is_refused,
+		test_it_says_whether_it_can_store,
+		test_a_disk_that_hangs_stops_only_who_looks,
+		test_a_full_store_says_so,
+		test_failures_do_not_fill_the_log,
+		test_an_entry_that_cannot_be_opened_is_named,
+		test_opening_clears_what_a_crash_left,
+		test_clearing_takes_nothing_else,
+		test_another_folder_is_left_alone,
+		test_new_folder_becomes_a_store,
+		test_path_is_no_link,
+		test_names_have_no_room_for_a_path,
+		test_a_store_that_is_not_at_its_path_takes_nothing,
+		test_a_folder_that_is_a_link_is_refused,
+		test_links_are_not_followed,
+		test_threads_never_see_a_part,
+		test_spool_is_shared,
+		test_damage_that_was_mended_is_no_failure,
+		test_spool_is_there_after_a_restart,
+		test_a_problem_that_cannot_be_written_is_no_obstacle,
+		test_spool_has_no_room_over_the_quota,
+	};
+
+	run_tests(tests, ARRAY_SIZE(tests));
+	return 0;
+}
