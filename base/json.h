@@ -15,8 +15,7 @@
  * name; items of an array and the outermost value have none (NULL).  With
  * JSON_INDENTED the layout is that of cJSON_Print().
  *
- * Control characters are escaped, so a text cannot end its line or change a
- * terminal.
+ * ASCII control characters are escaped, so a text cannot end its line.
  *
  * Errors of the stream are not reported here: call ferror(out) at the end.
  *
@@ -40,7 +39,8 @@ enum { JSON_DEPTH_MAX = 32 };
 enum json_style {
 	JSON_COMPACT,
 	JSON_INDENTED,
-	JSON_LINES /* compact, but each item of the first array has a line */
+	/* Compact, but each value of the outermost object has a line. */
+	JSON_LINES
 };
 
 struct json {

@@ -424,7 +424,8 @@ img_decode_any(struct image *dst, const uint8_t *bytes, size_t count,
 /*
  * Scale the part of `src`, made by img_decode(), that `view` shows.  The result
  * is grey or Y'CbCr, has view->size, is upright, and is 4:2:0 unless
- * transform->full_chroma.  It is in sRGB, or in the colours of src->profile if
+ * transform->full_chroma or transform->format needs full chroma, as PPM does.
+ * It is in sRGB, or in the colours of src->profile if
  * transform->keep_profile and the profile can be kept. transform->filter is
  * widened where the size shrinks.  A plane that keeps its size is not filtered:
  * only the part is cut out.
@@ -447,9 +448,10 @@ MUST_CHECK enum img_err img_blur(struct image *dst, const struct image *src,
 				 double sigma_px, const struct memory *memory);
 
 /*
- * Encode a picture made by img_scale() or img_blur() with the quality and
- * coding of `transform`.  The only metadata is src->profile.  Overwrites the
- * padding of `src`.  *bytes is a block from `memory`.
+ * Encode a picture made by img_scale() or img_blur() with the format, quality
+ * and coding of `transform`; img_scale() got the same format.  The only
+ * metadata is src->profile.  Overwrites the padding of `src`.  *bytes is a
+ * block from `memory`.
  *
  * Errors: NO_MEMORY.
  */

@@ -3,7 +3,9 @@
  * Inside stages: the part of an event that its users do not see.
  *
  * It lies in the event itself, so an event costs no allocation.  Whoever has
- * the event owns this part with it (stage.h); the exception is `wake`.
+ * the event owns this part with it (stage.h), except that a thread that wakes a
+ * waiting event, and does not own it, changes `wake`, reads `scheduler`, and
+ * writes `next` once it has changed `wake`.
  */
 #ifndef STAGES_EVENT_H
 #define STAGES_EVENT_H

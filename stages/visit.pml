@@ -153,7 +153,7 @@ inline leave_group()
 	fi
 }
 
-/* visitor_open_count(): the queue first, then who is there. */
+/* open_count(): the queue first, then who is there. */
 inline look(s)
 {
 	any = MAY(me, s) && queued[s] > 0;

@@ -83,7 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	data += OPTION_BYTES;
 	bytes -= OPTION_BYTES;
 	heap_init(&h);
-	if (img_probe(&header, data, bytes, &limits) == IMG_OK)
+	if (img_probe(&header, data, bytes, &limits) == IMG_OK &&
+	    header.format == img_formats[IMG_FORMAT_JPEG])
 		check(data, bytes, &header, &h);
 	assert(h.live_count == 0);
 	return 0;

@@ -156,11 +156,12 @@ static void write_ppms(struct seeds *s)
 
 	for (size_t i = 0; i < ARRAY_SIZE(whites); i++)
 		for (char kind = '5'; kind <= '6'; kind++) {
-			uint32_t bytes = 9 * 7 * (kind == '6' ? 3 : 1) *
+			uint32_t bytes = 19 * 17 * (kind == '6' ? 3 : 1) *
 					 (whites[i] > 255 ? 2 : 1);
 			FILE *f = open_seed(s);
 
-			(void)fprintf(f, "P%c #c\n9 7\n%u\n", kind, whites[i]);
+			(void)fprintf(f, "P%c #c\n19 17\n%u\n", kind,
+				      whites[i]);
 			for (uint32_t k = 0; k < bytes; k++)
 				(void)fputc((int)(scramble(k) & 255), f);
 			(void)fclose(f);

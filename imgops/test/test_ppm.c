@@ -33,6 +33,7 @@ static void test_headers(void)
 		{ "P5\t2\v3\f65535\r", IMG_OK },
 		{ "P6#c\n#P6 9 9\r\n 2#x\n3 #\n\n1\n", IMG_OK },
 		{ "P6 0002 3 255\n", IMG_OK },
+		{ "P6 #9 9\r2 3 255\n", IMG_OK },
 		{ "P6 2 3 255", IMG_ERR_TRUNCATED },
 		{ "P6 2 3 ", IMG_ERR_TRUNCATED },
 		{ "P6 2 3", IMG_ERR_TRUNCATED },
@@ -62,6 +63,10 @@ static void test_headers(void)
 		enum img_err err = probe(&h, file);
 
 		assert(err == cases[i].err);
+		/* Asked again, the answer is the same. */
+		if (err == IMG_ERR_TOO_LARGE)
+			assert(img_probe_more(&h, file.data, file.count,
+					      &no_limits) == err);
 		if (err == IMG_OK)
 			assert(h.format == img_formats[IMG_FORMAT_PPM] &&
 			       h.stored.width_px == 2 &&

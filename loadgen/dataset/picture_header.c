@@ -172,7 +172,8 @@ static uint32_t netpbm_number(struct span *file, size_t *at)
 
 	while ((byte = get_byte(file, *at)) == '#' || byte == ' ' ||
 	       (byte >= '\t' && byte <= '\r') || (in_comment && byte != 0)) {
-		in_comment = (in_comment || byte == '#') && byte != '\n';
+		in_comment = (in_comment || byte == '#') && byte != '\n' &&
+			     byte != '\r';
 		(*at)++;
 	}
 	while ((byte = get_byte(file, *at)) >= '0' && byte <= '9' &&

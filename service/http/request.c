@@ -40,7 +40,7 @@ void request_explain(struct request *r, const char *format, ...)
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	free(r->detail);
-	r->detail = strdup(text);
+	r->detail = text[0] != '\0' ? strdup(text) : NULL;
 }
 
 void request_refuse(struct request *r, enum problem problem)

@@ -149,7 +149,6 @@ void stats_read(struct stats_source *source, const struct http_report *http,
 	pipeline_read(source->pipeline, &out->pipeline);
 	process_read(source, &out->process);
 	out->uptime_ns = clock_now_ns() - source->start_ns;
-	read_recent(source, out);
 	out->has_fibres = group_read_fibres(g, &out->fibres);
 	if (out->has_threads)
 		uthreads_read(source->uthreads, &out->threads);
@@ -250,6 +249,7 @@ static void print_json(struct stats_source *source, const char *schedule,
 	struct json j;
 
 	stats_read(source, NULL, &c);
+	read_recent(source, &c);
 	json_begin(&j, to, JSON_COMPACT);
 	json_open_object(&j, NULL);
 	json_add_text(&j, "version", DARKROOM_VERSION);
@@ -386,6 +386,7 @@ void stats_print(struct stats_source *source, FILE *to)
 	struct counts c;
 
 	stats_read(source, NULL, &c);
+	read_recent(source, &c);
 	(void)fprintf(to, "darkroom " DARKROOM_VERSION ": ");
 	pipeline_print_schedule(source->config, to);
 	(void)fputc('\n', to);

@@ -589,8 +589,6 @@ enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
 		bucket_unlock(b);
 		return STORE_NOT_FOUND;
 	}
-	/* Moved back to spool/, it has as many attempts as a new one. */
-	entry_reduce(&s->store->entries, &s->folder, h->id, attempts_name);
 	answer = entry_extend(&s->store->entries, &s->folder, h->id, &file);
 	/* Something else has this name, such as a folder: it stays there. */
 	if (answer == STORE_FAILED && errno == EEXIST)
@@ -605,6 +603,9 @@ enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
 	if (answer == STORE_FAILED && !folder_contains(s->folder.fd, h->id))
 		answer = STORE_OK;
 	if (answer == STORE_OK) {
+		/* Moved back to spool/, it may be tried as often as before. */
+		entry_reduce(&s->store->entries, &s->failed, h->id,
+			     attempts_name);
 		atomic_fetch_sub(&s->waiting_count, 1);
 		atomic_fetch_add(&s->failed_count, 1);
 		atomic_fetch_add(&s->damaged_count, is_damaged);

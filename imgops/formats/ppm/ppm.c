@@ -4,8 +4,8 @@
  *
  *	P6 <width> <height> <white> <samples>
  *
- * Numbers are decimal, after white space or comments (# to the end of the
- * line); one white space is before the samples.  A sample has 1 byte, or 2 if
+ * Numbers are decimal, after white space or comments (# to CR or LF); one white
+ * space, and no comment, is before the samples.  A sample has 1 byte, or 2 if
  * white is over 255.  Colours are sRGB.  Pictures after the first are ignored.
  */
 #include "imgops/formats/format.h"
@@ -14,6 +14,7 @@
 #include "imgops/estimate.h"
 #include "imgops/image.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,9 @@ struct ppm_own {
 	uint32_t white; /* 1 .. 65535 */
 };
 
+_Static_assert(sizeof(struct ppm_own) <= sizeof(((struct img_header *)0)->own),
+	       "the header has room");
+
 static bool ppm_recognise(const uint8_t *b, size_t count)
 {
 	return b[0] == 'P' && (b[1] == '5' || b[1] == '6') &&
@@ -45,7 +49,8 @@ static enum img_err read_number(uint32_t *number, const uint8_t **at,
 	uint64_t n = 0;
 
 	for (; p < end && (in_comment || *p == '#' || isspace(*p)); p++)
-		in_comment = (in_comment || *p == '#') && *p != '\n';
+		in_comment =
+			(in_comment || *p == '#') && *p != '\n' && *p != '\r';
 	for (digits = p; p < end && *p >= '0' && *p <= '9'; p++)
 		n = min_u64(n * 10 + (uint64_t)(*p - '0'), UINT32_MAX);
 	*number = (uint32_t)n;
@@ -74,8 +79,10 @@ static enum img_err ppm_probe_more(struct img_header *h, const uint8_t *bytes,
 		return err;
 	if (err != IMG_OK || !isspace(*at) || own->white > UINT16_MAX)
 		return IMG_ERR_CORRUPT;
-	own->offset = (size_t)(at + 1 - bytes);
-	return format_set_full(h, bytes[1] == '5' ? IMG_GREY : IMG_RGB, limits);
+	err = format_set_full(h, bytes[1] == '5' ? IMG_GREY : IMG_RGB, limits);
+	if (err == IMG_OK)
+		own->offset = (size_t)(at + 1 - bytes);
+	return err;
 }
 
 /* The samples of one plane are `step` bytes apart in the file. */
@@ -104,27 +111,32 @@ static enum img_err ppm_decode(struct image *dst, const uint8_t *bytes,
 	size_t bytes_each = own->white > WHITE ? 2 : 1;
 	size_t step = h->component_count * bytes_each;
 	size_t row_bytes = h->stored.width_px * step;
-	size_t rows = (count - own->offset) / row_bytes;
+	size_t rows;
 	enum img_err err;
 
 	(void)view; /* there is only one size */
+	assert(own->offset > 0 && count >= own->offset);
+	rows = min_u64((count - own->offset) / row_bytes, h->stored.height_px);
 	if (rows < h->stored.height_px && (!transform->lenient || rows == 0))
 		return IMG_ERR_TRUNCATED;
 	err = format_alloc(dst, h, limits, memory);
 	if (err != IMG_OK)
 		return err;
-	if (rows < h->stored.height_px) {
-		(void)memset(dst->block, MISSING, image_bytes(dst));
+	if (rows < h->stored.height_px)
 		dst->notes = IMG_NOTE_DAMAGED;
-	}
 	bytes += own->offset;
-	for (size_t y = 0; y < rows && y < h->stored.height_px; y++) {
-		for (uint32_t i = 0; i < dst->plane_count; i++)
-			read_row(dst->planes[i].samples +
-					 y * dst->planes[i].stride_bytes,
-				 h->stored.width_px, bytes + i * bytes_each,
-				 step, own->white);
-		bytes += row_bytes;
+	for (size_t y = 0; y < h->stored.height_px; y++) {
+		for (uint32_t i = 0; i < dst->plane_count; i++) {
+			struct img_plane *p = &dst->planes[i];
+			uint8_t *to = p->samples + y * p->stride_bytes;
+
+			if (y < rows)
+				read_row(to, p->width, bytes + i * bytes_each,
+					 step, own->white);
+			else
+				(void)memset(to, MISSING, p->width);
+		}
+		bytes += y < rows ? row_bytes : 0;
 		memory_pause(memory);
 	}
 	return IMG_OK;
@@ -137,28 +149,38 @@ static enum img_err ppm_encode(uint8_t **bytes, size_t *count,
 {
 	struct img_plane *p = &src->planes[0];
 	size_t row_bytes = (size_t)p->width * src->plane_count, n;
+	uint8_t *ppm = memory->alloc(memory->arg,
+				     HEADER_BYTES + row_bytes * p->height);
 
 	(void)transform; /* no quality, no choice of coding */
-	*count = HEADER_BYTES + row_bytes * p->height;
-	*bytes = memory->alloc(memory->arg, *count);
-	if (*bytes == NULL)
+	if (ppm == NULL)
 		return IMG_ERR_NO_MEMORY;
-	n = (size_t)snprintf((char *)*bytes, HEADER_BYTES, "P%c\n%u %u\n%d\n",
+	n = (size_t)snprintf((char *)ppm, HEADER_BYTES, "P%c\n%u %u\n%d\n",
 			     src->space == IMG_GREY ? '5' : '6', p->width,
 			     p->height, WHITE);
 	for (uint32_t y = 0; y < p->height; y++, n += row_bytes) {
-		colour_write_row(*bytes + n, src, y);
+		colour_write_row(ppm + n, src, y);
 		memory_pause(memory);
 	}
+	*bytes = ppm;
 	*count = n;
 	return IMG_OK;
 }
 
-static const struct estimate_term terms[] = { { "byte of planes", 1 } };
+enum { PLANE_BYTE, DIVIDED_BYTE };
+
+static const struct estimate_term terms[] = {
+	[PLANE_BYTE] = { "byte of planes", 1 },
+	[DIVIDED_BYTE] = { "byte of planes whose white is not 255", 4 },
+};
 
 static void decode_count(double *counts, const struct workload *w)
 {
-	counts[0] = (double)image_bytes(&w->decoded);
+	const struct ppm_own *own = format_own(w->header);
+
+	counts[PLANE_BYTE] = (double)image_bytes(&w->decoded);
+	if (own->white != WHITE)
+		counts[DIVIDED_BYTE] = counts[PLANE_BYTE];
 }
 
 static uint64_t decode_bytes(const struct workload *w)
@@ -168,7 +190,7 @@ static uint64_t decode_bytes(const struct workload *w)
 
 static void encode_count(double *counts, const struct workload *w)
 {
-	counts[0] = (double)image_bytes(&w->scaled);
+	counts[PLANE_BYTE] = (double)image_bytes(&w->scaled);
 }
 
 static uint64_t encode_bytes(const struct workload *w)
@@ -181,13 +203,13 @@ static const struct img_codec codec = {
 	.recognise = ppm_recognise,
 	.probe_more = ppm_probe_more,
 	.decode = ppm_decode,
-	.decode_estimate =
-		&(const struct step_estimate){ "decode", terms, 1, decode_count,
-					       decode_bytes },
+	.decode_estimate = &(
+		const struct step_estimate){ "decode", terms, ARRAY_SIZE(terms),
+					     decode_count, decode_bytes },
 	.encode = ppm_encode,
-	.encode_estimate =
-		&(const struct step_estimate){ "encode", terms, 1, encode_count,
-					       encode_bytes },
+	.encode_estimate = &(
+		const struct step_estimate){ "encode", terms, ARRAY_SIZE(terms),
+					     encode_count, encode_bytes },
 	.is_full_chroma = true,
 };
 

@@ -253,6 +253,8 @@ static enum problem explained_problem(struct request *r)
 
 	if (u->end == UPLOAD_ENDED && u->err != IMG_OK &&
 	    u->err != IMG_ERR_NO_MEMORY &&
+	    (u->header.format == NULL ||
+	     u->header.format == img_formats[IMG_FORMAT_JPEG]) &&
 	    has_lost_bytes(u->jpeg, u->jpeg_bytes)) {
 		request_explain(r,
 				"The file has no NUL, CR or LF: curl's --data "

@@ -367,7 +367,6 @@ test_damage_is_noticed_and_mended() {
 	check_drained
 }
 
-# The server's user may not write to the store.
 # A picture whose file becomes shorter while it is sent: the connection is closed
 # before the end, the log says so once, and the server continues.
 test_shortened_while_it_is_sent() {
@@ -403,6 +402,7 @@ test_shortened_while_it_is_sent() {
 	rm -r shortened
 }
 
+# The server's user may not write to the store.
 test_store_that_cannot_be_written() {
 	chmod a-w store/tmp
 	expect_problem 500 store_failed --data-binary "@$photo" \

@@ -489,18 +489,18 @@ static void test_clearing_takes_nothing_else(void)
 {
 	store_close(open_store(0));
 	run("mkdir tmp/keep tmp/0-1 " LEFT "1 " LEFT "1/a.jpg " LEFT "12 && "
-	    "touch tmp/keep/a.jpg " LEFT "1/notes.md " LEFT "1/b.jpg");
+	    "touch tmp/keep/a.jpg " LEFT "1/Notes.md " LEFT "1/b.jpg");
 	store_close(open_store(0));
 	run("test -f tmp/keep/a.jpg -a -d tmp/0-1 -a -d " LEFT "12 -a "
-	    "-f " LEFT "1/notes.md -a -d " LEFT "1/a.jpg -a "
+	    "-f " LEFT "1/Notes.md -a -d " LEFT "1/a.jpg -a "
 	    "! -e " LEFT "1/b.jpg");
 	/* A folder of entries, too, may have something else in it. */
-	run("mkdir aa/" ID_A " && touch aa/" ID_A "/notes.md");
+	run("mkdir aa/" ID_A " && touch aa/" ID_A "/Notes.md");
 
 	struct store *s = open_store(0);
 
 	assert(delete_image(s, ID_A) == STORE_OK);
-	run("test $(find tmp -name notes.md | wc -l) = 2");
+	run("test $(find tmp -name Notes.md | wc -l) = 2");
 	store_close(s);
 }
 

@@ -23,6 +23,10 @@ echo "$needed" | grep -q hwloc || {
 	echo "two_stages needs these libraries; a program of stages must not"
 	exit 1
 }
+nm "$TWO_STAGES" | grep -q ' group_start$' || {
+	echo "nm shows no symbols of two_stages"
+	exit 1
+}
 ! nm "$TWO_STAGES" | grep -E ' (schedule_(set|flags|words)|flags_read|graph_|cJSON|METIS)' || {
 	echo "two_stages has this code; a program of stages must not need it"
 	exit 1
