@@ -14,8 +14,8 @@
  *
  * Of an entry of an earlier run, it is noted on the disk that a try begins, and
  * that it has failed.  An entry at whose tries a process has ended is tried
- * after the others, and alone, so that what ends the process is found.  After
- * three of them it is moved to failed/.
+ * after the others, and with no other entry beside it; uploads of clients may
+ * be.  After three of them it is moved to failed/.
  *
  * Uploads of clients go first: while there are any, only one entry at a time is
  * in the pipeline, and it takes only a free slot and free memory.  With a
