@@ -117,7 +117,9 @@ static bool is_same_header(const struct img_header *a,
 	       memcmp(a->v_factors, b->v_factors, sizeof(a->v_factors)) == 0 &&
 	       a->is_progressive == b->is_progressive &&
 	       a->icc_bytes == b->icc_bytes && a->profile == b->profile &&
-	       a->bytes == b->bytes && is_same_jpeg(jpeg_own(a), jpeg_own(b));
+	       a->bytes == b->bytes && a->format == b->format &&
+	       (a->format != img_formats[IMG_FORMAT_JPEG] ||
+		is_same_jpeg(jpeg_own(a), jpeg_own(b)));
 }
 
 static void assert_same(const struct answer *a, const struct answer *b)
