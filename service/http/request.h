@@ -175,6 +175,7 @@ struct route {
 	enum role role;
 	const struct handler *handler;
 	int report; /* the enum report_kind, if its handler is about one */
+	bool takes_metrics_key; /* of --metrics-key-file */
 };
 
 /* See the table in request_steps.c. */
