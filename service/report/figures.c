@@ -147,6 +147,13 @@ static const struct {
 #define GROUP(id, from, ...) typedef from from_##id;
 #include "service/report/figures.def"
 
+/* What figure_count() can read. */
+#define FIGURE(id, is, member, ...)                                            \
+	_Static_assert(_Generic(((from_##id *)0)->member, bool : 1,            \
+				uint32_t : 1, uint64_t : 1, default : 0),      \
+		       #member ": no bool, uint32_t or uint64_t");
+#include "service/report/figures.def"
+
 #define MEMBER(group, member)                                                  \
 	.offset = offsetof(from_##group, member),                              \
 	.bytes = sizeof(((from_##group *)0)->member)

@@ -58,6 +58,20 @@ struct live {
 	struct span *spans; /* LIVE_SPANS_KEPT for each worker */
 };
 
+/* The groups whose figures a frame has, if they are LIVE. */
+#define IS_IN_FRAME(group)                                                     \
+	((group) == ENDED || (group) == INSIDE || (group) == LOST ||           \
+	 (group) == THREADS || (group) == EVENTS || (group) == QUEUES ||       \
+	 (group) == VISITS || (group) == SLEEPS)
+#define FIGURE(group, is, member, ...)                                         \
+	_Static_assert(((is)&LIVE) == 0 || IS_IN_FRAME(group),                 \
+		       #member ": not in a frame");
+#define HISTOGRAM(group, is, member, ...)                                      \
+	_Static_assert(((is)&LIVE) == 0, #member ": not in a frame");
+#define FAMILY(group, is, function, ...)                                       \
+	_Static_assert(((is)&LIVE) == 0, #function ": not in a frame");
+#include "service/report/figures.def"
+
 /* Begin an event and its line of data, an object.  NULL: no memory. */
 static FILE *begin_event(struct json *j, struct text *text, const char *name)
 {

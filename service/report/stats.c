@@ -186,6 +186,14 @@ static void json_add_sandbox(struct json *j, const struct sandbox *s)
 	json_close(j);
 }
 
+/* Of the groups whose object is "", /stats has only PROCESS. */
+#define HAS_NAME(name) _Generic((name), void * : 0, default : 1)
+#define FIGURE(group, is, member, name, ...)                                   \
+	_Static_assert(!HAS_NAME(name) ||                                      \
+			       ((group) != BUILD && (group) != HTTP),          \
+		       "/stats does not have " #member);
+#include "service/report/figures.def"
+
 /* Does an object of /stats begin with this group of the server? */
 static bool begins_object(enum figure_group g)
 {
