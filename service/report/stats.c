@@ -156,6 +156,7 @@ void stats_read(struct stats_source *source, const struct http_report *http,
 		store_stats(source->store, &out->store);
 	out->is_remote = out->has_store && out->store.remote.is_remote;
 	out->has_disk = out->has_store && !out->is_remote;
+	out->has_quota = out->has_disk && out->store.quota_bytes > 0;
 }
 
 char *stats_schedule(const struct pipeline_config *config)
