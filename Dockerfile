@@ -10,8 +10,8 @@ WORKDIR /src
 COPY . .
 # The commit that --version prints: the folder .git is not copied.
 ARG COMMIT=unknown
-RUN cmake --preset release -DDARKROOM_COMMIT="$COMMIT" \
-    && cmake --build --preset release --target darkroom darkroom-store loadgen
+RUN cmake --preset release -DDARKROOM_LAB=OFF -DDARKROOM_COMMIT="$COMMIT" \
+    && cmake --build --preset release
 
 FROM debian:trixie-slim
 RUN apt-get update && apt-get install -y --no-install-recommends \

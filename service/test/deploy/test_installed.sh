@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # What `cmake --install` makes fits together: the man pages, plans and documents
-# name only files that are installed, by the paths at which they are.
+# name only files that are installed, by the paths at which they are.  A build
+# for it makes nothing else.
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_installed.sh CMAKE
 . "$(dirname "$0")/../server.sh"
@@ -89,6 +90,20 @@ test_documents() {
 	[ $count -ge 20 ] || fail "only $count links"
 }
 
+# Without the laboratory, a build makes what users run, and what that is made with.
+test_without_lab() {
+	local programs
+	"$cmake" -G Ninja -S "$source" -B "$work/build" -DDARKROOM_LAB=OFF \
+		-DCMAKE_BUILD_TYPE=Release >"$work/log" 2>&1 ||
+		fail "cmake -DDARKROOM_LAB=OFF"
+	ninja -C "$work/build" -t targets all >"$work/targets"
+	programs=$(sed -n 's/.*: C_EXECUTABLE_LINKER__\(.*\)_Release$/\1/p' \
+		"$work/targets" | sort | paste -sd ' ')
+	[ "$programs" = "darkroom darkroom-store loadgen print_parameters" ] ||
+		fail "-DDARKROOM_LAB=OFF makes: $programs"
+}
+
 test_man_pages
 test_plans
 test_documents
+test_without_lab
