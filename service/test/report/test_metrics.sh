@@ -391,7 +391,7 @@ test_deploy_reads_what_there_is() {
 			;;
 		counter)
 			! sed -E "s/\b(rate|increase)\($name\b//g" \
-				<<<"$queries" | grep -qw "$name" ||
+				<<<"$queries" | grep -w "$name" >/dev/null ||
 				fail "$deploy: $name is read without rate()"
 			;&
 		*) echo "$name" ;;
