@@ -24,13 +24,18 @@ struct folder_walk {
 
 static bool has_wanted_name(const char *name, enum folder_kind kind)
 {
+	/* Those of FOLDER_JPEGS first. */
+	static const char *const endings[] = { ".jpg", ".jpeg", ".ppm", ".pgm",
+					       ".pnm" };
+	enum { JPEG_ENDINGS = 2 };
+	size_t count =
+		kind == FOLDER_JPEGS ? JPEG_ENDINGS : ARRAY_SIZE(endings);
 	const char *dot = strrchr(name, '.');
 
-	if (kind == FOLDER_ALL_FILES)
-		return true;
-	return dot != NULL &&
-	       (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0 ||
-		(kind == FOLDER_PICTURES && strcasecmp(dot, ".ppm") == 0));
+	for (size_t i = 0; dot != NULL && i < count; i++)
+		if (strcasecmp(dot, endings[i]) == 0)
+			return true;
+	return kind == FOLDER_ALL_FILES;
 }
 
 static int compare_paths(const void *a, const void *b)

@@ -39,7 +39,10 @@ enum { JSON_DEPTH_MAX = 32 };
 enum json_style {
 	JSON_COMPACT,
 	JSON_INDENTED,
-	/* Compact, but each value of the outermost object has a line. */
+	/*
+	 * Compact, but a line ends after each comma of the outermost object or
+	 * array.
+	 */
 	JSON_LINES
 };
 
@@ -69,7 +72,10 @@ void json_close(struct json *j);
 void json_add_text(struct json *j, const char *name, const char *text);
 void json_add_number(struct json *j, const char *name, double number);
 void json_add_whole(struct json *j, const char *name, uint64_t number);
-/* Rounded to this number of digits. */
+/*
+ * Rounded to at most this number of significant digits, as by "%.*g": 0.12504
+ * with 3 digits is 0.125, and 1234 is 1.23e+03.
+ */
 void json_add_rounded(struct json *j, const char *name, double number,
 		      int digits);
 /* A number of 10^-decimals, written in full: 1200, 3 is 1.200. */

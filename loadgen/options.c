@@ -19,12 +19,11 @@ enum {
 
 static const struct flag dataset_flags[] = {
 	{ "dataset", "DIR|LIST", NULL,
-	  "send the *.jpg, *.jpeg and *.ppm files below DIR, except hidden "
-	  "ones; or "
-	  "the files in LIST, one PATH per line, relative to LIST's folder, "
-	  "and "
-	  "after it, if needed, a TAB and what to add to the URL's query; all "
-	  "files are read before the run; required",
+	  "send the pictures below DIR (*.jpg, *.jpeg, *.ppm, *.pgm, *.pnm), "
+	  "except hidden ones; or the files in LIST, one PATH per line, "
+	  "relative to LIST's folder, and after it, if needed, a TAB and what "
+	  "to add to the URL's query; all files are read before the run; "
+	  "required",
 	  FIELD(dataset) },
 	{ "all-files", NULL, NULL, "send the files of other names too",
 	  FIELD(all_files) },

@@ -65,14 +65,16 @@ static void test_jpegs_in_order(void)
 	make_file(".hidden/d.jpg", "");
 	make_file("jpg", "");
 	make_file("later/p.PPM", "");
+	make_file("later/q.pgm", "");
+	make_file("later/r.Pnm", "");
 	assert(symlink("later/z.jpg", "link.jpg") == 0);
 	assert(strcmp(names_of(".", FOLDER_JPEGS, NULL), wanted) == 0);
 	assert(strcmp(names_of(scratch.dir, FOLDER_JPEGS, NULL), wanted) == 0);
 	assert(strcmp(names_of("./", FOLDER_JPEGS, NULL), wanted) == 0);
 	assert(strcmp(names_of("later", FOLDER_ALL_FILES, NULL),
-		      "c.Jpg notes.txt p.PPM z.jpg ") == 0);
+		      "c.Jpg notes.txt p.PPM q.pgm r.Pnm z.jpg ") == 0);
 	assert(strcmp(names_of("later", FOLDER_PICTURES, NULL),
-		      "c.Jpg p.PPM z.jpg ") == 0);
+		      "c.Jpg p.PPM q.pgm r.Pnm z.jpg ") == 0);
 	assert(names_of("empty", FOLDER_ALL_FILES, NULL)[0] == '\0');
 }
 

@@ -117,7 +117,7 @@ static void test_buffers(void)
 	}
 }
 
-/* Each item of the outermost array has a line. */
+/* A line ends after each comma of the outermost array. */
 static void test_lines(void)
 {
 	struct text text;

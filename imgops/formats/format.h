@@ -9,8 +9,7 @@
  * part of a picture is shown, at which size and in which colours, is not its
  * concern.
  *
- * To add one: write formats/<word>/, with struct img_format <word>_format, and
- * add FORMAT(<NAME>, <word>) to formats/list.h.
+ * imgops/README.md says how to add one.
  *
  * Ownership  As in imgops.h.  A format keeps nothing between two calls but its
  *            own part of struct img_header, which may be copied as bytes.
@@ -42,9 +41,10 @@ struct img_codec {
 				   const struct img_limits *limits);
 
 	/*
-	 * The scale, in eighths, at which the file is decoded if n/8 is enough,
-	 * n >= 1, and `fine_n` would be if it had fine texture.  NULL: always
-	 * at full size.
+	 * The scale, in eighths, at which the file is decoded: the smallest
+	 * that the format offers and that is at least `n`, which is 1 or more.
+	 * A picture with texture too fine for that scale needs `fine_n`; a
+	 * format that cannot tell ignores it.  NULL: always at full size.
 	 */
 	uint32_t (*scale)(const struct img_header *header, double n,
 			  double fine_n);
@@ -95,16 +95,36 @@ static inline bool format_full_chroma(const struct img_transform *transform)
 	       format_of_result(transform)->is_full_chroma;
 }
 
-/* The format's own part of the header. */
-static inline const void *format_own(const struct img_header *header)
-{
-	return header->own;
-}
-
-static inline void *format_own_change(struct img_header *header)
-{
-	return header->own;
-}
+/*
+ * A format's own part of the header is a struct <word>_own:
+ *
+ *	struct FORMAT_OWN ppm_own {
+ *		size_t offset;
+ *	};
+ *	FORMAT_OWN_FUNCTIONS(PPM, ppm)
+ *
+ * defines ppm_own(header) and ppm_own_change(header), which assert that the
+ * file is of the format.  The header stores it as bytes, so the compiler must
+ * know that the struct is another view of these bytes.
+ */
+#define FORMAT_OWN __attribute__((may_alias))
+#define FORMAT_OWN_FUNCTIONS(NAME, word)                                       \
+	_Static_assert(sizeof(struct word##_own) <= IMG_HEADER_OWN_BYTES,      \
+		       "the header has room");                                 \
+	_Static_assert(_Alignof(struct word##_own) <= _Alignof(uint64_t),      \
+		       "img_header.own is aligned");                           \
+	static inline const struct word##_own *word##_own(                     \
+		const struct img_header *header)                               \
+	{                                                                      \
+		assert(header->format == img_formats[IMG_FORMAT_##NAME]);      \
+		return (const void *)header->own;                              \
+	}                                                                      \
+	static inline struct word##_own *word##_own_change(                    \
+		struct img_header *header)                                     \
+	{                                                                      \
+		assert(header->format == img_formats[IMG_FORMAT_##NAME]);      \
+		return (void *)header->own;                                    \
+	}
 
 /* TOO_LARGE: the file is over a limit of sides or pixels.  Else OK. */
 enum img_err format_check_size(struct img_size stored,

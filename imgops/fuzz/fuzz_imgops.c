@@ -7,10 +7,10 @@
  * limits, and all memory is freed.
  */
 #include "imgops/imgops.h"
+#include "imgops/test/support.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
 	OPTION_BYTES = 8,
@@ -18,14 +18,14 @@ enum {
 	LIVE_BYTES_MAX = 256 << 20,
 };
 
-struct heap {
+struct counted_heap {
 	uint64_t live_bytes;
 };
 
 /* The size of a block is kept before it. */
 static void *heap_alloc(void *arg, size_t bytes)
 {
-	struct heap *h = arg;
+	struct counted_heap *h = arg;
 	size_t *block = aligned_alloc(64, (bytes + 64 + 63) / 64 * 64);
 
 	if (block == NULL)
@@ -38,7 +38,7 @@ static void *heap_alloc(void *arg, size_t bytes)
 
 static void heap_free(void *arg, void *block)
 {
-	struct heap *h = arg;
+	struct counted_heap *h = arg;
 	size_t *start = (size_t *)(void *)((char *)block - 64);
 
 	h->live_bytes -= *start;
@@ -85,9 +85,7 @@ static void check_two_parts(const struct img_header *whole,
 	err = img_probe_more(&h, jpeg, jpeg_bytes, &limits);
 	assert(err == whole_err);
 	if (err == IMG_OK)
-		assert(h.format == whole->format &&
-		       h.profile == whole->profile &&
-		       memcmp(h.own, whole->own, sizeof(h.own)) == 0);
+		assert(headers_agree(&h, whole));
 }
 
 /* The result can be read, and is what was asked for. */
@@ -145,7 +143,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	struct heap h = { 0 };
+	struct counted_heap h = { 0 };
 	struct memory memory = { heap_alloc, heap_free, &h, NULL };
 
 	if (bytes < OPTION_BYTES)

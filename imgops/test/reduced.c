@@ -2,7 +2,7 @@
 #include "imgops/test/reduced.h"
 
 #include "imgops/image.h"
-#include "imgops/formats/jpeg/idct.h"
+#include "imgops/formats/jpeg/edge.h"
 #include "imgops/formats/jpeg/reader.h"
 #include "imgops/test/support.h"
 #include "imgops/formats/jpeg/partial.h"
@@ -113,7 +113,7 @@ static void by_arrays(struct reduced *e)
 	jvirt_barray_ptr *arrays = jpeg_read_coefficients(jpeg);
 
 	reader_check_scans(&e->reader);
-	idct_arrays(e->img, e->n, jpeg, arrays);
+	edge_arrays(e->img, e->n, jpeg, arrays);
 	reader_check_end(&e->reader);
 	e->ok = true;
 }

@@ -403,6 +403,46 @@ struct image must_decode(struct bytes jpeg, struct img_size target,
 	return img;
 }
 
+static bool costs_agree(const struct img_header *a, const struct img_header *b,
+			struct img_size box)
+{
+	for (uint32_t i = 0; i < IMG_FORMATS; i++) {
+		struct img_transform t = { .quality = 80,
+					   .box = box,
+					   .format =
+						   (enum img_format_number)i };
+		struct img_view view = img_fit(a, &t);
+		struct img_cost of_a = img_cost(a, &view, &t);
+		struct img_cost of_b = img_cost(b, &view, &t);
+
+		if (img_decode_scale(a, &view, &t) !=
+			    img_decode_scale(b, &view, &t) ||
+		    of_a.decode_ns != of_b.decode_ns ||
+		    of_a.cpu_ns != of_b.cpu_ns || of_a.bytes != of_b.bytes)
+			return false;
+	}
+	return true;
+}
+
+static bool sizes_agree(struct img_size a, struct img_size b)
+{
+	return a.width_px == b.width_px && a.height_px == b.height_px;
+}
+
+bool headers_agree(const struct img_header *a, const struct img_header *b)
+{
+	return a->format == b->format && sizes_agree(a->stored, b->stored) &&
+	       sizes_agree(a->upright, b->upright) &&
+	       a->orientation == b->orientation && a->space == b->space &&
+	       a->component_count == b->component_count &&
+	       memcmp(a->h_factors, b->h_factors, sizeof(a->h_factors)) == 0 &&
+	       memcmp(a->v_factors, b->v_factors, sizeof(a->v_factors)) == 0 &&
+	       a->icc_bytes == b->icc_bytes && a->profile == b->profile &&
+	       a->is_progressive == b->is_progressive && a->bytes == b->bytes &&
+	       costs_agree(a, b, full_size) &&
+	       costs_agree(a, b, (struct img_size){ 8, 8 });
+}
+
 enum img_err decode_transform(struct image *img, const uint8_t *data,
 			      size_t count,
 			      const struct img_transform *transform,

@@ -126,6 +126,12 @@ struct jpeg_blocks jpeg_read_blocks(struct bytes jpeg);
 uint8_t *jpeg_marker(struct bytes jpeg, uint8_t code);
 
 /*
+ * True: the two headers promise the same of a file: what users read there, the
+ * scale of a small result, and the costs of results of every format.
+ */
+bool headers_agree(const struct img_header *a, const struct img_header *b);
+
+/*
  * Probe and decode a copy on the heap, so that sanitizers notice overruns.  An
  * error must leave `img` empty.
  */

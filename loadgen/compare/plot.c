@@ -22,8 +22,8 @@ enum {
 	SVG_BYTES_MAX = 16 << 20,
 	POINTS_MAX = FIGURES_RUNGS_MAX,
 	/*
-	 * A plot in which no arm has so many points is left out: it would show
-	 * no more than its numbers in the table, as if they were certain.
+	 * A plot in which every arm has fewer points is left out: it would
+	 * show no more than its numbers in the table, as if they were certain.
 	 */
 	POINTS_MIN = 2,
 };

@@ -2,11 +2,12 @@
 /*
  * Dataset: all files to upload, in memory before the run begins.
  *
- * A folder gives the *.jpg and *.jpeg files below it, or all files on request,
- * sorted by path.  Symbolic links are followed; hidden files and folders are
- * left out.  A list (a file) gives the files that it names, in its order.  A
- * line is PATH, or PATH, a TAB and a QUERY; paths are relative to the folder of
- * the list.  lines.h says what else the list may contain.
+ * A folder gives the pictures below it (FOLDER_PICTURES of base/folder.h), or
+ * all files on request, sorted by path.  Symbolic links are followed; hidden
+ * files and folders are left out.  A list (a file) gives the files that it
+ * names, in its order.  A line is PATH, or PATH, a TAB and a QUERY; paths are
+ * relative to the folder of the list.  lines.h says what else the list may
+ * contain.
  *
  * Ownership  The dataset owns its texts and bytes and lends them.
  * Threads    Read-only once loaded.

@@ -4,7 +4,7 @@
  *
  *	n <= 4, one scan          partial.c
  *	n <= 4, progressive       progressive.c, from the scans that are needed
- *	n <= 4, several scans     libjpeg's coefficients, reduced by idct.c
+ *	n <= 4, several scans     libjpeg's coefficients, reduced by edge.c
  *	n = 8                     libjpeg's raw planes
  *
  * If partial.c or progressive.c cannot read a file, img_decode() returns
@@ -27,7 +27,6 @@
 #include "imgops/image.h"
 #include "imgops/formats/jpeg/edge.h"
 #include "imgops/formats/jpeg/header.h"
-#include "imgops/formats/jpeg/idct.h"
 #include "imgops/formats/jpeg/markers.h"
 #include "imgops/formats/jpeg/partial.h"
 #include "imgops/formats/jpeg/progressive.h"
@@ -284,7 +283,7 @@ static void read_scans(struct decoder *d)
 	if (d->watches_texture &&
 	    texture_in_arrays(jpeg, arrays, n, d->reader.memory))
 		reader_fail(&d->reader, IMG_ERR_TEXTURE);
-	idct_arrays(d->dst, n, jpeg, arrays);
+	edge_arrays(d->dst, n, jpeg, arrays);
 }
 
 static void read_full(struct decoder *d)

@@ -141,11 +141,74 @@ void edge_block(uint8_t *out, size_t stride_bytes,
 	idct_block(out, stride_bytes, low, n);
 }
 
+static void whole_coefficients(uint8_t *out, size_t stride, const JCOEF *block,
+			       const UINT16 *quant, uint32_t n)
+{
+	int32_t low[IDCT_COEFFICIENTS];
+
+	for (uint32_t v = 0; v < n; v++)
+		for (uint32_t u = 0; u < n; u++) {
+			uint32_t at = v * DCTSIZE + u;
+
+			low[v * IDCT_MAX + u] =
+				idct_limited(block[at] * (int32_t)quant[at]);
+		}
+	low[0] = idct_dc(block[0], quant[0], n);
+	idct_block(out, stride, low, n);
+}
+
+/* A block that the frame cuts. */
+static void cut_coefficients(uint8_t *out, size_t stride, const JCOEF *block,
+			     const UINT16 *quant, const struct edge *e,
+			     uint32_t column, uint32_t row)
+{
+	int32_t all[DCTSIZE2];
+
+	for (uint32_t k = 0; k < DCTSIZE2; k++)
+		all[k] = idct_limited(block[k] * (int32_t)quant[k]);
+	edge_block(out, stride, all, e, column, row);
+}
+
+void edge_arrays(struct image *img, uint32_t n,
+		 struct jpeg_decompress_struct *jpeg, jvirt_barray_ptr *arrays)
+{
+	for (uint32_t i = 0; i < img->plane_count; i++) {
+		const jpeg_component_info *c = &jpeg->comp_info[i];
+		const struct img_plane *p = &img->planes[i];
+		size_t stride = p->stride_bytes;
+
+		/* A component without any scan has no table and no values. */
+		const UINT16 none[DCTSIZE2] = { 0 };
+		const UINT16 *quant = c->quant_table != NULL ?
+					      c->quant_table->quantval :
+					      none;
+
+		struct edge edge;
+
+		edge_make(&edge, jpeg, c, n);
+		for (JDIMENSION y = 0; y < c->height_in_blocks; y++) {
+			JBLOCKARRAY row = jpeg->mem->access_virt_barray(
+				(j_common_ptr)jpeg, arrays[i], y, 1, FALSE);
+			uint8_t *out = p->samples + y * n * stride;
+			JDIMENSION x = 0;
+
+			for (; x < edge_whole(&edge, c->width_in_blocks, y);
+			     x++)
+				whole_coefficients(out + x * n, stride,
+						   row[0][x], quant, n);
+			for (; x < c->width_in_blocks; x++)
+				cut_coefficients(out + x * n, stride, row[0][x],
+						 quant, &edge, x, y);
+			memory_pause(img->memory);
+		}
+	}
+}
+
 /* --- Cut blocks of which not all coefficients are known --- */
 
 enum {
 	NEIGHBOURS = 8,     /* rows of samples beside the last one */
-	NEIGHBOURS_MIN = 4, /* at least so many blocks */
+	NEIGHBOURS_MIN = 4, /* blocks beside it, at least */
 	/*
 	 * How much larger, in levels, the mean step from the last row to the
 	 * one beside it may be than the largest of the steps beside it.

@@ -87,6 +87,15 @@ void edge_block(uint8_t *out, size_t stride_bytes,
 		uint32_t column, uint32_t row);
 
 /*
+ * Fill `img`, whose samples are n x n for each block, from `arrays`, which
+ * jpeg_read_coefficients() has returned.  This is for files whose coefficients
+ * come in several scans.  Errors go to libjpeg's error handler, which does not
+ * return.
+ */
+void edge_arrays(struct image *img, uint32_t n,
+		 struct jpeg_decompress_struct *jpeg, jvirt_barray_ptr *arrays);
+
+/*
  * How many blocks of all components the frame of `h` cuts.  A block at a corner
  * that is cut at both sides counts twice.
  */

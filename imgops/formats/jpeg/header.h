@@ -12,7 +12,7 @@
 #include <assert.h>
 
 /* What only a JPEG's header has. */
-struct jpeg_own {
+struct FORMAT_OWN jpeg_own {
 	bool is_arithmetic;
 	bool has_one_scan; /* the first scan contains all components */
 	/* Before the first scan; MJPEG files have none. */
@@ -42,17 +42,7 @@ struct jpeg_own {
 	} walk;
 };
 
-_Static_assert(sizeof(struct jpeg_own) <= IMG_HEADER_OWN_BYTES, "it fits");
-
-static inline const struct jpeg_own *jpeg_own(const struct img_header *h)
-{
-	return format_own(h);
-}
-
-static inline struct jpeg_own *jpeg_own_change(struct img_header *h)
-{
-	return format_own_change(h);
-}
+FORMAT_OWN_FUNCTIONS(JPEG, jpeg)
 
 enum { JPEG_MAGIC_BYTES = 2 }; /* SOI */
 

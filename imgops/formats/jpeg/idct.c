@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/formats/jpeg/idct.h"
 
-#include "imgops/formats/jpeg/edge.h"
-
 #include <assert.h>
 
 enum {
@@ -162,68 +160,5 @@ void idct_block(uint8_t *out, size_t stride_bytes,
 		assert(n == IDCT_MAX);
 		block4(out, stride_bytes, coefficients);
 		break;
-	}
-}
-
-static void idct_coefficients(uint8_t *out, size_t stride, const JCOEF *block,
-			      const UINT16 *quant, uint32_t n)
-{
-	int32_t low[IDCT_COEFFICIENTS];
-
-	for (uint32_t v = 0; v < n; v++)
-		for (uint32_t u = 0; u < n; u++) {
-			uint32_t at = v * DCTSIZE + u;
-
-			low[v * IDCT_MAX + u] =
-				idct_limited(block[at] * (int32_t)quant[at]);
-		}
-	low[0] = idct_dc(block[0], quant[0], n);
-	idct_block(out, stride, low, n);
-}
-
-/* A block that the frame cuts. */
-static void cut_coefficients(uint8_t *out, size_t stride, const JCOEF *block,
-			     const UINT16 *quant, const struct edge *e,
-			     uint32_t column, uint32_t row)
-{
-	int32_t all[DCTSIZE2];
-
-	for (uint32_t k = 0; k < DCTSIZE2; k++)
-		all[k] = idct_limited(block[k] * (int32_t)quant[k]);
-	edge_block(out, stride, all, e, column, row);
-}
-
-void idct_arrays(struct image *img, uint32_t n,
-		 struct jpeg_decompress_struct *jpeg, jvirt_barray_ptr *arrays)
-{
-	for (uint32_t i = 0; i < img->plane_count; i++) {
-		const jpeg_component_info *c = &jpeg->comp_info[i];
-		const struct img_plane *p = &img->planes[i];
-		size_t stride = p->stride_bytes;
-
-		/* A component without any scan has no table and no values. */
-		const UINT16 none[DCTSIZE2] = { 0 };
-		const UINT16 *quant = c->quant_table != NULL ?
-					      c->quant_table->quantval :
-					      none;
-
-		struct edge edge;
-
-		edge_make(&edge, jpeg, c, n);
-		for (JDIMENSION y = 0; y < c->height_in_blocks; y++) {
-			JBLOCKARRAY row = jpeg->mem->access_virt_barray(
-				(j_common_ptr)jpeg, arrays[i], y, 1, FALSE);
-			uint8_t *out = p->samples + y * n * stride;
-			JDIMENSION x = 0;
-
-			for (; x < edge_whole(&edge, c->width_in_blocks, y);
-			     x++)
-				idct_coefficients(out + x * n, stride,
-						  row[0][x], quant, n);
-			for (; x < c->width_in_blocks; x++)
-				cut_coefficients(out + x * n, stride, row[0][x],
-						 quant, &edge, x, y);
-			memory_pause(img->memory);
-		}
 	}
 }

@@ -73,13 +73,4 @@ static inline int32_t idct_dc(int32_t coefficient, int32_t step, uint32_t n)
 void idct_block(uint8_t *out, size_t stride_bytes,
 		const int32_t coefficients[IDCT_COEFFICIENTS], uint32_t n);
 
-/*
- * Fill `img`, whose samples are n x n for each block, from `arrays`, which
- * jpeg_read_coefficients() has returned.  This is for files whose coefficients
- * come in several scans.  Errors go to libjpeg's error handler, which does not
- * return.
- */
-void idct_arrays(struct image *img, uint32_t n,
-		 struct jpeg_decompress_struct *jpeg, jvirt_barray_ptr *arrays);
-
 #endif

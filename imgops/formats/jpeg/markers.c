@@ -8,7 +8,7 @@ enum {
 	STUFFED = 0x00,
 	NEAR_BYTES = 4,
 	GAP_BYTES_MAX = 64 << 10, /* the most bytes between two segments */
-	PAUSE_BYTES = 256 << 10,  /* pause at the first 0xff after so many */
+	PAUSE_BYTES = 256 << 10,  /* between two pauses, up to the next 0xff */
 };
 
 static bool is_restart(uint8_t code)

@@ -3,14 +3,6 @@
 
 #include "imgops/formats/jpeg/edge.h"
 
-/* For each coefficient in zigzag order, v * DCTSIZE + u (T.81, figure 5). */
-static const uint8_t natural[DCTSIZE2] = {
-	0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,
-	12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,
-	35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
-	58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
-};
-
 static uint32_t weight(const JQUANT_TBL *quant, uint32_t at, uint32_t n)
 {
 	uint32_t step = quant != NULL ? quant->quantval[at] : 0;
@@ -22,7 +14,7 @@ void texture_start(struct texture *t, const jpeg_component_info *c,
 		   const JQUANT_TBL *quant, uint32_t n, uint32_t step)
 {
 	for (uint32_t k = 0; k < DCTSIZE2; k++)
-		t->weights[k] = weight(quant, natural[k], n);
+		t->weights[k] = weight(quant, idct_order[k], n);
 	t->busy_count = 0;
 	t->energy_max = TEXTURE_LEVELS * TEXTURE_LEVELS * DCTSIZE2;
 	if (n > 1)
@@ -54,7 +46,7 @@ bool texture_in_arrays(struct jpeg_decompress_struct *jpeg,
 		edge_make(&edge, jpeg, c, n);
 		texture_start(&t, c, c->quant_table, n, 1);
 		for (uint32_t k = 0; k < DCTSIZE2; k++)
-			weights[natural[k]] = t.weights[k];
+			weights[idct_order[k]] = t.weights[k];
 		for (JDIMENSION y = 0; y < c->height_in_blocks; y++) {
 			JBLOCKARRAY row = jpeg->mem->access_virt_barray(
 				(j_common_ptr)jpeg, arrays[i], y, 1, FALSE);

@@ -37,7 +37,7 @@
 enum {
 	TEXTURE_LEVELS = 35,
 	TEXTURE_PERCENT = 28,
-	TEXTURE_ROWS_MIN = 8, /* watched rows, if there are so many */
+	TEXTURE_ROWS_MIN = 8, /* if a picture has fewer, all are watched */
 	TEXTURE_STEP_MAX = 16,
 };
 

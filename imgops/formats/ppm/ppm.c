@@ -26,13 +26,12 @@ enum {
 	MISSING = 128, /* samples of the rows that a damaged file lacks */
 };
 
-struct ppm_own {
+struct FORMAT_OWN ppm_own {
 	size_t offset;  /* of the samples; 0: not known yet */
 	uint32_t white; /* 1 .. 65535 */
 };
 
-_Static_assert(sizeof(struct ppm_own) <= sizeof(((struct img_header *)0)->own),
-	       "the header has room");
+FORMAT_OWN_FUNCTIONS(PPM, ppm)
 
 static bool ppm_recognise(const uint8_t *b, size_t count)
 {
@@ -63,7 +62,7 @@ static enum img_err read_number(uint32_t *number, const uint8_t **at,
 static enum img_err ppm_probe_more(struct img_header *h, const uint8_t *bytes,
 				   const struct img_limits *limits)
 {
-	struct ppm_own *own = format_own_change(h);
+	struct ppm_own *own = ppm_own_change(h);
 	const uint8_t *end = bytes + min_u64(h->bytes, HEADER_BYTES_MAX);
 	const uint8_t *at = bytes + 2;
 	enum img_err err;
@@ -107,7 +106,7 @@ static enum img_err ppm_decode(struct image *dst, const uint8_t *bytes,
 			       const struct img_limits *limits,
 			       const struct memory *memory)
 {
-	const struct ppm_own *own = format_own(h);
+	const struct ppm_own *own = ppm_own(h);
 	size_t bytes_each = own->white > WHITE ? 2 : 1;
 	size_t step = h->component_count * bytes_each;
 	size_t row_bytes = h->stored.width_px * step;
@@ -167,20 +166,36 @@ static enum img_err ppm_encode(uint8_t **bytes, size_t *count,
 	return IMG_OK;
 }
 
-enum { PLANE_BYTE, DIVIDED_BYTE };
+/*
+ * Measured one by one, with files of 4000 x 3000 samples and of one sample a
+ * row, with white 15, 255, 1023 and 65535, on an Intel Xeon that takes 1.6
+ * times as long for an ordinary JPEG as estimate.c says; these are the times
+ * divided by 1.6.
+ */
+enum { DECODED, DIVIDED, DECODED_ROWS, DECODE_TERMS };
+enum { COPIED, CONVERTED, ENCODED_ROWS, ENCODE_TERMS };
 
-static const struct estimate_term terms[] = {
-	[PLANE_BYTE] = { "byte of planes", 1 },
-	[DIVIDED_BYTE] = { "byte of planes whose white is not 255", 4 },
+static const struct estimate_term decode_terms[DECODE_TERMS] = {
+	[DECODED] = { "sample", 0.3 },
+	[DIVIDED] = { "sample whose white is not 255", 1.3 },
+	[DECODED_ROWS] = { "row of a plane", 2 },
+};
+
+static const struct estimate_term encode_terms[ENCODE_TERMS] = {
+	[COPIED] = { "sample of a grey result", 0.085 },
+	[CONVERTED] = { "pixel of a coloured result", 2.6 },
+	[ENCODED_ROWS] = { "row", 6 },
 };
 
 static void decode_count(double *counts, const struct workload *w)
 {
-	const struct ppm_own *own = format_own(w->header);
+	const struct img_header *h = w->header;
+	double samples = (double)img_pixels(h->stored) * h->component_count;
 
-	counts[PLANE_BYTE] = (double)image_bytes(&w->decoded);
-	if (own->white != WHITE)
-		counts[DIVIDED_BYTE] = counts[PLANE_BYTE];
+	counts[DECODED] = samples;
+	if (ppm_own(h)->white != WHITE)
+		counts[DIVIDED] = samples;
+	counts[DECODED_ROWS] = h->stored.height_px * h->component_count;
 }
 
 static uint64_t decode_bytes(const struct workload *w)
@@ -190,7 +205,9 @@ static uint64_t decode_bytes(const struct workload *w)
 
 static void encode_count(double *counts, const struct workload *w)
 {
-	counts[PLANE_BYTE] = (double)image_bytes(&w->scaled);
+	counts[w->scaled.space == IMG_GREY ? COPIED : CONVERTED] =
+		(double)img_pixels(w->view->size);
+	counts[ENCODED_ROWS] = w->view->size.height_px;
 }
 
 static uint64_t encode_bytes(const struct workload *w)
@@ -203,13 +220,15 @@ static const struct img_codec codec = {
 	.recognise = ppm_recognise,
 	.probe_more = ppm_probe_more,
 	.decode = ppm_decode,
-	.decode_estimate = &(
-		const struct step_estimate){ "decode", terms, ARRAY_SIZE(terms),
-					     decode_count, decode_bytes },
+	.decode_estimate =
+		&(const struct step_estimate){ "decode", decode_terms,
+					       DECODE_TERMS, decode_count,
+					       decode_bytes },
 	.encode = ppm_encode,
-	.encode_estimate = &(
-		const struct step_estimate){ "encode", terms, ARRAY_SIZE(terms),
-					     encode_count, encode_bytes },
+	.encode_estimate =
+		&(const struct step_estimate){ "encode", encode_terms,
+					       ENCODE_TERMS, encode_count,
+					       encode_bytes },
 	.is_full_chroma = true,
 };
 
