@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Choices: the words of each choice of a schedule, once for all who need them:
- * flags.c (reading, --help, explanations) and schedule.c (complaints).  For
- * these two files only.
+ * Choices: the words and the ranges of each choice of a schedule, once for all
+ * who need them: flags.c (reading, --help, explanations) and schedule.c (checks
+ * and complaints).  For these two files only.
  *
  * There is one list for each flag that is a choice among words.  A line has the
  * constant of a value, its word, the form of the number after the word, what
@@ -15,7 +15,11 @@
 #define COUNT_MAX 1e6       /* events of a visit or in a queue */
 #define US_MAX 3600000000.0 /* an hour */
 #define AGEING_MAX 1e6
-enum { PARTS_MAX = 1024 };
+enum {
+	PARTS_MAX = 1024,
+	THREADS_MAX = 1024, /* of a pool */
+	NS_PER_US = 1000,
+};
 
 /* The number after a word. */
 enum number_form {
@@ -40,13 +44,14 @@ enum number_form {
 	  "A visit handles as many events as waited at the stage when it "     \
 	  "began, but at most this number. The smaller the number, the "       \
 	  "more often a worker looks at the other stages.")                    \
-	X(REGIME_TIME_GATED, "time-gated", "=US", NUMBER_NEEDED, US_MAX, 1000, \
+	X(REGIME_TIME_GATED, "time-gated", "=US", NUMBER_NEEDED, US_MAX,       \
+	  NS_PER_US,                                                           \
 	  "until no event waits at the stage, or until US microseconds have "  \
 	  "passed and the current event is done",                              \
 	  "A visit lasts until no event waits at the stage, or until this "    \
 	  "number of microseconds has passed and the current event is "        \
 	  "done.")                                                             \
-	X(REGIME_CUTOFF, "cutoff", "=US", NUMBER_NEEDED, US_MAX, 1000,         \
+	X(REGIME_CUTOFF, "cutoff", "=US", NUMBER_NEEDED, US_MAX, NS_PER_US,    \
 	  "as gated, but an event that has run for US microseconds is "        \
 	  "paused; the next visit goes on with it after all others",           \
 	  "A visit handles as many events as waited at the stage when it "     \
@@ -69,7 +74,8 @@ enum number_form {
 	  "sleep until an event arrives at any stage",                         \
 	  "A worker that finds nothing sleeps until an event arrives at any "  \
 	  "stage.")                                                            \
-	X(IDLE_BACKOFF, "backoff", "[=US]", NUMBER_OPTIONAL, US_MAX, 1000,     \
+	X(IDLE_BACKOFF, "backoff", "[=US]", NUMBER_OPTIONAL, US_MAX,           \
+	  NS_PER_US,                                                           \
 	  "wait for an event at the stage visited last, for 10 us, 20 us, "    \
 	  "40 us and so on, but for US microseconds at most (10000), then "    \
 	  "visit the next, as in the papers",                                  \

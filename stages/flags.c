@@ -18,7 +18,6 @@
 
 #define NO_NUMBER (-1.0)
 #define LONGEST_INITIAL_US 10000
-enum { THREADS_MAX = 1024 };
 
 struct choice {
 	const char *word;
@@ -53,98 +52,114 @@ static const char *policy_word(uint32_t i)
 }
 
 const struct flag schedule_flags[] = {
-	[SCHEDULE_POLICY] = { "policy", "NAME", "cohort",
-			      "which stage a free worker visits next; see "
-			      "--list-policies",
-			      .type = FLAG_OTHER, .word = policy_word },
-	[SCHEDULE_REGIME] = { "regime", &REGIMES(VALUE)[1], "exhaustive",
-			      "how long a worker's visit at a stage "
-			      "lasts:" REGIMES(HELP),
-			      .type = FLAG_OTHER },
-	[SCHEDULE_LOOK] = { "look", &LOOKS(VALUE)[1], "lengths",
-			    "what a worker knows of the queues before it "
-			    "visits a "
-			    "stage:" LOOKS(HELP),
-			    .type = FLAG_OTHER },
-	[SCHEDULE_IDLE] = { "idle", &IDLES(VALUE)[1], "wake",
-			    "what a worker does that has found nothing:" IDLES(
-				    HELP),
-			    .type = FLAG_OTHER },
-	[SCHEDULE_DISCIPLINE] = { "discipline", &DISCIPLINES(VALUE)[1], "fcfs",
-				  "which of the waiting events is handled "
-				  "first:" DISCIPLINES(HELP),
-				  .type = FLAG_OTHER },
-	[SCHEDULE_SLICE] = { "slice", "US", "0",
-			     "with lcfs, srpt or edf, pause an event that has "
-			     "run "
-			     "for US "
-			     "microseconds when the\nqueue has one that comes "
-			     "before it; 0: pause none\n(darkroom with srpt or "
-			     "edf: 1000)",
-			     .type = FLAG_OTHER },
-	[SCHEDULE_BALANCE] = { "balance", &BALANCES(VALUE)[1], "shared",
-			       "how the cores share the stages (with --policy "
-			       "capriccio: replicate):" BALANCES(HELP),
-			       .type = FLAG_OTHER },
-	[SCHEDULE_DISTRIBUTE] = { "distribute", &DISTRIBUTES(VALUE)[1],
-				  "round-robin",
-				  "with --balance replicate, the replica that "
-				  "a new event goes to\n(with --policy "
-				  "capriccio: "
-				  "least-loaded):" DISTRIBUTES(HELP),
-				  .type = FLAG_OTHER },
-	[SCHEDULE_STEAL] = { "steal", NULL, NULL,
-			     "with --balance replicate, a replica that has no "
-			     "work takes a share of the events that wait in "
-			     "another; with --distribute size, only smaller "
-			     "ones, "
-			     "and before its own",
-			     .type = FLAG_OTHER },
-	[SCHEDULE_POOL] = { "pool", "STAGE=THREADS,...|auto", NULL,
-			    "with --policy pool-per-stage, the number of "
-			    "threads "
-			    "of each stage; auto: a stage gets one more while "
-			    "its "
-			    "queue is long, and loses one that was idle for a "
-			    "second",
-			    .type = FLAG_OTHER },
-	[SCHEDULE_THRESHOLD] = { "threshold", "STAGE=LENGTH[:US],...", NULL,
-				 "a worker interrupts its visit at another "
-				 "stage when more than LENGTH events wait at "
-				 "STAGE "
-				 "(0: no such limit), or when events wait "
-				 "there "
-				 "and no worker has come for US microseconds",
-				 .type = FLAG_OTHER },
-	[SCHEDULE_RESOURCES] = { "resources", &RESOURCE_RULES(VALUE)[1],
-				 "learn",
-				 "with --policy capriccio, which thread runs "
-				 "next:" RESOURCE_RULES(HELP),
-				 .type = FLAG_OTHER },
-	[SCHEDULE_THREADS] = { "threads", &MAPPINGS(VALUE)[1], "n:m",
-			       "with --policy servlib, the kernel threads that "
-			       "run "
-			       "the threads of connections:" MAPPINGS(HELP),
-			       .type = FLAG_OTHER },
-	[SCHEDULE_IO] = { "io", &THREAD_IOS(VALUE)[1], "async",
-			  "with --policy servlib, what a call does that has to "
-			  "wait for a client (with --threads 1:1: "
-			  "sync):" THREAD_IOS(HELP),
-			  .type = FLAG_OTHER },
-	[SCHEDULE_TRANSFERS] = { "transfers", &TRANSFER_RULES(VALUE)[1],
-				 "scheduler",
-				 "with --policy servlib, who goes on with a "
-				 "body "
-				 "that had to wait for its "
-				 "client:" TRANSFER_RULES(HELP),
-				 .type = FLAG_OTHER },
-	[SCHEDULE_QUANTUM] = { "quantum", "US", "0",
-			       "with --policy servlib, a connection's thread "
-			       "that "
-			       "has run for US microseconds lets others run; "
-			       "0: it "
-			       "runs until it waits",
-			       .type = FLAG_OTHER },
+	[SCHEDULE_POLICY] = {
+		"policy", "NAME", "cohort",
+		"which stage a free worker visits next; see --list-policies",
+		.type = FLAG_OTHER, .word = policy_word,
+	},
+	[SCHEDULE_REGIME] = {
+		"regime", &REGIMES(VALUE)[1], "exhaustive",
+		"how long a worker's visit at a stage lasts:"
+		REGIMES(HELP),
+		.type = FLAG_OTHER,
+	},
+	[SCHEDULE_LOOK] = {
+		"look", &LOOKS(VALUE)[1], "lengths",
+		"what a worker knows of the queues before it visits a stage:"
+		LOOKS(HELP),
+		.type = FLAG_OTHER,
+	},
+	[SCHEDULE_IDLE] = {
+		"idle", &IDLES(VALUE)[1], "wake",
+		"what a worker does that has found nothing:"
+		IDLES(HELP),
+		.type = FLAG_OTHER,
+	},
+	[SCHEDULE_DISCIPLINE] = {
+		"discipline", &DISCIPLINES(VALUE)[1], "fcfs",
+		"which of the waiting events is handled first:"
+		DISCIPLINES(HELP),
+		.type = FLAG_OTHER,
+	},
+	[SCHEDULE_SLICE] = {
+		"slice", "US", "0",
+		"with lcfs, srpt or edf, pause an event that has run for US "
+		"microseconds when the\n"
+		"queue has one that comes before it; 0: pause none\n"
+		"(darkroom with srpt or edf: 1000)",
+		.type = FLAG_OTHER,
+	},
+	[SCHEDULE_BALANCE] = {
+		"balance", &BALANCES(VALUE)[1], "shared",
+		"how the cores share the stages (with --policy capriccio: "
+		"replicate):"
+		BALANCES(HELP),
+		.type = FLAG_OTHER,
+	},
+	[SCHEDULE_DISTRIBUTE] = {
+		"distribute", &DISTRIBUTES(VALUE)[1], "round-robin",
+		"with --balance replicate, the replica that a new event goes "
+		"to\n"
+		"(with --policy capriccio: least-loaded):"
+		DISTRIBUTES(HELP),
+		.type = FLAG_OTHER,
+	},
+	[SCHEDULE_STEAL] = {
+		"steal", NULL, NULL,
+		"with --balance replicate, a replica that has no work takes "
+		"a share of the events that wait in another; with "
+		"--distribute size, only smaller ones, and before its own",
+		.type = FLAG_OTHER,
+	},
+	[SCHEDULE_POOL] = {
+		"pool", "STAGE=THREADS,...|auto", NULL,
+		"with --policy pool-per-stage, the number of threads of each "
+		"stage; auto: a stage gets one more while its queue is long, "
+		"and loses one that was idle for a second",
+		.type = FLAG_OTHER,
+	},
+	[SCHEDULE_THRESHOLD] = {
+		"threshold", "STAGE=LENGTH[:US],...", NULL,
+		"a worker interrupts its visit at another stage when more "
+		"than LENGTH events wait at STAGE (0: no such limit), or "
+		"when events wait there and no worker has come for US "
+		"microseconds",
+		.type = FLAG_OTHER,
+	},
+	[SCHEDULE_RESOURCES] = {
+		"resources", &RESOURCE_RULES(VALUE)[1], "learn",
+		"with --policy capriccio, which thread runs next:"
+		RESOURCE_RULES(HELP),
+		.type = FLAG_OTHER,
+	},
+	[SCHEDULE_THREADS] = {
+		"threads", &MAPPINGS(VALUE)[1], "n:m",
+		"with --policy servlib, the kernel threads that run the "
+		"threads of connections:"
+		MAPPINGS(HELP),
+		.type = FLAG_OTHER,
+	},
+	[SCHEDULE_IO] = {
+		"io", &THREAD_IOS(VALUE)[1], "async",
+		"with --policy servlib, what a call does that has to wait "
+		"for a client (with --threads 1:1: sync):"
+		THREAD_IOS(HELP),
+		.type = FLAG_OTHER,
+	},
+	[SCHEDULE_TRANSFERS] = {
+		"transfers", &TRANSFER_RULES(VALUE)[1], "scheduler",
+		"with --policy servlib, who goes on with a body that had to "
+		"wait for its client:"
+		TRANSFER_RULES(HELP),
+		.type = FLAG_OTHER,
+	},
+	[SCHEDULE_QUANTUM] = {
+		"quantum", "US", "0",
+		"with --policy servlib, a connection's thread that has run "
+		"for US microseconds lets others run; 0: it runs until it "
+		"waits",
+		.type = FLAG_OTHER,
+	},
 	{ 0 },
 };
 
@@ -241,7 +256,7 @@ static bool read_threshold_entry(struct schedule *s, const char **at,
 		return false;
 	s->thresholds[stage] = (struct threshold){
 		.queued_count = (uint32_t)length,
-		.unvisited_ns = us * 1000,
+		.unvisited_ns = us * NS_PER_US,
 	};
 	return length > 0 || us > 0;
 }
@@ -253,7 +268,7 @@ static bool read_us(const char *at, uint64_t *out_ns)
 
 	if (!take_number(&at, 0, (uint64_t)US_MAX, &us) || !take_end(at))
 		return false;
-	*out_ns = us * 1000;
+	*out_ns = us * NS_PER_US;
 	return true;
 }
 
@@ -548,7 +563,8 @@ static void word_add_thresholds(struct word_list *l, const struct schedule *s,
 		word_print(value, "%s%s=%" PRIu32, before, stages[i],
 			   t->queued_count);
 		if (t->unvisited_ns > 0)
-			word_print(value, ":%" PRIu64, t->unvisited_ns / 1000);
+			word_print(value, ":%" PRIu64,
+				   t->unvisited_ns / NS_PER_US);
 		before = ",";
 	}
 }
@@ -588,7 +604,7 @@ static void word_add_threads(struct word_list *l, const struct thread_model *m)
 				    "A thread that has run for this number of "
 				    "microseconds lets others run, if there "
 				    "are any."),
-			   "%" PRIu64, m->quantum_ns / 1000);
+			   "%" PRIu64, m->quantum_ns / NS_PER_US);
 }
 
 uint32_t schedule_words(const struct schedule *s, const char *const *stages,
@@ -623,7 +639,7 @@ uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 					    "number of microseconds is paused "
 					    "when another that waits comes "
 					    "before it."),
-			   "%" PRIu64, s->slice_ns / 1000);
+			   "%" PRIu64, s->slice_ns / NS_PER_US);
 	word_add_balance(&l, s);
 	if (has_replicas(s) && s->steal)
 		(void)word_add(

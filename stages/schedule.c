@@ -256,13 +256,95 @@ static void set_defaults(struct schedule *s, uint32_t core_count)
 		s->threads.io = THREADS_IO_SYNC;
 }
 
+/* False: `error` says which number is out of its range. */
+static bool check_range(double number, double least, double most,
+			const char *what, const char *unit, struct error *error)
+{
+	return (number >= least && number <= most) ||
+	       error_fail(error, "%s is %.15g, but it must be %.15g to %.15g%s",
+			  what, number, least, most, unit);
+}
+
+/* The limits that flags have, in the units of struct schedule. */
+#define NS_MAX (US_MAX * NS_PER_US)
+
+static bool check_visits(const struct schedule *s, struct error *error)
+{
+	static const struct {
+		double most;
+		const char *what, *unit;
+	} regimes[] = {
+		[REGIME_EXHAUSTIVE] = { 0, NULL, NULL },
+		[REGIME_GATED] = { 0, NULL, NULL },
+		[REGIME_N_GATED] = { COUNT_MAX, "the limit of --regime n-gated",
+				     " events" },
+		[REGIME_TIME_GATED] = { NS_MAX,
+					"the limit of --regime time-gated",
+					" ns" },
+		[REGIME_CUTOFF] = { NS_MAX, "the limit of --regime cutoff",
+				    " ns" },
+	};
+
+	if (regimes[s->regime.kind].what != NULL &&
+	    !check_range((double)s->regime.limit, 1,
+			 regimes[s->regime.kind].most,
+			 regimes[s->regime.kind].what,
+			 regimes[s->regime.kind].unit, error))
+		return false;
+	return s->idle.kind != IDLE_BACKOFF ||
+	       check_range((double)s->idle.longest_ns, 1, NS_MAX,
+			   "the longest pause of --idle backoff", " ns", error);
+}
+
+static bool check_stage_numbers(const struct schedule *s, uint32_t stage_count,
+				struct error *error)
+{
+	bool has_pools =
+		s->policy->workers == POLICY_WORKERS_STAY && !s->pool_is_auto;
+
+	for (uint32_t i = 0; i < stage_count; i++) {
+		const struct threshold *t = &s->thresholds[i];
+		char what[64];
+
+		(void)snprintf(what, sizeof(what), "--pool of stage %u", i + 1);
+		if (has_pools &&
+		    !check_range(s->pool_threads[i], 1, THREADS_MAX, what,
+				 " threads", error))
+			return false;
+		(void)snprintf(what, sizeof(what), "--threshold of stage %u",
+			       i + 1);
+		if (s->has_thresholds &&
+		    (!check_range(t->queued_count, 0, COUNT_MAX, what,
+				  " events", error) ||
+		     !check_range((double)t->unvisited_ns, 0, NS_MAX, what,
+				  " ns", error)))
+			return false;
+	}
+	return true;
+}
+
+/* Programs set members themselves; what flags read is always in range. */
+static bool check_ranges(const struct schedule *s, uint32_t stage_count,
+			 struct error *error)
+{
+	return check_visits(s, error) &&
+	       check_range(s->discipline.ageing, 0, AGEING_MAX,
+			   "the ageing of --discipline", "", error) &&
+	       check_range((double)s->slice_ns, 0, NS_MAX, "--slice", " ns",
+			   error) &&
+	       check_range((double)s->threads.quantum_ns, 0, NS_MAX,
+			   "--quantum", " ns", error) &&
+	       check_stage_numbers(s, stage_count, error);
+}
+
 bool schedule_complete(struct schedule *s, uint32_t stage_count,
 		       uint32_t core_count, struct error *error)
 {
 	bool is_partitioned = s->balance == BALANCE_PARTITION;
 	uint32_t most = core_count;
 
-	assert(stage_count >= 1 && core_count >= 1);
+	assert(stage_count >= 1 && stage_count <= STAGES_MAX);
+	assert(core_count >= 1 && s->policy != NULL);
 	set_defaults(s, core_count);
 	if (is_partitioned && stage_count < most)
 		most = stage_count;
@@ -282,6 +364,8 @@ bool schedule_complete(struct schedule *s, uint32_t stage_count,
 		return error_fail(error, "%s makes no sense with %s: %s",
 				  senseless[i].what, cause, senseless[i].why);
 	}
+	if (!check_ranges(s, stage_count, error))
+		return false;
 	return s->part_count <= most ||
 	       error_fail(error,
 			  "--balance asks for %u %s, but there are %u %s",

@@ -322,9 +322,11 @@ const struct policy *policy_find(const char *name);
 void schedule_init(struct schedule *s);
 
 /*
- * False: the choices contradict each other, or do not fit this number of stages
- * and cores; `error` is a sentence that names a flag and the reason.  Only
- * flags that were given are refused.  On success part_count is at least 1.
+ * False: the choices contradict each other, a number that is used is out of the
+ * range that its flag has, or they do not fit this number of stages and cores;
+ * `error` is a sentence that names a flag and the reason.  Of choices that
+ * contradict others, only flags that were given are refused.  On success
+ * part_count is at least 1.
  */
 MUST_CHECK bool schedule_complete(struct schedule *s, uint32_t stage_count,
 				  uint32_t core_count, struct error *error);

@@ -12,6 +12,7 @@
 #include "stages/cores.h"
 #include "stages/stage.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -53,16 +54,17 @@ static void add(struct event *ev, void *arg)
 /* False: no memory, or no thread. */
 static bool run(struct group *g, struct sum *s, struct job *jobs)
 {
-	s->square = group_add(g, &(struct stage_config){ .name = "square",
-							 .handler = square,
-							 .arg = s,
-							 .slots = JOBS });
-	s->add =
-		group_add(g, &(struct stage_config){ .name = "add",
-						     .handler = add,
-						     .arg = s,
-						     .slots = JOBS,
-						     .type = STAGE_EXCLUSIVE });
+	const struct stage_config square_config = {
+		.name = "square", .handler = square, .arg = s, .slots = JOBS
+	};
+	const struct stage_config add_config = { .name = "add",
+						 .handler = add,
+						 .arg = s,
+						 .slots = JOBS,
+						 .type = STAGE_EXCLUSIVE };
+
+	s->square = group_add(g, &square_config);
+	s->add = group_add(g, &add_config);
 	if (s->square == NULL || s->add == NULL || !group_start(g))
 		return false;
 	for (uint64_t i = 0; i < JOBS; i++) {
@@ -73,20 +75,15 @@ static bool run(struct group *g, struct sum *s, struct job *jobs)
 	return true;
 }
 
-int main(void)
+/* Zero, or the exit status of a program that has printed what is wrong. */
+static int square_and_add(const struct cores *cores, struct sum *sum)
 {
 	static struct job jobs[JOBS];
-	struct error error;
 	struct schedule schedule;
-	struct sum sum = { .total = 0 };
-	struct cores *cores = cores_new(NULL, &error);
+	struct error error;
 	struct group *g;
 	bool ok;
 
-	if (cores == NULL) {
-		fprintf(stderr, "two_stages: the cores %s\n", error.text);
-		return EXIT_FAILURE;
-	}
 	schedule_init(&schedule); /* the members say what else there is */
 	if (!schedule_complete(&schedule, 2, cores_count(cores), &error)) {
 		fprintf(stderr, "two_stages: %s\n", error.text);
@@ -94,10 +91,30 @@ int main(void)
 	}
 	g = group_new(&(struct group_config){ .schedule = &schedule,
 					      .cores = cores });
-	ok = g != NULL && run(g, &sum, jobs);
+	ok = g != NULL && run(g, sum, jobs);
 	group_free(g);
-	cores_free(cores);
-	if (ok)
-		printf("%llu\n", (unsigned long long)sum.total);
+	if (!ok)
+		fprintf(stderr, "two_stages: no memory, or no thread\n");
 	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(void)
+{
+	struct sum sum = { .total = 0 };
+	struct error error;
+	struct cores *cores = cores_new(NULL, &error);
+	int status;
+
+	if (cores == NULL) {
+		fprintf(stderr, "two_stages: the cores %s\n", error.text);
+		return EXIT_FAILURE;
+	}
+	status = square_and_add(cores, &sum);
+	cores_free(cores);
+	if (status == EXIT_SUCCESS &&
+	    (printf("%" PRIu64 "\n", sum.total) < 0 || fflush(stdout) != 0)) {
+		perror("two_stages: standard output");
+		return EXIT_FAILURE;
+	}
+	return status;
 }

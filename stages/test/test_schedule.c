@@ -384,6 +384,85 @@ static void test_parts_follow_cores_and_stages(void)
 	assert(schedule_complete(&s, STAGES, 2, &error) && s.part_count == 2);
 }
 
+static void refused(const struct schedule *s, const char *text)
+{
+	struct schedule copy = *s;
+	struct error error = { "" };
+
+	assert(!schedule_complete(&copy, STAGES, CORES, &error));
+	assert(strcmp(error.text, text) == 0);
+}
+
+static void accepted(const struct schedule *s)
+{
+	struct schedule copy = *s;
+	struct error error;
+
+	assert(schedule_complete(&copy, STAGES, CORES, &error));
+}
+
+/* Members that a program sets itself have the ranges of flags. */
+static void test_times_and_counts_have_ranges(void)
+{
+	struct schedule defaults, s;
+
+	schedule_init(&defaults);
+	s = defaults;
+	s.regime = (struct regime){ REGIME_N_GATED, 0 };
+	refused(&s, "the limit of --regime n-gated is 0, but it must be 1 to "
+		    "1000000 events");
+	s.regime.limit = 1000001;
+	refused(&s, "the limit of --regime n-gated is 1000001, but it must be "
+		    "1 to 1000000 events");
+	s.regime.limit = 1000000;
+	accepted(&s);
+	s.regime = (struct regime){ REGIME_TIME_GATED, 0 };
+	refused(&s, "the limit of --regime time-gated is 0, but it must be 1 "
+		    "to 3600000000000 ns");
+	s.regime.kind = REGIME_CUTOFF;
+	refused(&s, "the limit of --regime cutoff is 0, but it must be 1 to "
+		    "3600000000000 ns");
+	s.regime.kind = REGIME_GATED;
+	accepted(&s);
+	s.idle.kind = IDLE_BACKOFF;
+	refused(&s, "the longest pause of --idle backoff is 0, but it must be "
+		    "1 to 3600000000000 ns");
+	s = defaults;
+	s.slice_ns = UINT64_C(3600000000001);
+	s.discipline.kind = DISCIPLINE_SRPT;
+	refused(&s, "--slice is 3600000000001, but it must be 0 to "
+		    "3600000000000 ns");
+	s.slice_ns = 0;
+	s.discipline.ageing = -1;
+	refused(&s, "the ageing of --discipline is -1, but it must be 0 to "
+		    "1000000");
+}
+
+static void test_numbers_of_stages_have_ranges(void)
+{
+	struct schedule s;
+
+	schedule_init(&s);
+	s.pool_threads[2] = 0; /* it has no pools */
+	s.thresholds[1].queued_count = 1000001;
+	accepted(&s);
+	s.has_thresholds = true;
+	refused(&s, "--threshold of stage 2 is 1000001, but it must be 0 to "
+		    "1000000 events");
+	s.thresholds[1] = (struct threshold){ 1, UINT64_C(3600000000001) };
+	refused(&s, "--threshold of stage 2 is 3600000000001, but it must be "
+		    "0 to 3600000000000 ns");
+	s.has_thresholds = false;
+	s.policy = policy_find("pool-per-stage");
+	refused(&s, "--pool of stage 3 is 0, but it must be 1 to 1024 "
+		    "threads");
+	s.pool_threads[2] = 1025;
+	refused(&s, "--pool of stage 3 is 1025, but it must be 1 to 1024 "
+		    "threads");
+	s.pool_is_auto = true;
+	accepted(&s);
+}
+
 /* Flags that make no sense: the flag at fault, and the line. */
 struct senseless {
 	const char *fault, *line;
@@ -559,6 +638,8 @@ int main(void)
 	test_nonsense_is_no_value();
 	test_defaults_are_complete_with_every_policy();
 	test_parts_follow_cores_and_stages();
+	test_times_and_counts_have_ranges();
+	test_numbers_of_stages_have_ranges();
 	test_what_workers_do_not_do_is_refused();
 	test_what_user_level_threads_do_not_do_is_refused();
 	test_flags_of_another_model_are_refused();
