@@ -280,7 +280,7 @@ fleet_clear() {
 	for group in "$groups"/*/; do
 		[ ! -d "$group" ] || names+=("$(basename "$group")")
 	done
-	disown -a # or the shell tells of each that is killed
+	disown -a # or the shell reports each that is killed
 	end_services "${names[@]}" || status=1
 	for space in "/run/netns/$fleet".*; do
 		[ ! -e "$space" ] || ip netns del "${space##*/}" || status=1

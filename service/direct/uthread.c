@@ -177,12 +177,6 @@ void uthread_pause(void)
 	self->owner->kind->pause(self);
 }
 
-void uthread_pause_point(void)
-{
-	if (uthread_should_pause())
-		uthread_pause();
-}
-
 void uthread_yield(void)
 {
 	struct uthread *self = uthread_self();

@@ -98,7 +98,7 @@ enum transfer_need {
  * they return EAGAIN (never if sockets block).  If the other side is as fast as
  * it, this could take long, so it counts its bytes, and yields.  It must not
  * wait in another way, and must not call uthread_wait(), because it may run on
- * the stack of a kernel thread; uthread_pause_point() does nothing there.
+ * the stack of a kernel thread; uthread_should_pause() is false there.
  * `buffer` is the kernel thread's, for use during this call.
  */
 typedef enum transfer_need transfer_fn(void *arg, char *buffer, size_t bytes);
@@ -135,9 +135,6 @@ bool uthread_should_pause(void);
  * thread.
  */
 void uthread_pause(void);
-
-/* Both, if it should. */
-void uthread_pause_point(void);
 
 /*
  * Let others run, unless the thread has waited or paused since the last call.

@@ -32,7 +32,9 @@
  *            has a lock, or is set before there are connections.  In
  *            REQUEST_WORK the request belongs to the thread that works for it,
  *            until that thread resumes the connection.  After a reply of 202
- *            its `own` belongs to the pipeline.
+ *            its `own` belongs to the pipeline, and no other member does: a
+ *            thread that is only a holder uses `own`, what is set before
+ *            REQUEST_START, and neither `detail` nor `submitted_ns`.
  */
 #ifndef SERVICE_REQUEST_H
 #define SERVICE_REQUEST_H
@@ -84,6 +86,15 @@ enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_DELETE = 4 };
 /*
  * How requests of one kind are answered; each file has its handlers at its end.
  * If a hook is NULL, nothing is done.
+ *
+ * A request's hooks are called one at a time, by the thread of its connection;
+ * release() by the last holder's.  They run in an I/O thread if
+ * request_suspendable() is not NULL: then they must not wait, and leave work
+ * that takes long to another thread.
+ *
+ * admit(), prepare() and receive() return why the request is refused, and may
+ * have said more by request_explain() and in `excess`.  refuse() is called
+ * then, too.
  */
 struct handler {
 	/*
@@ -114,11 +125,14 @@ struct handler {
 	 * False: the work is already done, or `problem` is set.
 	 */
 	bool (*start)(struct request *r);
-	/* REQUEST_REPLY: the work is done.  Not called if `problem` is set. */
+	/*
+	 * REQUEST_REPLY: the work is done; queue a reply.  Not called if
+	 * `problem` is set.  False: as for the functions reply_...().
+	 */
 	bool (*reply)(struct request *r);
 	/*
-	 * The request is refused before its work begins.  Free what only the
-	 * work needs; the rest of the body may still be read.
+	 * The request is refused before its work begins, at most once.  Free
+	 * what only the work needs; the rest of the body may still be read.
 	 */
 	void (*refuse)(struct request *r);
 	/*
@@ -128,9 +142,15 @@ struct handler {
 	bool (*goes_on)(const struct request *r);
 	/* Add Server-Timing to the reply; called if r->has_timing. */
 	void (*add_timing)(const struct request *r, struct reply *p);
-	/* Add what was worked to the line of the log. */
+	/*
+	 * Add what was worked to the line of the log, at the end of the
+	 * connection's part.  If goes_on(), the pipeline may have r->own.
+	 */
 	void (*log)(const struct request *r, struct log_request *line);
-	/* The request ends: free what the hooks have left in r->own. */
+	/*
+	 * Nobody uses the request any more: free what the hooks have left in
+	 * r->own.
+	 */
 	void (*release)(struct request *r);
 };
 
@@ -155,6 +175,7 @@ struct route {
 	enum role role;
 	const struct handler *handler;
 	int report; /* the enum report_kind, if its handler is about one */
+	bool takes_metrics_key; /* of --metrics-key-file */
 };
 
 /* See the table in request_steps.c. */
@@ -230,7 +251,7 @@ struct request {
 	uint64_t number; /* of the requests that have begun */
 	char id[REQUEST_ID_BYTES];
 	uint64_t begin_ns; /* when the head was complete */
-	/* When the work began, in place of the body's end; 0: not known. */
+	/* When the work began: the body's end, for the log; 0: not known. */
 	uint64_t submitted_ns;
 	/* Of the route, once there is `own`; before that, one without hooks. */
 	const struct handler *handler;

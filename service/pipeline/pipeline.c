@@ -843,6 +843,9 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 		over = check_estimate(p, u, u->submitted_ns);
 	if (u->err == IMG_OK && over == UPLOAD_ENDED)
 		u->end = charge_estimate(p, u);
+	if (u->err == IMG_OK && over == UPLOAD_ENDED &&
+	    u->end == UPLOAD_ENDED && u->begin != NULL)
+		u->end = u->begin(u);
 	if (u->end != UPLOAD_ENDED)
 		return refuse_upload(p, u, u->end);
 	u->pipeline = p;

@@ -138,6 +138,12 @@ struct upload {
 	 * client disconnects.
 	 */
 	_Atomic bool is_accepted;
+	/*
+	 * Called by pipeline_submit() when there is a slot and memory for the
+	 * upload and its steps are about to begin; may block.  Returns
+	 * UPLOAD_ENDED, or why it is not to be taken.  Or NULL.
+	 */
+	enum upload_end (*begin)(struct upload *u);
 	/* Called before each step: has the client disconnected?  Or NULL. */
 	bool (*is_gone)(const struct upload *u);
 	/*

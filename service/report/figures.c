@@ -147,6 +147,13 @@ static const struct {
 #define GROUP(id, from, ...) typedef from from_##id;
 #include "service/report/figures.def"
 
+/* What figure_count() can read. */
+#define FIGURE(id, is, member, ...)                                            \
+	_Static_assert(_Generic(((from_##id *)0)->member, bool : 1,            \
+				uint32_t : 1, uint64_t : 1, default : 0),      \
+		       #member ": no bool, uint32_t or uint64_t");
+#include "service/report/figures.def"
+
 #define MEMBER(group, member)                                                  \
 	.offset = offsetof(from_##group, member),                              \
 	.bytes = sizeof(((from_##group *)0)->member)
@@ -260,13 +267,24 @@ double figure_number(const struct figure *f, const void *from)
 	return (double)figure_count(f, from) / scale(f);
 }
 
+/* Is the value in /stats that of the member?  Then no digit is lost. */
+static bool is_whole(const struct figure *f)
+{
+	return f->compute == NULL && f->quantile == 0 && (f->is & TIME) == 0;
+}
+
 void figures_add(struct json *j, enum figure_group group, unsigned is,
 		 const void *from)
 {
 	for (const struct figure *f = figures_of(group); f != NULL;
-	     f = figure_next(f))
-		if (f->name != NULL && (f->is & is) == is)
+	     f = figure_next(f)) {
+		if (f->name == NULL || (f->is & is) != is)
+			continue;
+		if (is_whole(f))
+			json_add_whole(j, f->name, figure_count(f, from));
+		else
 			json_add_number(j, f->name, figure_number(f, from));
+	}
 }
 
 void figures_add_object(struct json *j, const char *object, unsigned is,

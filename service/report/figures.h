@@ -66,7 +66,8 @@ struct process_stats {
 /* What was read for a report. */
 struct counts {
 	bool always; /* true */
-	bool has_fibres, has_threads, has_store, has_disk, is_remote;
+	bool has_fibres, has_threads;
+	bool has_store, has_disk, has_quota, is_remote;
 	bool has_hardware;
 	uint64_t uptime_ns;
 	uint32_t uploads_max;

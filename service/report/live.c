@@ -48,7 +48,8 @@ struct live_worker {
 struct live {
 	const struct stats_source *source;
 	uint64_t frame_count;
-	uint64_t last_ns; /* time of the last frame; 0: nobody watched */
+	uint64_t last_ns;     /* time of the last frame; 0: nobody watched */
+	struct counts counts; /* for the frame that is being made */
 	struct recent stages[PIPELINE_STAGES];
 	struct cpu_use cpu;
 	uint32_t part_count;
@@ -57,6 +58,20 @@ struct live {
 	struct live_worker *workers;
 	struct span *spans; /* LIVE_SPANS_KEPT for each worker */
 };
+
+/* The groups whose figures a frame has, if they are LIVE. */
+#define IS_IN_FRAME(group)                                                     \
+	((group) == ENDED || (group) == INSIDE || (group) == LOST ||           \
+	 (group) == THREADS || (group) == EVENTS || (group) == QUEUES ||       \
+	 (group) == VISITS || (group) == SLEEPS)
+#define FIGURE(group, is, member, ...)                                         \
+	_Static_assert(((is)&LIVE) == 0 || IS_IN_FRAME(group),                 \
+		       #member ": not in a frame");
+#define HISTOGRAM(group, is, member, ...)                                      \
+	_Static_assert(((is)&LIVE) == 0, #member ": not in a frame");
+#define FAMILY(group, is, function, ...)                                       \
+	_Static_assert(((is)&LIVE) == 0, #function ": not in a frame");
+#include "service/report/figures.def"
 
 /* Begin an event and its line of data, an object.  NULL: no memory. */
 static FILE *begin_event(struct json *j, struct text *text, const char *name)
@@ -419,6 +434,14 @@ static void add_parts(struct live *l, struct json *j, uint64_t now_ns)
 	json_close(j);
 }
 
+static void add_end(struct json *j, int32_t stage)
+{
+	if (stage == EDGE_OUTSIDE)
+		json_add_raw(j, NULL, "-1");
+	else
+		json_add_whole(j, NULL, (uint32_t)stage);
+}
+
 static void add_edges(const struct live *l, struct json *j,
 		      const struct pipeline_stats *s)
 {
@@ -428,8 +451,8 @@ static void add_edges(const struct live *l, struct json *j,
 	json_open_array(j, "edges");
 	for (uint32_t i = 0; i < count; i++) {
 		json_open_array(j, NULL);
-		json_add_number(j, NULL, edges[i].from);
-		json_add_number(j, NULL, edges[i].to);
+		add_end(j, edges[i].from);
+		add_end(j, edges[i].to);
 		json_add_whole(j, NULL, edges[i].count);
 		json_close(j);
 	}
@@ -467,7 +490,7 @@ static void add_time(struct json *j, const char *name, uint64_t time_ns)
 
 static void add_workers(const struct live *l, struct json *j, uint64_t now_ns)
 {
-	struct worker_counts counts = { .uptime_ns = 0 };
+	struct worker_counts counts; /* its `worker` only */
 	const struct worker_stats *s = &counts.worker;
 
 	json_open_array(j, "workers");
@@ -516,8 +539,7 @@ char *live_frame(struct live *l, struct minute *m, bool is_first)
 {
 	const struct stats_source *source = l->source;
 	uint64_t now_ns = clock_now_ns();
-	struct counts c = { .always = true,
-			    .has_threads = source->uthreads != NULL };
+	struct counts *c = &l->counts;
 	struct text text;
 	struct json j;
 	FILE *to = begin_event(&j, &text, "frame");
@@ -527,23 +549,24 @@ char *live_frame(struct live *l, struct minute *m, bool is_first)
 	if (is_first)
 		forget_recent(l);
 	l->frame_count++;
-	pipeline_read(source->pipeline, &c.pipeline);
-	if (c.has_threads)
-		uthreads_read(source->uthreads, &c.threads);
-	cpu_use_add(&l->cpu, source->pipeline, &c.pipeline, now_ns);
-	add_server(l, &j, &c, now_ns);
+	pipeline_read(source->pipeline, &c->pipeline);
+	c->has_threads = source->uthreads != NULL;
+	if (c->has_threads)
+		uthreads_read(source->uthreads, &c->threads);
+	cpu_use_add(&l->cpu, source->pipeline, &c->pipeline, now_ns);
+	add_server(l, &j, c, now_ns);
 	add_recent_history(l, &j, m, now_ns);
-	add_stages(l, &j, &c.pipeline, now_ns);
+	add_stages(l, &j, &c->pipeline, now_ns);
 	add_stage_parts(l, &j);
 	add_parts(l, &j, now_ns);
-	add_edges(l, &j, &c.pipeline);
+	add_edges(l, &j, &c->pipeline);
 	/*
 	 * This must come before the workers are added; otherwise a sleep that
 	 * ends now would be sent twice.
 	 */
 	add_new_spans(l, &j, now_ns);
 	add_workers(l, &j, now_ns);
-	figures_add_object(&j, "threads", LIVE, &c);
+	figures_add_object(&j, "threads", LIVE, c);
 	l->last_ns = now_ns;
 	return end_event(&j, &text, to);
 }
@@ -696,6 +719,7 @@ struct live *live_new(const struct stats_source *source)
 	if (l == NULL)
 		return NULL;
 	l->source = source;
+	l->counts.always = true;
 	l->part_count = source->config->schedule.part_count;
 	l->parts = calloc((size_t)l->part_count * PIPELINE_STEPS,
 			  sizeof(*l->parts));

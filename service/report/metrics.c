@@ -275,33 +275,17 @@ static void print_group(FILE *to, enum figure_group group,
 	}
 }
 
-/* Without --store-quota, nothing is counted. */
 static bool is_shown(enum figure_group group, const struct scrape *s)
 {
-	const struct counts *c = &s->counts;
-
-	if (group == QUOTA)
-		return c->has_disk && c->store.quota_bytes > 0;
 	return (group < WORKERS || s->worker_count > 0) &&
-	       figures_are_used(group, c);
+	       figures_are_used(group, &s->counts);
 }
 
 static void print_all(FILE *to, const struct scrape *s)
 {
-	static const enum figure_group order[] = {
-		BUILD,         HTTP,    LIMIT,   ENDED,   LOST,    INSIDE,
-		MEMORY,        BUFFERS, MADE,    FIBRES,  THREADS, WRITABLE,
-		IMAGES,        HERE,    AWAY,    HELPER,  DISK,    QUOTA,
-		SPOOL,         STAY,    QUEUES,  EVENTS,  VISITS,  WAITS,
-		SERVICES,      TOTALS,  COHORTS, PROCESS, BUSY,    WORKERS,
-		WORKER_VISITS, SLEEPS
-	};
-
-	_Static_assert(ARRAY_SIZE(order) == GROUPS - 2,
-		       "all but RATES and HARDWARE, which have no metrics");
-	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
-		if (is_shown(order[i], s))
-			print_group(to, order[i], s);
+	for (enum figure_group g = 0; g < GROUPS; g++)
+		if (is_shown(g, s))
+			print_group(to, g, s);
 }
 
 /* False: no memory. */

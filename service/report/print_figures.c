@@ -3,17 +3,14 @@
  * Prints the rows of figures.def as JSON, for script/tables and tests: an array
  * of objects with the columns of a row and of its group.
  */
+#include "service/report/figures.h"
+
 #include "base/json.h"
 #include "base/util.h"
 
 #include <stdlib.h>
 
-enum { COUNTER = 1, GAUGE = 2, TIME = 4, LIVE = 8, MANY = 16 };
-
-enum {
-#define GROUP(id, ...) id,
-#include "service/report/figures.def"
-};
+enum { MANY = LIVE << 1 }; /* a histogram */
 
 static const struct {
 	const char *object, *labels, *only;
@@ -23,7 +20,7 @@ static const struct {
 };
 
 static const struct row {
-	int group;
+	enum figure_group group;
 	unsigned is;
 	const char *name, *metric, *labels; /* labels: NULL: the group's */
 	const char *sentence, *more;

@@ -156,6 +156,7 @@ void stats_read(struct stats_source *source, const struct http_report *http,
 		store_stats(source->store, &out->store);
 	out->is_remote = out->has_store && out->store.remote.is_remote;
 	out->has_disk = out->has_store && !out->is_remote;
+	out->has_quota = out->has_disk && out->store.quota_bytes > 0;
 }
 
 char *stats_schedule(const struct pipeline_config *config)
@@ -185,6 +186,14 @@ static void json_add_sandbox(struct json *j, const struct sandbox *s)
 	json_add_bool(j, "seccomp", s->seccomp);
 	json_close(j);
 }
+
+/* Of the groups whose object is "", /stats has only PROCESS. */
+#define HAS_NAME(name) _Generic((name), void * : 0, default : 1)
+#define FIGURE(group, is, member, name, ...)                                   \
+	_Static_assert(!HAS_NAME(name) ||                                      \
+			       ((group) != BUILD && (group) != HTTP),          \
+		       "/stats does not have " #member);
+#include "service/report/figures.def"
 
 /* Does an object of /stats begin with this group of the server? */
 static bool begins_object(enum figure_group g)

@@ -695,44 +695,75 @@ enum store_answer entry_remove(struct entries *e,
 	return STORE_FAILED;
 }
 
+/*
+ * Write the file into tmp/, and move it into an open entry, in place of the one
+ * with its name.  Until then that one stays as it is.  False: see errno.
+ */
+static bool replace_file(struct entries *e, int entry,
+			 const struct store_file *file, uint64_t *bytes)
+{
+	char name[TEMPORARY_BYTES];
+	struct store_file draft = *file;
+	int saved;
+
+	name_temporary(e, name);
+	draft.name = name;
+	if (folder_add_file(e->tmp, &draft, bytes) &&
+	    renameat(e->tmp, name, entry, file->name) == 0)
+		return true;
+	saved = errno;
+	(void)unlinkat(e->tmp, name, 0);
+	errno = saved;
+	return false;
+}
+
 enum store_answer entry_extend(struct entries *e,
 			       const struct entry_folder *folder,
 			       const char *id, const struct store_file *file)
 {
-	uint64_t bytes = estimate_file_bytes(e, file), added = 0;
-	int entry = folder_open(folder->fd, id), saved;
+	uint64_t bytes = estimate_file_bytes(e, file), old_bytes, added = 0;
+	int entry = folder_open(folder->fd, id);
 	enum store_answer answer = STORE_OK;
+	struct stat old;
 
+	assert(store_is_file_name(file->name) && file->count > 0);
 	if (entry < 0)
 		return missing_at(e, folder, id);
-	release_bytes(e, folder_remove_file(entry, file->name));
-	if (!reserve_bytes(e, bytes)) {
+	old_bytes = stat_file(entry, file->name, &old) ? disk_bytes(&old) : 0;
+	bytes = bytes > old_bytes ? bytes - old_bytes : 0;
+	if (bytes > 0 && !reserve_bytes(e, bytes)) {
 		folder_close(entry);
 		errno = 0;
 		tell_failed(e, "", "", "");
 		return STORE_FULL;
 	}
-	if (!folder_add_file(entry, file, &added) || fsync(entry) != 0) {
+	if (replace_file(e, entry, file, &added)) {
+		/* Unsigned arithmetic: also correct if the file has grown. */
+		release_bytes(e, bytes + old_bytes - added);
+		if (fsync(entry) != 0)
+			answer = failed_at(e, folder, id, file->name);
+	} else {
 		answer = failed_at(e, folder, id, file->name);
-		saved = errno;
-		(void)folder_remove_file(entry, file->name);
-		errno = saved;
-		added = 0;
+		release_bytes(e, bytes);
 	}
-	release_bytes(e, bytes - added);
 	folder_close(entry);
 	return answer;
 }
 
-void entry_reduce(struct entries *e, const struct entry_folder *folder,
-		  const char *id, const char *name)
+enum store_answer entry_reduce(struct entries *e,
+			       const struct entry_folder *folder,
+			       const char *id, const char *name)
 {
 	int entry = folder_open(folder->fd, id);
+	enum store_answer answer = STORE_OK;
 
 	if (entry < 0)
-		return;
+		return missing_at(e, folder, id);
 	release_bytes(e, folder_remove_file(entry, name));
+	if (fsync(entry) != 0)
+		answer = failed_at(e, folder, id, name);
 	folder_close(entry);
+	return answer;
 }
 
 enum store_answer entry_move(struct entries *e, const struct entry_folder *from,

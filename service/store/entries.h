@@ -8,10 +8,10 @@
  * To remove an entry, it is renamed back to tmp/ first.
  *
  * A folder of entries is a struct entry_folder; an open entry is a descriptor.
- * Links are not followed.  A failed call sets errno.  entry_put(),
- * entry_remove(), entry_extend() and entry_move() also tell entries.failed
- * which file it was, unless the entry is only missing; entries_open(),
- * entries_count() and entries_try(), which are for the start, do not.
+ * Links are not followed.  A failed call sets errno.  The functions
+ * entry_...() that write also tell entries.failed which file it was, unless the
+ * entry is only missing; entries_open(), entries_count() and entries_try(),
+ * which are for the start, do not.
  *
  * Used by folder.c, which knows the folders and what their entries mean.  Other
  * files need only the part of this header up to entry_read().
@@ -166,15 +166,21 @@ enum store_answer entry_remove(struct entries *e,
 			       const struct entry_folder *folder,
 			       const char *id);
 
-/* Add a file to an entry, or replace the file with the same name. */
+/*
+ * Add a file to an entry, or replace the file with the same name, and sync it.
+ * At each moment the entry has the old file or the new one; if the result is
+ * not STORE_OK, it has the old one, unless the last sync failed.  The quota
+ * counts only what the new one needs in addition.
+ */
 MUST_CHECK enum store_answer entry_extend(struct entries *e,
 					  const struct entry_folder *folder,
 					  const char *id,
 					  const struct store_file *file);
 
-/* Remove a file of an entry, if it has it. */
-void entry_reduce(struct entries *e, const struct entry_folder *folder,
-		  const char *id, const char *name);
+/* Remove a file of an entry, if it has it, and sync that. */
+enum store_answer entry_reduce(struct entries *e,
+			       const struct entry_folder *folder,
+			       const char *id, const char *name);
 
 /* Move an entry to another folder; it replaces what has its name there. */
 MUST_CHECK enum store_answer entry_move(struct entries *e,

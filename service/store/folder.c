@@ -537,14 +537,13 @@ enum store_answer spool_set_attempts(struct spool *s, const char *id,
 	struct bucket *b = bucket_lock(s, id);
 	char text[16];
 	struct store_file file = { attempts_name, text, 0 };
-	enum store_answer answer = STORE_OK;
+	enum store_answer answer;
 
 	file.count = (size_t)snprintf(text, sizeof(text), "%u\n", count);
-	if (count == 0)
-		entry_reduce(&s->store->entries, &s->folder, id, attempts_name);
-	else
-		answer =
-			entry_extend(&s->store->entries, &s->folder, id, &file);
+	answer = count == 0 ? entry_reduce(&s->store->entries, &s->folder, id,
+					   attempts_name) :
+			      entry_extend(&s->store->entries, &s->folder, id,
+					   &file);
 	bucket_unlock(b);
 	return answer;
 }
@@ -590,8 +589,8 @@ enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
 		return STORE_NOT_FOUND;
 	}
 	answer = entry_extend(&s->store->entries, &s->folder, h->id, &file);
-	/* Something else has this name, such as a folder: it stays there. */
-	if (answer == STORE_FAILED && errno == EEXIST)
+	/* A folder has this name: it stays there. */
+	if (answer == STORE_FAILED && errno == EISDIR)
 		answer = STORE_OK;
 	if (answer == STORE_OK)
 		answer = entry_move(&s->store->entries, &s->folder, &s->failed,
@@ -604,8 +603,8 @@ enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
 		answer = STORE_OK;
 	if (answer == STORE_OK) {
 		/* Moved back to spool/, it may be tried as often as before. */
-		entry_reduce(&s->store->entries, &s->failed, h->id,
-			     attempts_name);
+		(void)entry_reduce(&s->store->entries, &s->failed, h->id,
+				   attempts_name);
 		atomic_fetch_sub(&s->waiting_count, 1);
 		atomic_fetch_add(&s->failed_count, 1);
 		atomic_fetch_add(&s->damaged_count, is_damaged);

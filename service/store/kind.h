@@ -9,12 +9,18 @@
 #ifndef SERVICE_STORE_KIND_H
 #define SERVICE_STORE_KIND_H
 
-#include "service/store/store.h"
+#include "service/store/entries.h"
 
 #include "base/error.h"
 #include "base/util.h"
 
 #include <pthread.h>
+
+struct spool;
+struct store;
+struct store_image;
+struct store_part;
+struct store_stats;
 
 struct store_kind {
 	/* Its functions may wait for a network. */
@@ -70,9 +76,10 @@ struct store_health {
 /* The beginning of each kind's own structure. */
 struct store {
 	const struct store_kind *kind;
-	struct spool *spool;     /* NULL: this kind has none */
-	struct checks *checks;   /* files known to be intact */
-	store_report_fn *report; /* NULL: not started */
+	struct spool *spool;   /* NULL: this kind has none */
+	struct checks *checks; /* files known to be intact */
+	/* A store_report_fn; NULL: not started. */
+	void (*report)(void *arg, bool is_wrong, const char *text);
 	void *report_arg;
 	struct store_health health;
 	_Atomic uint64_t put_count;

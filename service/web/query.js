@@ -27,6 +27,14 @@ export function isSeveral(asked) {
 	return asked.variants.length > 1;
 }
 
+// The word of a single result's format.  That of a preset is not known here.
+export function formatOf({ format, variants }) {
+	const [, own] = variants.length === 1
+		? /(?:^|,)format=([^,]*)/.exec(variants[0].parameters) ?? [] : [];
+
+	return own ?? format;
+}
+
 // URL encoding that keeps the separators of a variant readable.
 function encoded(text) {
 	return encodeURIComponent(text).replace(/%(3A|2C|3D)/g, decodeURIComponent);

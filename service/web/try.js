@@ -14,7 +14,7 @@ import { checkForm, makeForm, readForm } from "./form.js";
 import { key } from "./key.js";
 import { formats, parameters } from "./parameters.js";
 import { uploads } from "./ports.js";
-import { curlLine, isSeveral, query } from "./query.js";
+import { curlLine, formatOf, isSeveral, query } from "./query.js";
 import { forgetResults, showPlaceholder, showResults } from "./results.js";
 import { pastedPicture, testPicture } from "./sample.js";
 import { timeline } from "./server_timing.js";
@@ -68,7 +68,7 @@ function tellCurl() {
 			isKeyed: key.value !== "",
 			isSeveral: isSeveral(all),
 			ending: formats.find(({ word }) =>
-				word === all.format)?.ending,
+				word === formatOf(all))?.ending,
 		});
 	byId("copied").textContent = "";
 }
@@ -211,6 +211,8 @@ export function make(root) {
 		check();
 		sendSoon();
 	};
+	input.accept = formats.map(({ type, ending }) => `${type},.${ending}`)
+		.join();
 	input.onclick = () => {
 		input.value = ""; // the same file may be chosen again
 	};

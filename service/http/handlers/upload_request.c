@@ -856,32 +856,20 @@ static enum problem admit_stored_upload(struct request *r)
 	return problem == PROBLEM_NONE ? admit_upload(r) : problem;
 }
 
+/* The hooks of all uploads, except admit(). */
+#define UPLOAD_HOOKS                                                           \
+	.state_bytes = sizeof(struct upload_request), .wait = wait_for_memory, \
+	.prepare = prepare_for_body, .receive = receive_piece,                 \
+	.start = start_upload, .reply = reply_to_upload, .refuse = drop_body,  \
+	.goes_on = storing_is_accepted, .add_timing = add_timing,              \
+	.log = log_upload, .release = release_upload
+
 const struct handler upload_handler = {
-	.state_bytes = sizeof(struct upload_request),
+	UPLOAD_HOOKS,
 	.admit = admit_upload,
-	.wait = wait_for_memory,
-	.prepare = prepare_for_body,
-	.receive = receive_piece,
-	.start = start_upload,
-	.reply = reply_to_upload,
-	.refuse = drop_body,
-	.goes_on = storing_is_accepted,
-	.add_timing = add_timing,
-	.log = log_upload,
-	.release = release_upload,
 };
 
 const struct handler stored_upload_handler = {
-	.state_bytes = sizeof(struct upload_request),
+	UPLOAD_HOOKS,
 	.admit = admit_stored_upload,
-	.wait = wait_for_memory,
-	.prepare = prepare_for_body,
-	.receive = receive_piece,
-	.start = start_upload,
-	.reply = reply_to_upload,
-	.refuse = drop_body,
-	.goes_on = storing_is_accepted,
-	.add_timing = add_timing,
-	.log = log_upload,
-	.release = release_upload,
 };

@@ -14,7 +14,6 @@
 #include "service/http/head/params.h"
 #include "service/http/request.h"
 #include "service/http/head/text_part.h"
-#include "service/http/handlers/watch/reports.h"
 
 #include "base/file.h"
 #include "base/util.h"
@@ -625,12 +624,10 @@ static bool is_public(enum role role)
 static enum problem match_metrics_key(const struct keys *k,
 				      const struct request *r)
 {
-	bool is_metrics = r->route->role == ROLE_REPORT &&
-			  r->route->report == REPORT_METRICS;
-
 	if (!is_metrics_key(k, request_header(r, "Authorization")))
 		return PROBLEM_INVALID_KEY;
-	return is_metrics ? PROBLEM_NONE : PROBLEM_KEY_NOT_ALLOWED;
+	return r->route->takes_metrics_key ? PROBLEM_NONE :
+					     PROBLEM_KEY_NOT_ALLOWED;
 }
 
 /* With keys: one of them must allow the request. */

@@ -73,7 +73,7 @@ export class Chromium {
 		this.#process.on("exit", () =>
 			this.#fail("Chromium has ended"));
 		const [, , , down, up] = this.#process.stdio;
-		down.on("error", () => {}); // its exit tells of it
+		down.on("error", () => {}); // "exit" reports it
 		up.setEncoding("utf8");
 		up.on("data", (text) => this.#receive(text));
 	}

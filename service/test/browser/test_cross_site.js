@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A page of another site can neither send nor remove pictures, nor read what
-// the server tells of itself, also under a name that it has had point here; but
+// the server says about itself, also under a name that it has had point here; but
 // it may show a stored picture, and link to the page.
 
 import assert from "node:assert/strict";

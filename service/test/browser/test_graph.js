@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The graph tells what /stats tells.
+// The graph shows what /stats says.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

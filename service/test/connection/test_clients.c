@@ -1165,20 +1165,27 @@ static enum client_refusal receive(const struct pair *p, size_t count)
 	return refusal;
 }
 
+/* A client whose thread is woken when this number of bytes has arrived. */
+static struct clients *start_with_mark(struct pair *p, uint32_t bytes)
+{
+	struct clients_config config = patient;
+	struct clients *t;
+
+	config.low_water_bytes = bytes;
+	t = clients_start(&config);
+	connect_pair(p, t);
+	return t;
+}
+
 /*
  * While much of a body is missing, a few bytes wake nobody.  The last byte
  * always does, and so does the next request.
  */
 static void test_a_thread_is_woken_for_many_bytes(void)
 {
-	struct clients_config config = patient;
 	struct pair p;
+	struct clients *t = start_with_mark(&p, LOW_WATER);
 
-	config.low_water_bytes = LOW_WATER;
-
-	struct clients *t = clients_start(&config);
-
-	connect_pair(&p, t);
 	client_enter(p.client, CLIENT_BODY);
 	client_expect(p.client, 1 + 2 * LOW_WATER + 10);
 	send_bytes(&p, 1);
@@ -1205,14 +1212,9 @@ static void test_a_thread_is_woken_for_many_bytes(void)
 /* A piece that comes before the end of the wait is not missing any more. */
 static void test_a_piece_after_a_wait_counts(void)
 {
-	struct clients_config config = patient;
 	struct pair p;
+	struct clients *t = start_with_mark(&p, LOW_WATER);
 
-	config.low_water_bytes = LOW_WATER;
-
-	struct clients *t = clients_start(&config);
-
-	connect_pair(&p, t);
 	client_enter(p.client, CLIENT_WAIT);
 	(void)client_receive(p.client, 1000);
 	assert(client_end_wait(p.client, 1000 + LOW_WATER));
@@ -1259,14 +1261,9 @@ static void test_a_late_body_is_not_gathered(bool has_own_time)
 /* A caller that wants fewer bytes gets them. */
 static void test_so_many_bytes_are_gathered_as_are_wanted(void)
 {
-	struct clients_config config = patient;
 	struct pair p;
+	struct clients *t = start_with_mark(&p, 2 * LOW_WATER);
 
-	config.low_water_bytes = 2 * LOW_WATER;
-
-	struct clients *t = clients_start(&config);
-
-	connect_pair(&p, t);
 	client_enter(p.client, CLIENT_BODY);
 	client_expect(p.client, BODY_BYTES);
 	client_gather(p.client, LOW_WATER);
@@ -1281,14 +1278,9 @@ static void test_so_many_bytes_are_gathered_as_are_wanted(void)
 /* The mark of a body that is not read to its end does not stay. */
 static void test_the_mark_ends_with_the_body(void)
 {
-	struct clients_config config = patient;
 	struct pair p;
+	struct clients *t = start_with_mark(&p, LOW_WATER);
 
-	config.low_water_bytes = LOW_WATER;
-
-	struct clients *t = clients_start(&config);
-
-	connect_pair(&p, t);
 	client_enter(p.client, CLIENT_BODY);
 	client_expect(p.client, BODY_BYTES);
 	client_gather(p.client, UINT64_MAX);

@@ -19,10 +19,9 @@ needs trace || exit 77 # an example asks for one
 photo=$(realpath "$1/clownfish.jpg")
 source=$(realpath "$2")
 api=$source/docs/http-api.md
-# The documents' addresses are replaced, so that no other server listens there:
-# by a loopback address of this process alone, and port 8080 by 28080.
+# A loopback address of this process alone, where no other server listens.  Each
+# address of the documents leads to its server, which has a free port.
 address=127.1.$(($$ / 250 % 250)).$(($$ % 250 + 1))
-listen=127.0.0.1:28080
 
 # Write sections and code blocks of $api to the files
 # $work/part-NNN.{heading,block}.
@@ -49,7 +48,7 @@ split() {
 # These functions replace the commands in the blocks.  Each reply adds a line to
 # $work/said.
 curl() {
-	timeout 120 curl -sS --connect-to "::$address:" "$@" -w \
+	timeout 120 curl -sS --connect-to "::$address:$port" "$@" -w \
 		'%{stderr}reply\t%{http_code}\t%{content_type}\t%{filename_effective}\n' \
 		2>>"$work/said"
 }
@@ -62,8 +61,7 @@ darkroom() {
 # of a block does it, too
 serve() {
 	[ -z "$server" ] || stop
-	[[ " $* " = *" --listen"* ]] || set -- --listen "$listen" "$@"
-	launch "${@//127.0.0.1/$address}"
+	launch --listen "$address:0" "$@"
 }
 
 make_photos() {
@@ -118,8 +116,7 @@ check_replies() {
 
 run() {
 	: >"$work/said"
-	sed -E -e 's/(127\.0\.0\.1|localhost):([0-9]{4})\b/\1:2\2/g' \
-		-e 's/^darkroom (.*[^ &])( *&)?$/serve \1/' "$1" >"$work/script"
+	sed -E 's/^darkroom (.*[^ &])( *&)?$/serve \1/' "$1" >"$work/script"
 	make_photos "$work/script"
 	trap 'wrong "a command failed" "'"$1"'"' ERR
 	. "$work/script" >>"$work/shown"
@@ -156,7 +153,7 @@ test_the_example_for_programs_works() {
 	serve
 	sed -n '/^### From programs/,$p' "$api" |
 		sed -n '/^```js$/,/^```$/{/^```$/q; /^```/!p}' |
-		sed "s/127\.0\.0\.1:8080/$address:28080/" >"$work/example.js"
+		sed "s/127\.0\.0\.1:8080/$address:$port/" >"$work/example.js"
 	grep -q fetch "$work/example.js" || fail "no example: $api"
 	for kind in 'bytes' 'new Blob([bytes])' 'new File([bytes], "a.jpg")'; do
 		cat >"$work/program.mjs" <<-END
@@ -326,7 +323,7 @@ test_formats_are_described() {
 	grep -qF "\`$(<"$store/darkroom-store")\`" "$page" ||
 		fail "upgrade.md does not describe the store's version"
 	id=$(curl --data-binary "@$photo" \
-		"http://127.0.0.1:28080/v1/images?w=64" | jq -r .id)
+		"http://127.0.0.1:8080/v1/images?w=64" | jq -r .id)
 	grep -q '"meta_sha256"' "$store/${id:0:2}/$id/meta.json" ||
 		fail "meta.json has no checksum of itself"
 	stop

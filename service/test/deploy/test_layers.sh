@@ -34,9 +34,11 @@ forbid service/report 'service/config/'
 forbid datasets '(imgops|stages|service|loadgen)/'
 # Inside http/: first the code that knows only connections, then the code that
 # knows no request, then the code that handles requests, and last http.c, which
-# starts all.
+# starts all.  Heads and replies are the same for all handlers.
 forbid service/http/connection \
 	'service/(http/(head|handlers|reply)|pipeline|store|log)'
+forbid service/http/head 'service/http/handlers/'
+forbid service/http/reply 'service/http/handlers/'
 ! grep -rE --include='*.[ch]' '#include "service/http/[a-z_]+\.h"' \
 	service/http/connection | grep -v '/transport\.h"$' || bad=1
 for name in head/field_values head/hosts head/params head/query head/text_part \

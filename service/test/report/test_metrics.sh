@@ -230,6 +230,14 @@ test_names_tell_types_and_units() {
 	[ ! -s "$work/report" ] || fail "figures.def: $(cat "$work/report")"
 }
 
+# The tables of the documents join them to paragraphs.
+test_explanations_are_sentences() {
+	"$PRINT_FIGURES" | jq -r '.[] | .sentence, .more |
+		select(. != "" and (test("^[A-Z0-9`].*[.]$") | not))' \
+		>"$work/report"
+	[ ! -s "$work/report" ] || fail "figures.def: $(cat "$work/report")"
+}
+
 test_every_metric_is_a_figure() {
 	start "$@"
 	read_metrics
@@ -275,6 +283,8 @@ test_tells_of_the_store() {
 	read_metrics
 	! grep -q '^darkroom_store_\(quota\|used\)' "$work/metrics" ||
 		fail "a quota without a quota"
+	[ "$(stat_of '[.store.quota_bytes, .store.used_bytes] | map(. == null) |
+		all')" = true ] || fail "/stats: a quota without a quota"
 	stop
 }
 
@@ -380,7 +390,8 @@ test_deploy_reads_what_there_is() {
 			printf '%s\n' "$name"_{bucket,sum,count} "$name"
 			;;
 		counter)
-			! grep -qE "(^|[^(])\b$name\b" <<<"$queries" ||
+			! sed -E "s/\b(rate|increase)\($name\b//g" \
+				<<<"$queries" | grep -w "$name" >/dev/null ||
 				fail "$deploy: $name is read without rate()"
 			;&
 		*) echo "$name" ;;
@@ -408,6 +419,7 @@ with_policies 'cohort capriccio thread-per-connection servlib' \
 test_counts_bytes_and_pixels
 test_tells_of_the_process
 test_names_tell_types_and_units
+test_explanations_are_sentences
 with_policies 'default capriccio servlib' test_every_metric_is_a_figure
 test_tells_of_the_store
 mkdir "$work/store"

@@ -156,7 +156,8 @@ static void test_an_id_says_its_version(void)
 	char id[STORE_ID_BYTES];
 
 	for (uint32_t i = 0; i < params_count; i++)
-		assert(params_table[i].since >= 1);
+		assert(params_table[i].since >= 1 &&
+		       params_table[i].since <= STORE_ID_VERSIONS);
 	image_id(id, 2, plain_text, jpeg, sizeof(jpeg));
 	assert(store_is_id(id) && store_id_version(id) == 2);
 	image_id(id, STORE_ID_VERSIONS, plain_text, jpeg, sizeof(jpeg));

@@ -244,25 +244,27 @@ static void test_owner_and_bytes_count(void)
 /* A text with any byte changed, missing or added is refused. */
 static void test_meta_tells_damage_of_itself(void)
 {
-	static uint8_t picture[] = "a picture";
+	static uint8_t bytes[] = "a picture";
 	struct variant v = { .name = "",
-			     .jpeg = picture,
-			     .jpeg_bytes = sizeof(picture) };
+			     .jpeg = bytes,
+			     .jpeg_bytes = sizeof(bytes) };
 	struct upload u = { .jpeg = jpeg,
 			    .jpeg_bytes = sizeof(jpeg),
 			    .variants = &v,
 			    .variant_count = 1 };
-	char id[STORE_ID_BYTES], sha256[SHA256_TEXT_BYTES];
-	const struct img_format *format;
+	char id[STORE_ID_BYTES];
+	struct stored_picture picture;
 	char *meta, *copy, *seal;
 	size_t count;
 
 	id_of_upload(id, &u, "");
 	meta = image_meta(id, &u);
 	assert(meta != NULL && image_meta_is_whole(meta));
-	assert(image_meta_find(meta, "image", sha256, &format));
-	assert(store_is_id(sha256) && format == img_formats[0]);
-	assert(!image_meta_find(meta, "other", sha256, &format));
+	assert(image_meta_find(meta, "image", &picture));
+	assert(store_is_sha256(picture.sha256));
+	assert(strcmp(picture.media_type, "image/jpeg") == 0);
+	assert(strcmp(picture.file, "image.jpg") == 0);
+	assert(!image_meta_find(meta, "other", &picture));
 	count = strlen(meta);
 	copy = calloc(1, count + 2);
 	assert(copy != NULL);
@@ -284,6 +286,51 @@ static void test_meta_tells_damage_of_itself(void)
 	assert(!image_meta_is_whole("") && !image_meta_is_whole("{}"));
 	free(copy);
 	free(meta);
+}
+
+/* A picture of this media type is in this file; NULL: there is none. */
+static void check_file_of(const char *media_type, const char *file)
+{
+	struct stored_picture picture;
+	char meta[512];
+	bool is_found;
+
+	(void)snprintf(meta, sizeof(meta),
+		       "{\"variants\":[{\"name\":\"a\",\"type\":\"%s\","
+		       "\"sha256\":\"%064d\"}]}",
+		       media_type, 0);
+	is_found = image_meta_find(meta, "a", &picture);
+	assert(is_found == (file != NULL));
+	assert(!is_found || (strcmp(picture.media_type, media_type) == 0 &&
+			     strcmp(picture.file, file) == 0));
+}
+
+/*
+ * Versions find each other's pictures: those of formats after the first two end
+ * as their media type does.
+ */
+static void test_formats_of_other_versions_have_files(void)
+{
+	char file[64];
+
+	for (uint32_t i = 0; i < IMG_FORMATS; i++) {
+		const struct img_format *f = img_formats[i];
+
+		assert(strlen(f->suffix) <= STORE_ENDING_CHARS);
+		assert(i == IMG_FORMAT_JPEG || i == IMG_FORMAT_PPM ||
+		       strcmp(strchr(f->media_type, '/') + 1, f->suffix) == 0);
+		(void)snprintf(file, sizeof(file), "a.%s", f->suffix);
+		check_file_of(f->media_type, file);
+	}
+	check_file_of("image/webp", "a.webp");
+	check_file_of("image/jxl", "a.jxl");
+	check_file_of("image/", NULL);
+	check_file_of("image/x-other", NULL);
+	check_file_of("image/../b", NULL);
+	check_file_of("image/a\\nb", NULL);
+	check_file_of("text/html", NULL);
+	check_file_of("", NULL);
+	check_file_of("image/x-a-media-type-of-many-characters", NULL);
 }
 
 static void test_broken_texts_are_refused(void)
@@ -394,6 +441,7 @@ int main(void)
 	test_each_byte_changes_the_id();
 	test_number_and_names_of_variants_count();
 	test_owner_and_bytes_count();
+	test_formats_of_other_versions_have_files();
 	test_meta_tells_damage_of_itself();
 	test_urls_get_a_base();
 	test_each_base_has_its_own_etag();

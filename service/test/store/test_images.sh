@@ -367,6 +367,24 @@ test_damage_is_noticed_and_mended() {
 	check_drained
 }
 
+# Another version has stored a picture in a format that this one cannot make.
+test_pictures_of_a_later_format() {
+	local entry text
+	stored w=90
+	local image=/v1/images/$id
+	entry=store/${id:0:2}/$id
+	mv "$entry/image.jpg" "$entry/image.webp"
+	text=$(sed 's|,"meta_sha256".*||; s|image/jpeg|image/webp|g' \
+		"$entry/meta.json")
+	printf '%s,"meta_sha256":"%s"}\n' "$text" \
+		"$(printf %s "$text" | sha256sum | cut -d ' ' -f 1)" \
+		>"$entry/meta.json"
+	get 200 "$image/image"
+	header_is Content-Type image/webp
+	cmp -s body "$entry/image.webp" || fail "another picture"
+	get 200 "$image"
+}
+
 # A picture whose file becomes shorter while it is sent: the connection is closed
 # before the end, the log says so once, and the server continues.
 test_shortened_while_it_is_sent() {
@@ -533,6 +551,7 @@ test_deleted_is_gone
 test_nothing_else_is_reached
 test_promises_are_kept
 test_damage_is_noticed_and_mended
+test_pictures_of_a_later_format
 test_store_that_cannot_be_written
 test_sigterm_waits_for_promises
 stop

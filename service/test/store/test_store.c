@@ -864,6 +864,43 @@ static void test_spool_has_no_room_over_the_quota(void)
 	store_close(s);
 }
 
+/* The number is what a crash must not lose. */
+static void test_attempts_are_kept_if_the_store_is_full(void)
+{
+	struct store *s = open_store(1 << 20);
+	struct spool *spool = store_spool(s);
+	uint64_t used;
+
+	assert(spool_put(spool, &first, "r", "bytes", 5) == STORE_OK);
+	assert(spool_set_attempts(spool, ID_A, 1) == STORE_OK);
+	used = stats_of(s).used_bytes;
+	assert(used == bytes_on_disk());
+	store_close(s);
+
+	/* Another number takes no more room, also over a lowered quota. */
+	s = open_store(used - 1);
+	spool = store_spool(s);
+	spool_hold(spool, &first);
+	assert(spool_set_attempts(spool, ID_A, 2) == STORE_OK);
+	assert(spool_attempts(spool, ID_A) == 2);
+	assert(stats_of(s).used_bytes == used);
+	assert(used == bytes_on_disk());
+	assert(spool_set_attempts(spool, ID_A, 0) == STORE_OK);
+	assert(spool_attempts(spool, ID_A) == 0);
+	assert(stats_of(s).used_bytes == bytes_on_disk());
+	assert(spool_set_attempts(spool, ID_B, 0) == STORE_NOT_FOUND);
+	used = stats_of(s).used_bytes;
+	store_close(s);
+
+	/* The first one does, and is refused. */
+	s = open_store(used);
+	assert(spool_set_attempts(store_spool(s), ID_A, 1) == STORE_FULL);
+	assert(spool_attempts(store_spool(s), ID_A) == 0);
+	assert(stats_of(s).used_bytes == used);
+	check_nothing_is_left();
+	store_close(s);
+}
+
 int main(void)
 {
 	static void (*const tests[])(void) = {
@@ -897,6 +934,7 @@ int main(void)
 		test_spool_is_there_after_a_restart,
 		test_a_problem_that_cannot_be_written_is_no_obstacle,
 		test_spool_has_no_room_over_the_quota,
+		test_attempts_are_kept_if_the_store_is_full,
 	};
 
 	run_tests(tests, ARRAY_SIZE(tests));

@@ -302,6 +302,38 @@ static void test_any_call_of_the_spool_may_fail(void)
 	}
 }
 
+/*
+ * A call fails while the number of attempts changes: it is the old one or the
+ * new one.
+ */
+static void test_the_number_of_attempts_is_never_lost(void)
+{
+	struct store *s = open_store(1 << 20);
+	struct spool *spool = store_spool(s);
+	bool failed = true;
+
+	assert(spool_it(s) == STORE_OK);
+	for (long i = 0; failed; i++) {
+		enum store_answer answer;
+		uint32_t found;
+
+		assert(spool_set_attempts(spool, ID_A, 1) == STORE_OK);
+		fails_with = i % 2 == 0 ? ENOSPC : EIO;
+		atomic_store(&calls_left, i);
+		answer = spool_set_attempts(spool, ID_A, 2);
+		failed = atomic_exchange(&calls_left, -1) < 0;
+		assert(failed == (answer != STORE_OK));
+		found = spool_attempts(spool, ID_A);
+		assert(found == 2 || (failed && found == 1));
+		assert(bytes_on_disk() == stats_of(s).used_bytes);
+		assert(is_spooled(s) && i < 100);
+	}
+	spool_release(spool, &hold);
+	store_close(s);
+	store_close(open_store(0));
+	check_nothing_is_left();
+}
+
 /* The position of `name` in the order of syncs. */
 static uint32_t when_synced(const char *name)
 {
@@ -364,6 +396,14 @@ static void test_what_is_spooled_is_synced(void)
 	assert(when_synced("../spool/" ID_A) < moved);
 	assert(when_synced("../spool") > moved);
 	synced.count = 0;
+	assert(spool_set_attempts(store_spool(s), ID_A, 1) == STORE_OK);
+	moved = when_synced(NULL);
+	assert(when_synced("../spool/" ID_A "/attempts.txt") < moved);
+	assert(when_synced("../spool/" ID_A) > moved);
+	synced.count = 0;
+	assert(spool_set_attempts(store_spool(s), ID_A, 0) == STORE_OK);
+	(void)when_synced("../spool/" ID_A);
+	synced.count = 0;
 	assert(delete_spooled(s) == STORE_OK);
 	assert(when_synced("../spool") > when_synced(NULL));
 	spool_release(store_spool(s), &hold);
@@ -377,6 +417,7 @@ int main(void)
 		test_what_is_stored_is_synced,
 		test_any_call_of_the_spool_may_fail,
 		test_what_is_spooled_is_synced,
+		test_the_number_of_attempts_is_never_lost,
 	};
 
 	run_tests(tests, ARRAY_SIZE(tests));

@@ -598,7 +598,7 @@ static void test_threads_spawn_threads(const struct model *m)
 
 /* --- The quantum --- */
 
-enum spinning { SPIN_PAUSES, SPIN_ASKS, SPIN_YIELDS, SPIN_YIELDS_IN_STEP };
+enum spinning { SPIN_PAUSES, SPIN_YIELDS, SPIN_YIELDS_IN_STEP };
 
 struct spinner {
 	_Atomic bool has_begun;
@@ -629,8 +629,8 @@ static void spin(void *arg)
 	while (!atomic_load(s->is_over))
 		if (s->how == SPIN_YIELDS)
 			uthread_yield();
-		else if (s->how == SPIN_PAUSES || uthread_should_pause())
-			uthread_pause_point();
+		else if (uthread_should_pause())
+			uthread_pause();
 }
 
 static void end_spinners(void *arg)
@@ -660,7 +660,7 @@ static void test_others_run(const struct model *m, enum spinning how)
 	while (read_counts(u).thread_count > 0)
 		(void)sched_yield();
 	assert((read_counts(u).preempted_count > 0) ==
-	       (m->model.mapping != THREADS_1_TO_1 && how <= SPIN_ASKS));
+	       (m->model.mapping != THREADS_1_TO_1 && how == SPIN_PAUSES));
 	assert(read_counts(u).transferring_count == 0);
 	uthreads_stop(u);
 }
@@ -833,10 +833,8 @@ static enum transfer_need look_inside(void *arg, char *buffer, size_t bytes)
 	(void)bytes;
 	i->in_step = uthread_self();
 	buffer[0] = 'x';
-	while (clock_now_ns() < end_ns) {
+	while (clock_now_ns() < end_ns)
 		assert(!uthread_should_pause());
-		uthread_pause_point();
-	}
 	assert(buffer[0] == 'x');
 	if (i->is_second)
 		return TRANSFER_DONE;
@@ -939,7 +937,6 @@ int main(void)
 	cores = cores_new(NULL, &why);
 	assert(cores != NULL);
 	assert(!uthread_should_pause());
-	uthread_pause_point(); /* does nothing here */
 	assert(uthread_kernel_thread() == UINT32_MAX);
 	assert(uthread_self() == NULL);
 	uthreads_stop(NULL);

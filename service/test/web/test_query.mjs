@@ -106,6 +106,20 @@ test("several results are asked for as JSON, and go into one file", () => {
 		"a-darkroom-thumb.jpg");
 });
 
+test("a single result has the format of its variant, or of all", () => {
+	for (const [format, variants, word] of [
+		["jpeg", [], "jpeg"],
+		["ppm", [], "ppm"],
+		["jpeg", ["w=9,format=ppm"], "ppm"],
+		["ppm", ["format=jpeg,w=9"], "jpeg"],
+		["ppm", ["w=9"], "ppm"],
+		["ppm", [""], "ppm"],
+		["jpeg", ["format=ppm", "format=ppm"], "jpeg"],
+	])
+		assert.equal(page.formatOf({ format, variants: variants.map(
+			(parameters) => ({ name: "a", parameters })) }), word);
+});
+
 test("a variant has a name of its own, of few characters", () => {
 	const problems = page.variantProblems(["thumb", "", "Thumb", "a b",
 		"thumb", "a".repeat(33), "2-x_"].map((name) => ({ name })));

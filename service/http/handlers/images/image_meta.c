@@ -229,18 +229,45 @@ void image_meta_etag(char etag[ETAG_BYTES], const char *meta, const char *base)
 	(void)snprintf(etag, ETAG_BYTES, "\"%s\"", text);
 }
 
-/* NULL: it is not built in. */
-static const struct img_format *find_format(const char *media_type)
+/* How the files of a format end, without the dot; see image_meta_find(). */
+static const char *suffix_of(const char *media_type)
 {
-	for (uint32_t i = 0; i < IMG_FORMATS && media_type != NULL; i++)
+	static const char image[] = "image/";
+
+	for (uint32_t i = 0; i < IMG_FORMATS; i++)
 		if (strcmp(img_formats[i]->media_type, media_type) == 0)
-			return img_formats[i];
-	return NULL;
+			return img_formats[i]->suffix;
+	return strncmp(media_type, image, sizeof(image) - 1) == 0 ?
+		       media_type + sizeof(image) - 1 :
+		       "";
+}
+
+/* False: a text is missing or too long. */
+static bool copy_text(char *to, size_t bytes, const cJSON *object,
+		      const char *name)
+{
+	const char *text =
+		cJSON_GetStringValue(cJSON_GetObjectItem(object, name));
+
+	return text != NULL && (size_t)snprintf(to, bytes, "%s", text) < bytes;
+}
+
+static bool read_picture(struct stored_picture *p, const cJSON *variant,
+			 const char *name)
+{
+	int count;
+
+	if (!copy_text(p->sha256, sizeof(p->sha256), variant, "sha256") ||
+	    !copy_text(p->media_type, sizeof(p->media_type), variant, "type"))
+		return false;
+	count = snprintf(p->file, sizeof(p->file), "%s.%s", name,
+			 suffix_of(p->media_type));
+	return store_is_sha256(p->sha256) && count < (int)sizeof(p->file) &&
+	       store_is_file_name(p->file);
 }
 
 bool image_meta_find(const char *meta, const char *name,
-		     char sha256[SHA256_TEXT_BYTES],
-		     const struct img_format **format)
+		     struct stored_picture *picture)
 {
 	cJSON *o = cJSON_Parse(meta);
 	const cJSON *v;
@@ -250,16 +277,9 @@ bool image_meta_find(const char *meta, const char *name,
 	{
 		const char *this =
 			cJSON_GetStringValue(cJSON_GetObjectItem(v, "name"));
-		const char *text =
-			cJSON_GetStringValue(cJSON_GetObjectItem(v, "sha256"));
 
-		if (this == NULL || text == NULL || strcmp(this, name) != 0 ||
-		    strlen(text) != SHA256_TEXT_BYTES - 1)
-			continue;
-		(void)memcpy(sha256, text, SHA256_TEXT_BYTES);
-		*format = find_format(
-			cJSON_GetStringValue(cJSON_GetObjectItem(v, "type")));
-		is_found = *format != NULL;
+		if (this != NULL && strcmp(this, name) == 0)
+			is_found = read_picture(picture, v, name);
 	}
 	cJSON_Delete(o);
 	return is_found;

@@ -89,12 +89,20 @@ MUST_CHECK bool image_meta_is_whole(const char *meta);
  */
 void image_meta_etag(char etag[ETAG_BYTES], const char *meta, const char *base);
 
+/* A picture of a stored image. */
+struct stored_picture {
+	char sha256[SHA256_TEXT_BYTES];
+	char media_type[sizeof("image/x-portable-anymap")];
+	char file[STORE_FILE_NAME_BYTES];
+};
+
 /*
- * The SHA-256 and the format of a variant, from a meta.  False: the meta has no
- * such variant, or one of a format that is not built in.
+ * Find a variant in a meta.  Another version of the program may have stored it,
+ * in a format that this one does not know: then its file ends as its media type
+ * does, as "image/webp".  False: the meta has no such variant, or its format is
+ * unknown and its media type is not of this form.
  */
 MUST_CHECK bool image_meta_find(const char *meta, const char *name,
-				char sha256[SHA256_TEXT_BYTES],
-				const struct img_format **format);
+				struct stored_picture *picture);
 
 #endif

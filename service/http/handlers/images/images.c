@@ -27,10 +27,7 @@
 
 #include <cjson/cJSON.h>
 
-enum {
-	META_BYTES_MAX = 64 << 10,
-	FILE_NAME_BYTES = STORE_FILE_NAME_BYTES,
-};
+enum { META_BYTES_MAX = 64 << 10 };
 
 enum problem images_store_problem(struct request *r, enum store_answer answer,
 				  const char *what, const char *why)
@@ -479,27 +476,18 @@ static bool reply_image(struct request *r)
 	return storing_reply_accepted(r, r->segments[0], own->state.is_durable);
 }
 
-static void name_file(char name[FILE_NAME_BYTES], const struct request *r)
-{
-	const struct picture_request *own = r->own;
-
-	(void)snprintf(name, FILE_NAME_BYTES, "%.*s.%s", STORE_NAME_BYTES - 1,
-		       r->segments[1], own->format->suffix);
-}
-
 /* Open the picture, and set its ETag. */
 static enum problem open_picture(struct request *r, bool is_fresh,
 				 const struct store_image *image)
 {
 	struct picture_request *p = r->own;
-	char name[FILE_NAME_BYTES], sha256[SHA256_TEXT_BYTES];
 	char *meta;
 	enum problem problem = read_meta(r, is_fresh, image, &meta);
 	bool is_found;
 
 	if (problem != PROBLEM_NONE)
 		return problem;
-	is_found = image_meta_find(meta, r->segments[1], sha256, &p->format);
+	is_found = image_meta_find(meta, r->segments[1], &p->picture);
 	free(meta);
 	if (!is_found) {
 		request_explain(r,
@@ -508,9 +496,8 @@ static enum problem open_picture(struct request *r, bool is_fresh,
 				r->segments[1]);
 		return PROBLEM_NOT_FOUND;
 	}
-	(void)snprintf(p->etag, sizeof(p->etag), "\"%s\"", sha256);
-	name_file(name, r);
-	problem = open_file(r, image, name, &p->file);
+	(void)snprintf(p->etag, sizeof(p->etag), "\"%s\"", p->picture.sha256);
+	problem = open_file(r, image, p->picture.file, &p->file);
 	p->is_open = problem == PROBLEM_NONE;
 	return problem;
 }
@@ -585,38 +572,26 @@ static bool reply_picture(struct request *r)
 			  p->is_known        ? STATUS_NOT_MODIFIED :
 			  kind == RANGE_PART ? STATUS_PARTIAL_CONTENT :
 					       STATUS_OK,
-			  p->format->media_type, &reply);
-}
-
-/* The SHA-256 that the picture must have. */
-static void read_etag(char sha256[SHA256_TEXT_BYTES],
-		      const struct picture_request *p)
-{
-	(void)snprintf(sha256, SHA256_TEXT_BYTES, "%s", p->etag + 1);
+			  p->picture.media_type, &reply);
 }
 
 /* A picture that the client already has is not sent, so it is not checked. */
 static bool needs_check(const struct request *r)
 {
 	const struct picture_request *own = r->own;
-	char sha256[SHA256_TEXT_BYTES];
 
-	read_etag(sha256, own);
-	return !own->is_known &&
-	       !store_is_checked(r->config->store, &own->file, sha256);
+	return !own->is_known && !store_is_checked(r->config->store, &own->file,
+						   own->picture.sha256);
 }
 
 static enum problem check_file(struct request *r)
 {
 	struct picture_request *own = r->own;
-	char name[FILE_NAME_BYTES], sha256[SHA256_TEXT_BYTES];
-	enum store_answer answer;
+	enum store_answer answer =
+		store_check(r->config->store, &own->file, own->picture.sha256);
 
-	read_etag(sha256, own);
-	answer = store_check(r->config->store, &own->file, sha256);
-	name_file(name, r);
 	if (answer == STORE_DAMAGED)
-		return note_damage(r, name);
+		return note_damage(r, own->picture.file);
 	return images_store_problem(r, answer, "read", strerror(errno));
 }
 

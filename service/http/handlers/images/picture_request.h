@@ -47,7 +47,7 @@ struct picture_request {
 	/* Its descriptor is -1 if it is sent in pieces. */
 	struct store_part file;
 	char etag[ETAG_BYTES]; /* its SHA-256, in quotes; "": not known */
-	const struct img_format *format; /* set with `etag` */
+	struct stored_picture picture; /* set with `etag`, if it is one */
 	bool is_known; /* the client has it already, by its If-None-Match */
 	char *meta;    /* the JSON text about the image; owned; NULL: none */
 	struct image_state state;

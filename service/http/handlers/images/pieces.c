@@ -69,7 +69,7 @@ static enum store_answer hash_piece(const struct store_part *part,
 	return STORE_OK;
 }
 
-/* Has the picture the SHA-256 of its ETag? */
+/* Has the picture its SHA-256? */
 static bool is_right(const struct picture_request *p, struct sha256_ctx *ctx)
 {
 	char text[BASE16_ENCODE_LENGTH(SHA256_DIGEST_SIZE)];
@@ -77,7 +77,7 @@ static bool is_right(const struct picture_request *p, struct sha256_ctx *ctx)
 
 	sha256_digest(ctx, sizeof(digest), digest);
 	base16_encode_update(text, sizeof(digest), digest);
-	return memcmp(text, p->etag + 1, sizeof(text)) == 0;
+	return memcmp(text, p->picture.sha256, sizeof(text)) == 0;
 }
 
 /* Hash the pieces that a part has, from `at` of the picture on. */
@@ -129,15 +129,14 @@ static enum store_answer compare_pieces(struct request *r, uint64_t step,
 static enum problem fetch_whole(struct request *r, bool is_fresh)
 {
 	struct picture_request *p = r->own;
-	char sha256[SHA256_TEXT_BYTES];
 	struct store_part part;
 	struct error why;
 	enum store_answer answer =
 		fetch(r, 0, p->file.bytes, is_fresh, &part, &why);
 
 	if (answer == STORE_OK) {
-		(void)snprintf(sha256, sizeof(sha256), "%s", p->etag + 1);
-		answer = store_check(r->config->store, &part, sha256);
+		answer =
+			store_check(r->config->store, &part, p->picture.sha256);
 		error_set(&why, "%s", strerror(errno));
 		if (answer == STORE_OK)
 			p->file = part;

@@ -37,6 +37,7 @@ struct spooler {
 	struct spooled_list waiting; /* entries that wait for their next try */
 	/* Failed entries that the thread has not handled yet. */
 	struct spooled_list failed;
+	uint64_t room_ns; /* there was no room: no entry is tried before this */
 	uint32_t running_count; /* entries in the pipeline */
 	bool is_alone; /* the one that is running is to be the only one */
 	bool leaving, stopping;
@@ -108,21 +109,23 @@ static void move_to_failed(struct spooler *s, struct spooled *e,
 
 /*
  * A try begins.  If the process ends before outlive_try(), the next one finds
- * another death.  False: that could not be written, and `problem` says why.
+ * another death.  Not UPLOAD_ENDED: that could not be written.
  */
-static bool begin_try(struct spooler *s, struct spooled *e)
+static enum upload_end begin_try(struct upload *u)
 {
+	struct job *j = (struct job *)u;
+	struct spooled *e = j->entry;
 	enum store_answer answer;
 
 	if (!e->is_old)
-		return true;
-	answer = spool_set_attempts(s->config.spool, e->hold.id,
+		return UPLOAD_ENDED;
+	answer = spool_set_attempts(j->spooler->config.spool, e->hold.id,
 				    e->death_count + 1);
 	e->has_begun = answer == STORE_OK;
-	if (answer == STORE_FULL)
-		e->problem = PROBLEM_STORE_FULL;
 	/* If it was deleted, that is found at the end. */
-	return e->has_begun || answer == STORE_NOT_FOUND;
+	if (e->has_begun || answer == STORE_NOT_FOUND)
+		return UPLOAD_ENDED;
+	return answer == STORE_FULL ? UPLOAD_STORE_FULL : UPLOAD_NOT_STORED;
 }
 
 static void outlive_try(struct spooler *s, struct spooled *e)
@@ -379,16 +382,19 @@ static enum reading read_entry(struct job *j)
 }
 
 /*
- * End a try whose upload did not get into the pipeline.  `e` is tried again
- * soon; NULL: the caller handles the entry.
+ * End a try whose upload did not get into the pipeline.  There was no room: `e`
+ * is tried again soon, and so are the others.  NULL: the caller handles the
+ * entry.
  */
 static void end_try(struct spooler *s, struct spooled *e)
 {
 	(void)pthread_mutex_lock(&s->lock);
 	s->running_count--;
 	s->is_alone = false;
-	if (e != NULL)
+	if (e != NULL) {
 		retry_after(s, e, NO_ROOM_MS);
+		s->room_ns = e->due_ns;
+	}
 	(void)pthread_mutex_unlock(&s->lock);
 }
 
@@ -397,28 +403,23 @@ static void submit_try(struct spooler *s, struct job *j)
 {
 	struct spooled *e = j->entry;
 	struct upload *u = &j->upload;
+	bool has_room;
 
 	u->number = atomic_fetch_add(s->config.number, 1) + 1;
 	u->is_accepted = true;
+	u->begin = begin_try;
 	u->store = store_try;
 	u->done = on_try_done;
-	if (!begin_try(s, e)) {
-		free_job(j);
-		end_try(s, NULL);
-		handle_failure(s, e);
-		return;
-	}
 	if (pipeline_submit(s->config.pipeline, u))
 		return;
+	has_room = u->end != UPLOAD_NO_SLOT && u->end != UPLOAD_MEMORY_FULL;
 	e->problem = problem_of(u);
 	free_job(j);
-	if (is_temporary(e->problem)) {
-		outlive_try(s, e);
-		end_try(s, e);
-		return;
-	}
-	end_try(s, NULL);
-	move_to_failed(s, e, NULL, false);
+	if (!has_room)
+		outlive_try(s, e); /* it had begun, if the server stops */
+	end_try(s, has_room ? NULL : e);
+	if (has_room)
+		handle_failure(s, e);
 }
 
 static void try_one(struct spooler *s, struct spooled *e)
@@ -476,7 +477,8 @@ static bool has_room(const struct spooler *s, const struct spooled *e)
 	struct pipeline *p = s->config.pipeline;
 	uint32_t worker_count = pipeline_worker_count(p);
 
-	if (s->leaving || s->is_alone || !pipeline_has_slot(p))
+	if (s->leaving || s->is_alone || clock_now_ns() < s->room_ns ||
+	    !pipeline_has_slot(p))
 		return false;
 	if (s->running_count == 0)
 		return true;

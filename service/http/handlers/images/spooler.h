@@ -12,10 +12,11 @@
  * An upload that fails because of its contents is moved to failed/, with the
  * problem that GET will reply; so is an entry whose files are damaged.
  *
- * Of an entry of an earlier run, it is noted on the disk that a try begins, and
- * that it has failed.  An entry at whose tries a process has ended is tried
- * after the others, and with no other entry beside it; uploads of clients may
- * be.  After three of them it is moved to failed/.
+ * Of an entry of an earlier run, it is noted on the disk that a try begins,
+ * once the pipeline has a slot and memory for it, and that it has failed.  An
+ * entry at whose tries a process has ended is tried after the others, and with
+ * no other entry beside it; uploads of clients may be.  After three of them it
+ * is moved to failed/.
  *
  * Uploads of clients go first: while there are any, only one entry at a time is
  * in the pipeline, and it takes only a free slot and free memory.  With a

@@ -27,6 +27,8 @@
 #include "service/http/head/urls.h"
 
 #include "base/clock.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "base/util.h"
 
 #include <assert.h>
@@ -383,7 +385,8 @@ static enum upload_end store_image(struct upload *u)
 		return UPLOAD_ENDED;
 	if (answer == STORE_UNAVAILABLE && atomic_load(&r->http->abandoning))
 		return UPLOAD_ABANDONED;
-	if (answer != STORE_FULL)
+	/* After a 202 nobody reads it, and the request is another thread's. */
+	if (answer != STORE_FULL && !storing_is_accepted(r))
 		request_explain(r, "The image could not be written: %.200s.",
 				why.text);
 	return answer == STORE_FULL        ? UPLOAD_STORE_FULL :
@@ -424,37 +427,56 @@ bool storing_end_upload(struct request *r)
 	}
 }
 
-static bool reply_json(struct request *r, const char *base, const char *id,
-		       unsigned int status, struct reply *p)
-{
-	char url[URL_BASE_BYTES + sizeof(IMAGES_PATH "/") + STORE_ID_BYTES];
+enum {
+	IMAGE_URL_BYTES =
+		URL_BASE_BYTES + sizeof(IMAGES_PATH "/") + STORE_ID_BYTES,
+};
 
-	(void)snprintf(url, sizeof(url), "%s" IMAGES_PATH "/%s", base, id);
+static void print_url(char url[IMAGE_URL_BYTES], const struct request *r,
+		      const char *id)
+{
+	char base[URL_BASE_BYTES];
+
+	urls_base(base, r);
+	(void)snprintf(url, IMAGE_URL_BYTES, "%s" IMAGES_PATH "/%s", base, id);
+}
+
+/* Reply with the image's `url` in Location. */
+static bool reply_json(struct request *r, const char *url, unsigned int status,
+		       struct reply *p)
+{
 	reply_add_header(p, "Location", url);
 	return reply_send(r, status, "application/json", p);
 }
 
 bool storing_reply_accepted(struct request *r, const char *id, bool is_durable)
 {
-	char base[URL_BASE_BYTES];
+	char url[IMAGE_URL_BYTES];
+	struct text text;
+	struct json j;
 	struct reply p;
-	char *text;
+	FILE *out = text_open(&text);
 
-	urls_base(base, r);
-	if (asprintf(&text,
-		     "{\"id\":\"%s\",\"url\":\"%s" IMAGES_PATH
-		     "/%s\",\"status\":\"processing\",\"durable\":%s}\n",
-		     id, base, id, is_durable ? "true" : "false") < 0)
+	if (out == NULL)
 		return false;
-	return reply_begin_text(r, &p, text) &&
-	       reply_json(r, base, id, STATUS_ACCEPTED, &p);
+	print_url(url, r, id);
+	json_begin(&j, out, JSON_COMPACT);
+	json_open_object(&j, NULL);
+	json_add_text(&j, "id", id);
+	json_add_text(&j, "url", url);
+	json_add_text(&j, "status", "processing");
+	json_add_bool(&j, "durable", is_durable);
+	json_close(&j);
+	(void)fputc('\n', out);
+	return reply_begin_text(r, &p, text_close(&text, out)) &&
+	       reply_json(r, url, STATUS_ACCEPTED, &p);
 }
 
 bool storing_reply_stored(struct request *r)
 {
 	struct upload_request *own = r->own;
 	const char *meta = own->storing.meta;
-	char base[URL_BASE_BYTES], etag[ETAG_BYTES];
+	char base[URL_BASE_BYTES], etag[ETAG_BYTES], url[IMAGE_URL_BYTES];
 	struct reply p;
 
 	urls_base(base, r);
@@ -462,8 +484,8 @@ bool storing_reply_stored(struct request *r)
 		return false;
 	image_meta_etag(etag, meta, base);
 	reply_add_header(&p, "ETag", etag);
-	return reply_json(r, base, own->storing.accepted.id, STATUS_CREATED,
-			  &p);
+	print_url(url, r, own->storing.accepted.id);
+	return reply_json(r, url, STATUS_CREATED, &p);
 }
 
 bool storing_set_respond(struct request *r, const char *value)
