@@ -29,7 +29,10 @@ void check_case(const char *format, ...) __attribute__((format(printf, 1, 2)));
 	(CHECK_FIRST(__VA_ARGS__, 0) ? (void)0 :                               \
 				       check_failed(CHECK_HERE, #__VA_ARGS__))
 
-/* Numbers, characters, bools and pointers to objects; OPERATOR: == != < > <= >= */
+/*
+ * Numbers, characters, bools and pointers to objects.  The operator is one of
+ * == != < > <= >=, as in mathematics: -1 is less than 3U.
+ */
 #define CHECK_NUMBER(a, operator, ...)                                         \
 	check_number(CHECK_HERE, #a " " #operator" " #__VA_ARGS__,             \
 		     CHECK_VALUE(a), #operator,                                \
@@ -66,13 +69,21 @@ struct check_value {
 /* clang-format off */
 #define CHECK_VALUE(value)                                                     \
 	_Generic((value),                                                      \
-		bool: check_as_count, unsigned char: check_as_count,                 \
-		unsigned short: check_as_count, unsigned: check_as_count,            \
-		unsigned long: check_as_count, unsigned long long: check_as_count,   \
-		char: check_as_signed, signed char: check_as_signed,                 \
-		short: check_as_signed, int: check_as_signed, long: check_as_signed,    \
-		long long: check_as_signed, float: check_as_real,                    \
-		double: check_as_real, default: check_as_pointer)(value)
+		bool: check_as_count,                                          \
+		unsigned char: check_as_count,                                 \
+		unsigned short: check_as_count,                                \
+		unsigned: check_as_count,                                      \
+		unsigned long: check_as_count,                                 \
+		unsigned long long: check_as_count,                            \
+		char: check_as_signed,                                         \
+		signed char: check_as_signed,                                  \
+		short: check_as_signed,                                        \
+		int: check_as_signed,                                          \
+		long: check_as_signed,                                         \
+		long long: check_as_signed,                                    \
+		float: check_as_real,                                          \
+		double: check_as_real,                                         \
+		default: check_as_pointer)(value)
 /* clang-format on */
 
 static inline struct check_value check_as_signed(int64_t number)
