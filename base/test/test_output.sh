@@ -4,18 +4,13 @@
 # says so, and its status is 1.
 #
 # usage: test_output.sh PROGRAM...
-set -euo pipefail
+. "$(dirname "$0")/script.sh"
 
 # check_lost STATUS TEXT WORDS...: this command has said that its output is lost
 check_lost() {
-	[ "$1" = 1 ] || {
-		echo "FAIL: status $*" >&2
-		exit 1
-	}
-	grep -qF 'the output could not be written' <<<"$2" || {
-		echo "FAIL: it does not say so: $*" >&2
-		exit 1
-	}
+	[ "$1" = 1 ] || fail "status $*"
+	grep -qF 'the output could not be written' <<<"$2" ||
+		fail "it does not say so: $*"
 }
 
 # lost WORDS...: run this command without a place for its output

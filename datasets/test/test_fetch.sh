@@ -4,13 +4,10 @@
 # here with a tiny package and a folder as the mirror.
 #
 # usage: test_fetch.sh FETCH
-set -euo pipefail
+. "$(dirname "$0")/../../base/test/script.sh"
 fetch=$1
-work=$(mktemp -d)
-trap 'rm -r "$work"' EXIT
 cd "$work"
 
-fail() { echo "FAILED: $*" >&2; exit 1; }
 
 mkdir -p tree/DEBIAN tree/usr/share/pictures/sub mirror/pool
 printf 'Package: darkroom-test-photos\nVersion: 1:2.0-1\nArchitecture: all\n%s\n%s\n' \

@@ -3,11 +3,8 @@
 # mknull makes whole JPEG files of the sizes that their names say.
 #
 # usage: STATS=PROGRAM test_mknull.sh
-set -euo pipefail
-work=$(mktemp -d)
-trap 'rm -r "$work"' EXIT
+. "$(dirname "$0")/../../base/test/script.sh"
 
-fail() { echo "FAILED: $*" >&2; exit 1; }
 
 "$(dirname "$0")/../mknull" "$work/out"
 [ "$(find "$work/out" -type f | wc -l)" = 41 ] || fail "$(ls -a "$work/out")"

@@ -3,12 +3,9 @@
 # mkset and stats on the command line: results and errors.
 #
 # usage: MKSET=PROGRAM STATS=PROGRAM test_mkset.sh SAMPLES
-set -euo pipefail
+. "$(dirname "$0")/../../base/test/script.sh"
 samples=$1
-work=$(mktemp -d)
-trap 'rm -r "$work"' EXIT
 
-fail() { echo "FAILED: $*" >&2; exit 1; }
 
 # refuses STATUS WORDS COMMAND...: it exits with STATUS and prints WORDS
 refuses() {
@@ -64,7 +61,7 @@ cmp "$work/first.tsv" "$work/photos/deep/out/manifest.tsv" ||
 	fail "a set is among the photos"
 refuses 1 'no usable photos' "$MKSET" --photos "$work/out" "$work/out"
 [ -e "$work/out/00000.jpg" ] || fail "the set is gone"
-"$STATS" "$work/photos/deep" | grep -q 'Files *5 ' ||
+"$STATS" "$work/photos/deep" | has 'Files *5 ' ||
 	fail "stats leaves sets out"
 
 mkdir "$work/empty"

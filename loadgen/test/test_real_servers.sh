@@ -5,20 +5,16 @@
 #
 # usage: LOADGEN=PROGRAM test_real_servers.sh
 #   skipped (77) where nginx or node is missing
-set -euo pipefail
+. "$(dirname "$0")/../../base/test/script.sh"
 
 for program in nginx node; do
 	PATH=$PATH:/usr/sbin command -v "$program" >/dev/null ||
 		{ echo "skipped: no $program"; exit 77; }
 done
 
-work=$(mktemp -d)
 servers=()
-trap 'kill "${servers[@]}" 2>/dev/null || true; rm -rf "$work"' EXIT
-
-fail() {
-	echo "FAIL: $*" >&2
-	exit 1
+at_end() {
+	kill "${servers[@]}" 2>/dev/null || true
 }
 
 # From empty to more than a socket takes at once.

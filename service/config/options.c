@@ -58,7 +58,10 @@ enum {
  */
 enum { ADDRESS_PART = 8, ADDRESS_LEAST = 16 };
 
-/* The default is one I/O thread for this many workers: docs/operations.md. */
+/*
+ * The default is one I/O thread for this many workers:
+ * docs/operations/configure.md.
+ */
 enum { WORKERS_PER_IO_THREAD = 8 };
 
 static void print_query_help(FILE *out)
@@ -176,7 +179,7 @@ static const struct flag own_flags[] = {
 	  .least = 1 << 10, .most = UINT64_C(4095) << 20 },
 	{ "memory", "SIZE", NULL,
 	  "memory of all uploads together, with their results; default: by\n"
-	  "the limit of the cgroup or machine, see docs/operations.md",
+	  "the limit of the cgroup or machine, see docs/operations/limits.md",
 	  FLAG_FIELD(struct options, memory_bytes_max), .unit = FLAG_SIZE,
 	  .least = 1 << 20, .most = UINT64_C(1) << 50 },
 	{ "max-side", "PIXELS", TEXT_OF(IMG_SIDE_PX_MAX),

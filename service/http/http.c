@@ -36,7 +36,8 @@ enum {
 	COMPLAIN_MS = 60000,
 	FRESH_MS = 1000,
 	/*
-	 * Turns of requests other than uploads and images: docs/operations.md.
+	 * Turns of requests other than uploads and images:
+	 * docs/operations/limits.md.
 	 */
 	PROBE_TURN_MS = 5,
 	OTHER_TURN_MS = 5,

@@ -8,8 +8,8 @@
  *	{"time":"2026-01-31T12:00:00.250Z","level":"info","event":"request",...}
  *	12:00:00.250 200 POST /, 604623 B 3.00 MP to 1123 B 0.08 MP in 9.5 ms...
  *
- * docs/operations.md describes the members.  A line ends with a line feed and
- * contains no other control character, even if a string in it has some.
+ * docs/operations/watch.md describes the members.  A line ends with a line feed
+ * and contains no other control character, even if a string in it has some.
  *
  * A thread that logs a line never waits for the descriptor.  Lines that do not
  * fit into the buffer, or cannot be written, are dropped; a later line reports

@@ -11,7 +11,7 @@
 # end), $admin: the URL of the admin port, or $url if there is none, $agent: the
 # port of the agent, and $policy_name: the policy of servers for which the test
 # chooses none.
-set -euo pipefail
+. "${BASH_SOURCE[0]%/*}/../../base/test/script.sh"
 JSON_VALUE=${JSON_VALUE:-$(dirname "${DARKROOM:-.}")/json_value}
 policy_name=${TEST_POLICY:-color}
 policy_name=${policy_name%% *}
@@ -31,31 +31,22 @@ end_tree() {
 	done
 }
 
-# At the end, also after a failure: kill all children and remove $work.
-end() {
-	local status=$? children=()
+# At the end, also after a failure: kill all children.
+at_end() {
+	local children=()
 	read -r -a children <"/proc/$BASHPID/task/$BASHPID/children" || true
 	exec 2>/dev/null # the shell prints a line for each
 	end_tree "${children[@]}"
-	rm -rf "$work"
-	exit $status
 }
 
-work=$(mktemp -d)
 server=
-trap end EXIT
 
 # apart: for a subshell with servers of its own, give it its own $work
 apart() {
 	work=$(mktemp -d -p "$work")
+	log=$work/log
 	server=
-	trap end EXIT
-}
-
-fail() {
-	echo "FAIL: $*" >&2
-	[ ! -s "$work/log" ] || tail -n 20 "$work/log" >&2
-	exit 1
+	trap end_script EXIT
 }
 
 # shown FILE: the beginning of the file, safe for a terminal

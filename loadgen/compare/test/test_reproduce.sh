@@ -4,15 +4,8 @@
 # the thresholds that they state; parts that are missing are left out.
 #
 # usage: LOADGEN=PROGRAM test_reproduce.sh ROOT
-set -euo pipefail
+. "$(dirname "$0")/../../../base/test/script.sh"
 root=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-fail() {
-	echo "FAIL: $*" >&2
-	exit 1
-}
 
 # results: `loadgen compare` of arms on standard input, each with the ratio of
 # its throughput to the first arm's, the scatter of its logarithm, and the same
@@ -155,13 +148,13 @@ Color|110|the baseline
 SEDA|110|differs: equal
 DBR|110|differs: equal
 END
-verdicts "Maximum response rate" 9 | grep -qx 'SEDA|the opposite' ||
+verdicts "Maximum response rate" 9 | has -x 'SEDA|the opposite' ||
 	fail "rate: $(cat "$work/claims.md")"
-verdicts "Maximum response rate" 9 | grep -qx 'DBR|agrees' ||
+verdicts "Maximum response rate" 9 | has -x 'DBR|agrees' ||
 	fail "rate: $(cat "$work/claims.md")"
-verdicts "Mean response time" 9 | grep -qx 'SEDA|agrees, smaller' ||
+verdicts "Mean response time" 9 | has -x 'SEDA|agrees, smaller' ||
 	fail "time: $(cat "$work/claims.md")"
-verdicts "Mean response time" 9 | grep -qx 'DBR|not seen' ||
+verdicts "Mean response time" 9 | has -x 'DBR|not seen' ||
 	fail "time: $(cat "$work/claims.md")"
 
 # The same tables from files as they are shipped, and nothing else beside them.

@@ -7,29 +7,19 @@
 # without a network to install Ceph from.
 #
 # usage: DARKROOM=PROGRAM test_fleet.sh SAMPLES_DIR SOURCE_DIR
-set -euo pipefail
+. "$(dirname "$0")/../../../base/test/script.sh"
 photo=$(realpath "$1/coral-day.jpg")
 cd "$2"
-work=$(mktemp -d)
 chmod 711 "$work"
 export FLEET=fleet-test-$$ FLEET_STATE=$work
 job= # the script/fleet that runs in the background, if one does
-end() {
-	local status=$?
+at_end() {
 	[ -z "$job" ] || kill -TERM "$job" 2>/dev/null || true
 	[ -z "$job" ] || wait "$job" || true
 	script/fleet down || status=1
-	rm -rf "$work"
-	exit $status
 }
-trap end EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
-
-fail() {
-	echo "FAIL: $*" >&2
-	exit 1
-}
 
 # fleet COMMAND OPTIONS...: with two nodes; its output is in $work/out
 fleet() {
@@ -42,8 +32,6 @@ fleet() {
 	job=
 	[ $status != 3 ] || {
 		cat "$work/out"
-		trap - EXIT
-		rm -rf "$work"
 		exit 77
 	}
 	[ $status = 0 ] || fail "$1: status $status: $(cat "$work/out")"

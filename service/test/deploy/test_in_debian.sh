@@ -6,7 +6,7 @@
 # together by an mmdebstrap of the test.  Skipped without root or namespaces.
 #
 # usage: test_in_debian.sh SOURCE_DIR
-set -euo pipefail
+. "$(dirname "$0")/../../../base/test/script.sh"
 source=$(realpath "$1")
 
 skip() {
@@ -17,20 +17,13 @@ skip() {
 unshare --mount --pid --fork true 2>/dev/null || skip "may not make namespaces"
 command -v git >/dev/null || skip "no git"
 
-work=$(mktemp -d)
-trap 'rm -rf --one-file-system "$work"' EXIT
+log=$work/err
 chmod 755 "$work"
 mkdir "$work/tree" "$work/bin" "$work/scratch"
 cd "$work/tree"
 export TMPDIR=$work/scratch PATH=$work/bin:$PATH
 export GIT_CONFIG_GLOBAL=$work/gitconfig
 mark=98765.$$ # seconds of a sleep, by which it is found
-
-fail() {
-	echo "FAIL: $*" >&2
-	[ ! -s "$work/err" ] || cat "$work/err" >&2
-	exit 1
-}
 
 cat >"$work/bin/mmdebstrap" <<'END'
 #!/bin/bash

@@ -6,16 +6,22 @@
 # (clang-format does not check comments).
 #
 # usage: CC=COMPILER test_layers.sh SOURCE_DIR
-set -euo pipefail
+. "$(dirname "$0")/../../../base/test/script.sh"
 cd "$1"
 bad=0
-first=$(mktemp)
-trap 'rm -f "$first"' EXIT
+first=$work/first
+
+# wrong RULE: the lines that were printed break it; look for others, too
+wrong() {
+	bad=1
+	echo "^ $1: see service/test/deploy/test_layers.sh"
+}
 
 # forbid FOLDER REGEX: no file of FOLDER includes what matches
 forbid() {
-	[ -d "$1" ] || bad=1
-	! grep -rnE --include='*.[ch]' "#include [\"<]($2)" "$1" || bad=1
+	[ -d "$1" ] || wrong "no folder $1"
+	! grep -rnE --include='*.[ch]' "#include [\"<]($2)" "$1" ||
+		wrong "files of $1/ must not include $2"
 }
 forbid base '(imgops|stages|service|loadgen|datasets)/'
 forbid imgops '(stages|service|loadgen|datasets)/'
@@ -30,7 +36,8 @@ forbid service/http 'service/(report|config)/'
 forbid service/report 'service/config/'
 # Only http.c counts connections as a resource of the stages.
 ! grep -rnE --include='*.[ch]' '#include "(imgops|stages)/' service/http |
-	grep -vE '^service/http/http\.c:|"imgops/formats/list\.h"' || bad=1
+	grep -vE '^service/http/http\.c:|"imgops/formats/list\.h"' ||
+	wrong "in service/http/, only http.c includes stages or imgops"
 forbid datasets '(imgops|stages|service|loadgen)/'
 # Inside http/: first the code that knows only connections, then the code that
 # knows no request, then the code that handles requests, and last http.c, which
@@ -40,20 +47,25 @@ forbid service/http/connection \
 forbid service/http/head 'service/http/handlers/'
 forbid service/http/reply 'service/http/handlers/'
 ! grep -rE --include='*.[ch]' '#include "service/http/[a-z_]+\.h"' \
-	service/http/connection | grep -v '/transport\.h"$' || bad=1
+	service/http/connection | grep -v '/transport\.h"$' ||
+	wrong "of service/http/*.h, connection/ includes only transport.h"
 for name in head/field_values head/hosts head/params head/query head/text_part \
 	handlers/body handlers/multipart handlers/images/image_meta \
 	handlers/images/spooler handlers/watch/minute handlers/watch/reports \
 	handlers/watch/viewers mhd/transport_mhd reply/problem reply/result; do
 	! grep -E '"service/http/(request|http)\.h"' \
-		"service/http/$name".[ch] || bad=1
+		"service/http/$name".[ch] ||
+		wrong "service/http/$name knows neither request.h nor http.h"
 done
-! grep -rl '"service/http/http.h"' service/http | grep -v '/http\.c$' || bad=1
+! grep -rl '"service/http/http.h"' service/http | grep -v '/http\.c$' ||
+	wrong "in service/http/, only http.c includes http.h"
 # User-level threads do not know what they are for.
 ! grep -E '#include "service/' service/direct/uthread*.[ch] |
-	grep -v '"service/direct/uthread' || bad=1
+	grep -v '"service/direct/uthread' ||
+	wrong "uthread*.[ch] includes nothing else of service/"
 ! grep -rlE --include='*.[ch]' '#include <microhttpd.h>' imgops stages service |
-	grep -vE '^service/http/mhd/|/test/' || bad=1
+	grep -vE '^service/http/mhd/|/test/' ||
+	wrong "only service/http/mhd/ includes microhttpd.h"
 
 # The time of day may jump.  It is only for output, names of files and the end
 # of signatures.  All waiting and measuring uses the monotonic clock.
@@ -61,11 +73,12 @@ clocks='CLOCK_REALTIME|[^a-z_]time\(|gettimeofday\(|timespec_get\('
 ! grep -rlE --include='*.[ch]' "$clocks" base imgops stages service |
 	grep -vE '/(test|bench)/' |
 	grep -vxE 'service/(direct/outgoing|http/head/auth|log/log|report/stats|store/entries|store/remote/helper/s3)\.c' ||
-	bad=1
+	wrong "the time of day is for output, names of files and signatures"
 # By default, conditions wait by the time of day.
 for file in $(grep -rl --include='*.c' 'pthread_cond_timedwait(' \
 	imgops stages service | grep -v /test/); do
-	grep -q 'setclock(.*CLOCK_MONOTONIC' "$file" || bad=1
+	grep -q 'setclock(.*CLOCK_MONOTONIC' "$file" || wrong \
+		"$file: pthread_condattr_setclock(..., CLOCK_MONOTONIC) is missing"
 done
 
 # A tab ends at a multiple of 8 columns.
@@ -84,7 +97,7 @@ find base imgops stages service loadgen datasets \
 			bad = 1
 		}
 	}
-	END { exit bad }' || bad=1
+	END { exit bad }' || wrong "80 columns"
 
 # A header that a source file includes first compiles alone, or the build
 # would have failed.
@@ -94,10 +107,10 @@ find base imgops stages service loadgen datasets \
 	sort -u >"$first"
 while read -r header; do
 	"${CC:-cc}" -std=gnu11 -D_GNU_SOURCE -I. -Wall -Wextra -Werror \
-		-fsyntax-only -x c "$header" || bad=1
+		-fsyntax-only -x c "$header" || wrong "$header compiles alone"
 done < <(find base imgops stages service loadgen datasets \
 	\( -name node_modules -o -name test -o -name fuzz \) -prune -o \
 	-name '*.h' ! -path stages/policies/list.h \
 	! -path imgops/formats/list.h -print |
 	grep -vxFf "$first")
-exit $bad
+[ $bad = 0 ] || fail "rules are broken, above"

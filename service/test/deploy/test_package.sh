@@ -9,18 +9,13 @@
 # otherwise it is skipped.  Takes minutes: script/test --all.
 #
 # usage: test_package.sh SAMPLES_DIR SOURCE_DIR
-set -euo pipefail
+. "$(dirname "$0")/../../../base/test/script.sh"
 samples=$(realpath "$1")
 source=$(realpath "$2")
 
 skip() {
 	echo "skipped: $*"
 	exit 77
-}
-fail() {
-	echo "FAIL: $*" >&2
-	[ ! -s "$work/log" ] || tail -n 30 "$work/log" >&2
-	exit 1
 }
 . "$source/script/debian.sh"
 . /etc/os-release
@@ -38,13 +33,10 @@ curl -fsS -m 20 -o /dev/null \
 	"${mirror%/}/dists/$VERSION_CODENAME/InRelease" ||
 	skip "no answer from $mirror"
 
-work=$(mktemp -d)
 server=
-end() {
+at_end() {
 	[ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
-	rm -rf --one-file-system "$work"
 }
-trap end EXIT
 
 # It prints where the packages are.
 (cd "$source" && script/package --output "$work/first") >"$work/log" 2>&1 ||

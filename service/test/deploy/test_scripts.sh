@@ -7,18 +7,11 @@
 # the test wants.
 #
 # usage: test_scripts.sh SOURCE_DIR
-set -euo pipefail
+. "$(dirname "$0")/../../../base/test/script.sh"
 source=$(realpath "$1")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+log=$work/said
 cp -r "$source/script" "$work/script"
 cd "$work"
-
-fail() {
-	echo "FAIL: $*" >&2
-	[ ! -s said ] || cat said >&2
-	exit 1
-}
 
 # only TOOL...: a folder bin, which has these programs and no others
 only() {

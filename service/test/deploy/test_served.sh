@@ -4,7 +4,7 @@
 # over HTTPS, with the headers of the server's own replies: from the disk if it is
 # in the server's group, as the file says, and else through the server.  Folder
 # and files have the modes of the unit.  All other requests go to the server,
-# which also says what is too large.  docs/operations.md has a location below a
+# which also says what is too large.  docs/operations/deploy.md has a location below a
 # path for it.
 #
 # As root, the server and nginx's workers are different users; otherwise nginx can
@@ -175,7 +175,7 @@ test_http_leads_to_https() {
 	[ "$got" = '308 https://photos.example/v1/images?w=9' ] || fail "$got"
 }
 
-# The location below a path that docs/operations.md shows.
+# The location below a path that docs/operations/deploy.md shows.
 test_below_a_path() {
 	get 201 /photos/v1/images?w=98 --data-binary "@$dir/clownfish.jpg" \
 		-H 'X-Forwarded-Host: evil.example' -H 'X-Forwarded-Prefix: /x'
@@ -222,7 +222,7 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
 	-keyout "$work/privkey.pem" -out "$work/fullchain.pem" \
 	>"$work/openssl" 2>&1 || fail "$(cat "$work/openssl")"
 export CURL_CA_BUNDLE=$work/fullchain.pem
-sed -n '/^location \/photos\/ {$/,/^}$/p' "$deploy/../docs/operations.md" \
+sed -n '/^location \/photos\/ {$/,/^}$/p' "$deploy/../docs/operations/deploy.md" \
 	>"$work/below"
 free_ports
 front=https://${addresses[2]}

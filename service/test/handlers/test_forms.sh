@@ -21,7 +21,7 @@ chmod 600 ./*.keys
 
 # detail TEXT: expect TEXT in the detail of the last problem
 detail() {
-	jq -r .detail body | grep -qF -- "$1" || fail "not '$1': $(shown body)"
+	jq -r .detail body | has -F -- "$1" || fail "not '$1': $(shown body)"
 }
 
 # form QUERY CURL-ARGUMENTS...: the form makes the same picture as this query

@@ -14,7 +14,7 @@ test_picture_comes_back() {
 	grep -qi '^content-type: image/jpeg' "$work/head" || fail "type"
 	grep -qi '^x-request-id: ..*' "$work/head" || fail "request id"
 	# A baseline JPEG (FFC0) of 480 rows and 640 columns, 3 components.
-	xxd -p "$work/out.jpg" | tr -d '\n' | grep -q 'ffc0001108'01e00280'03' ||
+	xxd -p "$work/out.jpg" | tr -d '\n' | has 'ffc0001108'01e00280'03' ||
 		fail "not 640x480"
 }
 
@@ -115,7 +115,7 @@ test_connection_outlives_errors() {
 # that has the text
 explained() {
 	expect_problem "$1" "$2" "${@:4}"
-	jq -r .detail "$work/body" | grep -qF -- "$3" ||
+	jq -r .detail "$work/body" | has -F -- "$3" ||
 		fail "not '$3': $(shown "$work/body")"
 }
 
@@ -152,7 +152,7 @@ test_curl_data_is_explained() {
 	for file in "$photo" "$1"/*.jpg; do
 		curl -sS -o "$work/body" --data "@$file" "$url/?w=64"
 		[[ $(jq -r .status "$work/body") = 4?? ]] &&
-			jq -r .detail "$work/body" | grep -qF "$hint" ||
+			jq -r .detail "$work/body" | has -F "$hint" ||
 			fail "$file: $(shown "$work/body")"
 	done
 	printf '\x89PNG\r\n\x1a\n%0100d' 0 >"$work/png"
@@ -274,7 +274,7 @@ test_lost_clients_do_no_harm() {
 		timeout 0.1 curl -sS --data-binary "@$photo" \
 			"$url/?blur=8" -o /dev/null || true
 	done
-	curl -fsS "$url/healthz" | grep -q ok || fail "not healthy"
+	curl -fsS "$url/healthz" | has ok || fail "not healthy"
 }
 
 test_bad_flags_refuse_to_start() {

@@ -44,7 +44,7 @@ finish() {
 		>&"$fd"
 	cat <&"$fd" >"$work/replies"
 	exec {fd}>&-
-	tail -c 3 "$work/replies" | grep -q ok || fail "connection lost"
+	tail -c 3 "$work/replies" | has ok || fail "connection lost"
 }
 
 # Send the header byte by byte, so that it may end in any piece.  Then send

@@ -206,7 +206,7 @@ test_placeholder() {
 
 # detail_has TEXT: expect TEXT in the detail of the last problem
 detail_has() {
-	jq -r .detail "$work/body" | grep -qF -- "$1" ||
+	jq -r .detail "$work/body" | has -F -- "$1" ||
 		fail "detail: $(jq -r .detail "$work/body")"
 }
 

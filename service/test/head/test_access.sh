@@ -33,7 +33,7 @@ test_host() {
 		for path in / /stats /trace /web/app.js /v1/images/x; do
 			expect_problem 421 wrong_host -H "Host: $host" "$url$path"
 		done
-		jq -r .detail "$work/body" | grep -qF -- "--host ${host%:*}." ||
+		jq -r .detail "$work/body" | has -F -- "--host ${host%:*}." ||
 			fail "does not say what to do: $(shown "$work/body")"
 		expect_problem 421 wrong_host -H "Host: $host" \
 			--data-binary "@$photo" "$url/?w=64"
@@ -70,7 +70,7 @@ test_schemes() {
 	gets 200 --request-target http://localhost/stats "$url"
 	expect_problem 421 wrong_host --request-target https://localhost/stats \
 		"$url"
-	jq -r .detail "$work/body" | grep -qF 'https://, but' ||
+	jq -r .detail "$work/body" | has -F 'https://, but' ||
 		fail "another reason: $(shown "$work/body")"
 	stop
 }
@@ -95,7 +95,7 @@ test_private_names() {
 		page '' "http://$host"
 		expect_problem 421 wrong_host "${from[@]}" -H "Host: $host" \
 			--data-binary "@$photo" "$url/?w=64"
-		jq -r .detail "$work/body" | grep -qF -- '--host' ||
+		jq -r .detail "$work/body" | has -F -- '--host' ||
 			fail "does not name --host: $(shown "$work/body")"
 		expect_problem 421 wrong_host "${from[@]}" -H "Host: $host" \
 			-X DELETE "$url/v1/images/x"
@@ -161,19 +161,19 @@ test_a_proxy_changes_host() {
 		--data-binary "@$photo" "$url/?w=64"
 	for names in 'origin is http://10.9.9.9:3000,' 'Host is 127.0.0.1:8080.' \
 		'proxy_set_header Host $http_host' --sign-key-file; do
-		jq -r .detail "$work/body" | grep -qF -- "$names" ||
+		jq -r .detail "$work/body" | has -F -- "$names" ||
 			fail "lacks $names: $(shown "$work/body")"
 	done
 	# What the client has sent is bounded, and printable.
 	page '' "http://$(printf 'a\tb%.0s' {1..300})"
 	expect_problem 403 cross_site "${from[@]}" --data-binary "@$photo" "$url/"
 	[ "$(jq -r .detail "$work/body" | tr -d '\n' | wc -c)" -lt 500 ] &&
-		! jq -r .detail "$work/body" | grep -q $'\t' ||
+		! jq -r .detail "$work/body" | has $'\t' ||
 		fail "$(shown "$work/body")"
 	# The browser knows that it is another page, so it is no proxy.
 	page cross-site http://evil.example
 	expect_problem 403 cross_site "${from[@]}" --data-binary "@$photo" "$url/"
-	! jq -r .detail "$work/body" | grep -q proxy ||
+	! jq -r .detail "$work/body" | has proxy ||
 		fail "$(shown "$work/body")"
 }
 
@@ -312,9 +312,9 @@ test_the_other_port() {
 			"http://localhost:$a" ] || fail "$(curl -sI "$url/")"
 	[ -z "$(other_port "$url" x-live-views -H \
 		'X-Forwarded-For: 192.0.2.7')" ] || fail "behind a proxy"
-	curl -sI "$admin/" | grep -qi "connect-src 'self' $url;" ||
+	curl -sI "$admin/" | has -i "connect-src 'self' $url;" ||
 		fail "$(curl -sI "$admin/")"
-	curl -sI "$url/" | grep -qi "connect-src 'self';" || fail "main"
+	curl -sI "$url/" | has -i "connect-src 'self';" || fail "main"
 	stop
 	start --listen 0.0.0.0:0 --insecure --admin-listen 127.0.0.1:0
 	for host in 127.0.0.2 localhost:80 a.localhost '[::1]' \
@@ -363,7 +363,7 @@ test_the_other_port() {
 	[ "$(other_port "$url" x-live-views)" = http://localhost:19090 ] &&
 		[ "$(other_port "$admin" x-uploads)" = \
 			http://localhost:18080/app ] || fail "not as given"
-	curl -sI "$admin/" | grep -qi "connect-src 'self' http://localhost:18080;" ||
+	curl -sI "$admin/" | has -i "connect-src 'self' http://localhost:18080;" ||
 		fail "$(curl -sI "$admin/")"
 	page same-site http://localhost:19090
 	gets 200 "${from[@]}" -H 'Host: localhost:18080' \
@@ -429,7 +429,7 @@ told() {
 	[ "$where" = main ] || for path in /stats /metrics /trace /v1/live /v1/load \
 		/v1/blocking-graph; do
 		expect_problem 404 not_found "$url$path"
-		jq -r .detail "$work/body" | grep -qF -- --admin-listen ||
+		jq -r .detail "$work/body" | has -F -- --admin-listen ||
 			fail "does not say where: $(shown "$work/body")"
 	done
 	[ "$where" = nowhere ] || for path in /stats /metrics $trace; do

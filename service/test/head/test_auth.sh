@@ -203,7 +203,7 @@ test_a_signed_query_needs_no_key() {
 
 # detail TEXT: expect TEXT in the detail of the last problem
 detail() {
-	jq -r .detail "$work/body" | tr '\n' '|' | grep -qF -- "$1" ||
+	jq -r .detail "$work/body" | tr '\n' '|' | has -F -- "$1" ||
 		fail "not '$1': $(shown "$work/body")"
 }
 

@@ -44,7 +44,7 @@ is_size() {
 }
 
 has_profile() {
-	hex "$work/out" | grep -q "$(printf 'ICC_PROFILE\0\1\1' | xxd -p)${1:-}"
+	hex "$work/out" | has "$(printf 'ICC_PROFILE\0\1\1' | xxd -p)${1:-}"
 }
 
 # warns TEXT...: the reply has these warnings and no others
@@ -225,7 +225,7 @@ test_strict_and_lenient() {
 test_too_large_a_result_is_refused() {
 	expect_problem 413 picture_too_large --data-binary "@$photo" \
 		"$url/?w=16384&h=16384&fit=fill&enlarge=1"
-	jq -r .detail "$work/body" | grep -qF 'A result asked for has 16384 x 16384 pixels, 268 megapixels; --max-result-megapixels allows 100 megapixels.' ||
+	jq -r .detail "$work/body" | has -F 'A result asked for has 16384 x 16384 pixels, 268 megapixels; --max-result-megapixels allows 100 megapixels.' ||
 		fail "detail: $(jq -r .detail "$work/body")"
 	is_size 2000x1500 'w=16384&h=16384&fit=fill'
 }
@@ -233,7 +233,7 @@ test_too_large_a_result_is_refused() {
 # bad KEY VALUE: the parameter is refused, and the detail names both
 bad() {
 	expect_problem 400 bad_parameter --data-binary "@$photo" "$url/?$1=$2"
-	jq -r .detail "$work/body" | grep -qE "^$1 must be .*, not '$2'\.$" ||
+	jq -r .detail "$work/body" | has -E "^$1 must be .*, not '$2'\.$" ||
 		fail "detail: $(jq -r .detail "$work/body")"
 }
 

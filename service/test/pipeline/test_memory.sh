@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../server.sh"
 dir=$1
 mib=$((1 << 20))
-own_bytes=$((32 * mib)) # docs/operations.md, 'Memory'
+own_bytes=$((32 * mib)) # docs/operations/limits.md, 'Memory'
 connection_bytes=$((152 << 10))
 
 # Photos of 4 MB: bytes after the last pixel are ignored.

@@ -30,9 +30,10 @@ mkdir "$group" 2>/dev/null || {
 	echo "skipped: no control group can be made"
 	exit 77
 }
-trap 'status=$?; [ -z "$server" ] || kill -KILL "$server" || true
+at_end() {
+	[ -z "$server" ] || kill -KILL "$server" || true
 	for _ in 1 2 3 4 5; do rmdir "$group" && break || sleep 1; done
-	rm -rf "$work"; exit $status' EXIT
+}
 echo $limit >"$group/$limit_file" || {
 	echo "skipped: the group's memory cannot be limited"
 	exit 77

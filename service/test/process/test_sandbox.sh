@@ -20,7 +20,7 @@ each_thread() {
 every_thread() {
 	each_thread status >"$work/status"
 	grep -q "^$1:" "$work/status" || fail "no thread tells $1"
-	! grep "^$1:" "$work/status" | grep -qvx "$1:[[:space:]]*$2" ||
+	! grep "^$1:" "$work/status" | has -vx "$1:[[:space:]]*$2" ||
 		fail "$1 is not $2: $(grep -E "^(Name|$1):" "$work/status")"
 }
 

@@ -118,7 +118,7 @@ test_other_policies_have_none() {
 	start
 	expect_problem 404 no_blocking_graph "$url/v1/blocking-graph"
 	[ "$(stat_of .fibres)" = null ] || fail "fibres in /stats"
-	! curl -fsS "$url/metrics" | grep -q darkroom_fibre || fail "metrics"
+	! curl -fsS "$url/metrics" | has darkroom_fibre || fail "metrics"
 	stop
 	start --policy thread-per-connection
 	expect_problem 404 no_blocking_graph "$url/v1/blocking-graph"

@@ -221,7 +221,7 @@ test_every_visit_is_seen_once() {
 	done
 	all_hold "$every_visit" "$work/frames" "$work/stats"
 	jq -s '.[0] | map({spans, workers}) | [.[].spans[] | select(.[1] < 0)] |
-		length > 0' "$work/frames" | grep -qx true || fail "no sleeps"
+		length > 0' "$work/frames" | has -x true || fail "no sleeps"
 }
 
 # When a viewer leaves, in any way, another can take its place.

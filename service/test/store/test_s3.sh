@@ -579,7 +579,7 @@ test_new_keys() {
 }
 
 is_gone() {
-	[ ! -d "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status"
+	[ ! -d "/proc/$1" ] || has '^State:.*Z' "/proc/$1/status"
 }
 
 is_storing() {

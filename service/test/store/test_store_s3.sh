@@ -10,24 +10,15 @@
 # S3_FREEZE and S3_KILL: processes of the store; "" leaves that part out.
 #
 # usage: DARKROOM_STORE=PROGRAM STORE_HELPER_TEST=PROGRAM test_store_s3.sh
-set -euo pipefail
+. "$(dirname "$0")/../../../base/test/script.sh"
 [ -n "${S3_ENDPOINT:-}" ] || {
 	echo "skipped: no S3_ENDPOINT"
 	exit 77
 }
 export S3_BUCKET=${S3_BUCKET:-darkroom-test}
-work=$(mktemp -d)
 frozen=
-end() {
-	status=$?
+at_end() {
 	[ -z "$frozen" ] || kill -CONT "$frozen" || true
-	rm -rf "$work"
-	exit $status
-}
-trap end EXIT
-fail() {
-	echo "FAIL: $*" >&2
-	exit 1
 }
 run() {
 	"$STORE_HELPER_TEST" "$DARKROOM_STORE" "$@"

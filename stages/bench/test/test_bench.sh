@@ -4,15 +4,11 @@
 # its path handled, once; every arm has its row; a wrong flag is refused.
 #
 # usage: STAGES_BENCH=PROGRAM test_bench.sh GRAPHS
-set -euo pipefail
+. "$(dirname "$0")/../../../base/test/script.sh"
 graphs=$1
-work=$(mktemp -d)
 others=
-trap 'rm -rf "$work"; [ -z "$others" ] || kill "$others"' EXIT
-
-fail() {
-	echo "FAIL: $*" >&2
-	exit 1
+at_end() {
+	[ -z "$others" ] || kill "$others"
 }
 
 # bench ARGUMENTS...: table and JSON

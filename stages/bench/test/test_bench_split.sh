@@ -3,12 +3,7 @@
 # Both kinds of stacks are measured, and a wrong number of fibres is refused.
 #
 # usage: STAGES_BENCH_SPLIT=PROGRAM test_bench_split.sh
-set -euo pipefail
-
-fail() {
-	echo "FAIL: $*" >&2
-	exit 1
-}
+. "$(dirname "$0")/../../../base/test/script.sh"
 
 out=$("$STAGES_BENCH_SPLIT" 20) || fail "status $?"
 # Three calls, and three kinds of fibres with six figures, none of them 0.

@@ -5,29 +5,19 @@
 # of schedules and the files of graphs.
 #
 # usage: TWO_STAGES=PROGRAM test_examples.sh
-set -euo pipefail
+. "$(dirname "$0")/../../../base/test/script.sh"
 
 # The sum of the squares of 1 to 1000.
 out=$("$TWO_STAGES")
-[ "$out" = 333833500 ] || {
-	echo "two_stages printed '$out', not 333833500"
-	exit 1
-}
+[ "$out" = 333833500 ] ||
+	fail "two_stages printed '$out', not 333833500"
 
 needed=$(readelf -d "$TWO_STAGES" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
-echo "$needed" | grep -q hwloc || {
-	echo "not even hwloc is linked: readelf -d says '$needed'"
-	exit 1
-}
-! echo "$needed" | grep -vE '^(lib(c|m|ck|hwloc|pthread|rt|asan|ubsan|tsan)|ld-linux.*)\.so' || {
-	echo "two_stages needs these libraries; a program of stages must not"
-	exit 1
-}
-nm "$TWO_STAGES" | grep -q ' group_start$' || {
-	echo "nm shows no symbols of two_stages"
-	exit 1
-}
-! nm "$TWO_STAGES" | grep -E ' (schedule_(set|flags|words)|flags_read|graph_|cJSON|METIS)' || {
-	echo "two_stages has this code; a program of stages must not need it"
-	exit 1
-}
+echo "$needed" | has hwloc ||
+	fail "not even hwloc is linked: readelf -d says '$needed'"
+! echo "$needed" | grep -vE '^(lib(c|m|ck|hwloc|pthread|rt|asan|ubsan|tsan)|ld-linux.*)\.so' ||
+	fail "two_stages needs these libraries; a program of stages must not"
+nm "$TWO_STAGES" | has ' group_start$' ||
+	fail "nm shows no symbols of two_stages"
+! nm "$TWO_STAGES" | grep -E ' (schedule_(set|flags|words)|flags_read|graph_|cJSON|METIS)' ||
+	fail "two_stages has this code; a program of stages must not need it"

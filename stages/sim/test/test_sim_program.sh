@@ -4,14 +4,7 @@
 # cannot do the work.
 #
 # usage: STAGES_SIM=PROGRAM test_sim_program.sh GRAPHS
-set -euo pipefail
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-fail() {
-	echo "FAIL: $*" >&2
-	exit 1
-}
+. "$(dirname "$0")/../../../base/test/script.sh"
 
 # sim ARGUMENTS...: the output is in `said`
 sim() {
