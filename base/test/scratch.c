@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/test/check.h"
 #include "base/test/scratch.h"
 
-#include <assert.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void keep(const char *old, const char *new)
 
 void scratch_adopt(const char *dir)
 {
-	assert(strlen(dir) < sizeof(kept[0]));
+	CHECK_NUMBER(strlen(dir), <, sizeof(kept[0]));
 	owner_pid = getpid();
 	keep("", dir);
 	(void)signal(SIGABRT, clean_up);
@@ -58,20 +58,20 @@ void scratch_adopt(const char *dir)
 void scratch_init(struct scratch *s)
 {
 	strcpy(s->dir, "/tmp/darkroom-test-XXXXXX");
-	assert(mkdtemp(s->dir) != NULL);
+	CHECK(mkdtemp(s->dir) != NULL);
 	scratch_adopt(s->dir);
 }
 
 void scratch_release(struct scratch *s)
 {
-	assert(remove_all(s->dir) == 0);
+	CHECK_NUMBER(remove_all(s->dir), ==, 0);
 	keep(s->dir, "");
 }
 
 void scratch_clear(struct scratch *s)
 {
-	assert(remove_all(s->dir) == 0);
-	assert(mkdir(s->dir, 0700) == 0);
+	CHECK_NUMBER(remove_all(s->dir), ==, 0);
+	CHECK_NUMBER(mkdir(s->dir, 0700), ==, 0);
 }
 
 const char *scratch_path(const struct scratch *s, const char *name,
@@ -79,7 +79,8 @@ const char *scratch_path(const struct scratch *s, const char *name,
 {
 	int length = snprintf(path, SCRATCH_PATH_BYTES, "%s/%s", s->dir, name);
 
-	assert(length > 0 && length < SCRATCH_PATH_BYTES);
+	CHECK_NUMBER(length, >, 0);
+	CHECK_NUMBER(length, <, SCRATCH_PATH_BYTES);
 	return path;
 }
 
@@ -100,7 +101,7 @@ void scratch_mkdir(const struct scratch *s, const char *name)
 
 	(void)scratch_path(s, name, path);
 	make_parents(s, path);
-	assert(mkdir(path, 0777) == 0);
+	CHECK_NUMBER(mkdir(path, 0777), ==, 0);
 }
 
 void scratch_write(const struct scratch *s, const char *name, const void *bytes,
@@ -112,9 +113,9 @@ void scratch_write(const struct scratch *s, const char *name, const void *bytes,
 	(void)scratch_path(s, name, path);
 	make_parents(s, path);
 	out = fopen(path, "w");
-	assert(out != NULL);
-	assert(fwrite(bytes, 1, size_bytes, out) == size_bytes);
-	assert(fclose(out) == 0);
+	CHECK(out != NULL);
+	CHECK_NUMBER(fwrite(bytes, 1, size_bytes, out), ==, size_bytes);
+	CHECK_NUMBER(fclose(out), ==, 0);
 }
 
 void scratch_write_text(const struct scratch *s, const char *name,
@@ -130,14 +131,14 @@ char *scratch_read(const struct scratch *s, const char *name)
 	char *text = NULL;
 	size_t room = 0;
 
-	assert(in != NULL);
+	CHECK(in != NULL);
 	if (getdelim(&text, &room, '\0', in) < 0) {
-		assert(feof(in)); /* an empty file */
+		CHECK(feof(in)); /* an empty file */
 		free(text);
 		text = strdup("");
 	}
 	fclose(in);
-	assert(text != NULL);
+	CHECK(text != NULL);
 	return text;
 }
 
@@ -146,7 +147,7 @@ cJSON *scratch_read_json(const struct scratch *s, const char *name)
 	char *text = scratch_read(s, name);
 	cJSON *json = cJSON_Parse(text);
 
-	assert(json != NULL);
+	CHECK(json != NULL);
 	free(text);
 	return json;
 }
@@ -157,7 +158,7 @@ void scratch_expect(const struct scratch *s, const char *name, const char *part)
 
 	if (strstr(text, part) == NULL)
 		fprintf(stderr, "'%s' is not in %s:\n%s\n", part, name, text);
-	assert(strstr(text, part) != NULL);
+	CHECK_PART(text, part);
 	free(text);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A file is read or written as a whole, or not at all and with a reason. */
 #include "base/file.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,12 +22,13 @@ static const char *fault(const char *data, size_t bytes, size_t bytes_max)
 	FILE *f = fopen(path, "w");
 	bool ok = f != NULL && fwrite(data, 1, bytes, f) == bytes;
 
-	assert(ok && fclose(f) == 0);
+	CHECK(ok);
+	CHECK_NUMBER(fclose(f), ==, 0);
 
 	char *text = file_read_text(path, bytes_max, &why);
 
-	assert((text == NULL) == (why != NULL));
-	assert(text == NULL || strcmp(text, data) == 0);
+	CHECK_NUMBER((text == NULL), ==, (why != NULL));
+	CHECK(text == NULL || strcmp(text, data) == 0);
 	free(text);
 	return why;
 }
@@ -41,13 +42,16 @@ static void test_bytes_of_any_size(void)
 	FILE *f = fopen(path, "w");
 	char *read;
 
-	assert(f != NULL && ftruncate(fileno(f), LARGE) == 0);
-	assert(fclose(f) == 0);
+	CHECK(f != NULL);
+	CHECK_NUMBER(ftruncate(fileno(f), LARGE), ==, 0);
+	CHECK_NUMBER(fclose(f), ==, 0);
 	read = file_read_bytes(path, LARGE, &bytes, &why);
-	assert(read != NULL && bytes == LARGE && read[LARGE - 1] == '\0');
+	CHECK(read != NULL);
+	CHECK_NUMBER(bytes, ==, LARGE);
+	CHECK_NUMBER(read[LARGE - 1], ==, '\0');
 	free(read);
-	assert(file_read_bytes(path, LARGE - 1, &bytes, &why) == NULL);
-	assert(strcmp(why, "too large") == 0);
+	CHECK(file_read_bytes(path, LARGE - 1, &bytes, &why) == NULL);
+	CHECK_TEXT(why, "too large");
 	(void)unlink(path);
 }
 
@@ -58,25 +62,27 @@ static void test_draft_replaces_a_file_when_complete(void)
 	char beside[sizeof(path) + 4];
 
 	(void)snprintf(beside, sizeof(beside), "%s.tmp", path);
-	assert(fault("old", 3, 9) == NULL);
-	assert(file_draft_open(&d, path, &error));
-	assert(access(beside, F_OK) == 0);
+	CHECK(fault("old", 3, 9) == NULL);
+	CHECK(file_draft_open(&d, path, &error));
+	CHECK_NUMBER(access(beside, F_OK), ==, 0);
 	(void)fputs("new", d.out);
 	file_draft_drop(&d);
 	file_draft_drop(&d);
-	assert(access(beside, F_OK) != 0);
+	CHECK_NUMBER(access(beside, F_OK), !=, 0);
 
 	const char *why;
 	char *text = file_read_text(path, 9, &why);
 
-	assert(text != NULL && strcmp(text, "old") == 0);
+	CHECK(text != NULL);
+	CHECK_TEXT(text, "old");
 	free(text);
-	assert(file_draft_open(&d, path, &error));
+	CHECK(file_draft_open(&d, path, &error));
 	(void)fputs("new", d.out);
-	assert(file_draft_commit(&d, &error));
-	assert(access(beside, F_OK) != 0);
+	CHECK(file_draft_commit(&d, &error));
+	CHECK_NUMBER(access(beside, F_OK), !=, 0);
 	text = file_read_text(path, 9, &why);
-	assert(text != NULL && strcmp(text, "new") == 0);
+	CHECK(text != NULL);
+	CHECK_TEXT(text, "new");
 	free(text);
 	(void)unlink(path);
 }
@@ -86,9 +92,9 @@ static void test_no_draft_without_a_folder(void)
 	struct file_draft d;
 	struct error error;
 
-	assert(!file_draft_open(&d, "/nonexistent/file", &error));
-	assert(strstr(error.text, "/nonexistent/file: ") == error.text);
-	assert(d.out == NULL);
+	CHECK(!file_draft_open(&d, "/nonexistent/file", &error));
+	CHECK_NUMBER(strstr(error.text, "/nonexistent/file: "), ==, error.text);
+	CHECK(d.out == NULL);
 }
 
 static void test_a_text_replaces_a_file(void)
@@ -97,14 +103,15 @@ static void test_a_text_replaces_a_file(void)
 	const char *why;
 	struct error error;
 
-	assert(fault("old", 3, 9) == NULL);
-	assert(!file_write_text("/tmp", name, NULL, &error));
-	assert(strstr(error.text, strerror(ENOMEM)) != NULL);
-	assert(file_write_text("/tmp", name, "new", &error));
+	CHECK(fault("old", 3, 9) == NULL);
+	CHECK(!file_write_text("/tmp", name, NULL, &error));
+	CHECK_PART(error.text, strerror(ENOMEM));
+	CHECK(file_write_text("/tmp", name, "new", &error));
 
 	char *text = file_read_text(path, 9, &why);
 
-	assert(text != NULL && strcmp(text, "new") == 0);
+	CHECK(text != NULL);
+	CHECK_TEXT(text, "new");
 	free(text);
 	(void)unlink(path);
 }
@@ -114,18 +121,18 @@ static void test_output_that_is_lost_is_noticed(void)
 	struct error error;
 	FILE *good = fopen(path, "w"), *full;
 
-	assert(good != NULL && fputs("a", good) >= 0);
-	assert(file_finish(good, &error));
+	CHECK(good != NULL);
+	CHECK_NUMBER(fputs("a", good), >=, 0);
+	CHECK(file_finish(good, &error));
 	(void)fclose(good);
 	/* In the buffer until then; or lost before, for the most part. */
 	for (size_t bytes = 1; bytes <= 1000000; bytes *= 1000) {
 		full = fopen("/dev/full", "w");
-		assert(full != NULL);
+		CHECK(full != NULL);
 		for (size_t i = 0; i < bytes; i++)
 			(void)fputc('a', full);
-		assert(!file_finish(full, &error));
-		assert(strstr(error.text, "the output could not be written") !=
-		       NULL);
+		CHECK(!file_finish(full, &error));
+		CHECK_PART(error.text, "the output could not be written");
 		(void)fclose(full);
 	}
 }
@@ -135,17 +142,19 @@ static void test_figures_that_are_lost_are_noticed(void)
 	struct error error;
 	FILE *figures = file_open_figures("/nowhere/figures", &error);
 
-	assert(figures == NULL);
-	assert(strcmp(error.text, "--json /nowhere/figures: No such file or "
-				  "directory") == 0);
+	CHECK(figures == NULL);
+	CHECK_TEXT(error.text, "--json /nowhere/figures: No such file or "
+			       "directory");
 	figures = file_open_figures(path, &error);
-	assert(figures != NULL && fputs("1", figures) >= 0);
-	assert(file_close_figures(figures, path, &error));
+	CHECK(figures != NULL);
+	CHECK_NUMBER(fputs("1", figures), >=, 0);
+	CHECK(file_close_figures(figures, path, &error));
 	figures = file_open_figures("/dev/full", &error);
-	assert(figures != NULL && fputs("1", figures) >= 0);
-	assert(!file_close_figures(figures, "/dev/full", &error));
-	assert(strcmp(error.text, "--json /dev/full: No space left on "
-				  "device") == 0);
+	CHECK(figures != NULL);
+	CHECK_NUMBER(fputs("1", figures), >=, 0);
+	CHECK(!file_close_figures(figures, "/dev/full", &error));
+	CHECK_TEXT(error.text, "--json /dev/full: No space left on "
+			       "device");
 }
 
 /* What is next above a missing file may be the reason for the error. */
@@ -162,9 +171,9 @@ static void test_owners_are_named(void)
 		struct error why;
 
 		file_explain(&why, cases[i][0], cases[i][1], EACCES);
-		assert(strstr(why.text, strerror(EACCES)) == why.text);
-		assert(strstr(why.text, cases[i][2]) != NULL);
-		assert(strstr(why.text, " has mode ") != NULL);
+		CHECK_NUMBER(strstr(why.text, strerror(EACCES)), ==, why.text);
+		CHECK_PART(why.text, cases[i][2]);
+		CHECK_PART(why.text, " has mode ");
 	}
 }
 
@@ -173,18 +182,19 @@ int main(void)
 	const char *why;
 	int fd = mkstemp(path);
 
-	assert(fd >= 0 && close(fd) == 0);
-	assert(fault("a\nb\n", 4, 5) == NULL);
-	assert(fault("a\nb\n", 4, 4) == NULL);
-	assert(fault("", 0, 4) == NULL);
-	assert(strstr(fault("a\nb\n", 4, 3), "too large") != NULL);
-	assert(strstr(fault("a\0b", 3, 9), "zero byte") != NULL);
-	assert(strstr(fault("a\0", 2, 9), "zero byte") != NULL);
+	CHECK_NUMBER(fd, >=, 0);
+	CHECK_NUMBER(close(fd), ==, 0);
+	CHECK(fault("a\nb\n", 4, 5) == NULL);
+	CHECK(fault("a\nb\n", 4, 4) == NULL);
+	CHECK(fault("", 0, 4) == NULL);
+	CHECK_PART(fault("a\nb\n", 4, 3), "too large");
+	CHECK_PART(fault("a\0b", 3, 9), "zero byte");
+	CHECK_PART(fault("a\0", 2, 9), "zero byte");
 	(void)unlink(path);
-	assert(file_read_text(path, 9, &why) == NULL);
-	assert(strcmp(why, strerror(ENOENT)) == 0);
-	assert(file_read_text("/", 9, &why) == NULL);
-	assert(strcmp(why, strerror(EISDIR)) == 0);
+	CHECK(file_read_text(path, 9, &why) == NULL);
+	CHECK_TEXT(why, strerror(ENOENT));
+	CHECK(file_read_text("/", 9, &why) == NULL);
+	CHECK_TEXT(why, strerror(EISDIR));
 	test_bytes_of_any_size();
 	test_owners_are_named();
 	test_draft_replaces_a_file_when_complete();

@@ -2,9 +2,9 @@
 /* The files below a folder, in order; nothing is skipped silently. */
 #include "base/folder.h"
 
+#include "base/test/check.h"
 #include "base/test/scratch.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,13 +25,13 @@ static const char *names_of(const char *path, enum folder_kind kind,
 	struct folder_list list;
 	struct error error;
 
-	assert(folder_list_read(&list, path, kind, mark, &error));
+	CHECK(folder_list_read(&list, path, kind, mark, &error));
 	names[0] = '\0';
 	for (size_t i = 0; i < list.count; i++) {
 		struct stat status;
 
-		assert(stat(list.files[i].path, &status) == 0);
-		assert(list.files[i].bytes == (uint64_t)status.st_size);
+		CHECK_NUMBER(stat(list.files[i].path, &status), ==, 0);
+		CHECK_NUMBER(list.files[i].bytes, ==, (uint64_t)status.st_size);
 		strcat(strcat(names, list.files[i].name), " ");
 	}
 	folder_list_release(&list);
@@ -67,21 +67,21 @@ static void test_jpegs_in_order(void)
 	make_file("later/p.PPM", "");
 	make_file("later/q.pgm", "");
 	make_file("later/r.Pnm", "");
-	assert(symlink("later/z.jpg", "link.jpg") == 0);
-	assert(strcmp(names_of(".", FOLDER_JPEGS, NULL), wanted) == 0);
-	assert(strcmp(names_of(scratch.dir, FOLDER_JPEGS, NULL), wanted) == 0);
-	assert(strcmp(names_of("./", FOLDER_JPEGS, NULL), wanted) == 0);
-	assert(strcmp(names_of("later", FOLDER_ALL_FILES, NULL),
-		      "c.Jpg notes.txt p.PPM q.pgm r.Pnm z.jpg ") == 0);
-	assert(strcmp(names_of("later", FOLDER_PICTURES, NULL),
-		      "c.Jpg p.PPM q.pgm r.Pnm z.jpg ") == 0);
-	assert(names_of("empty", FOLDER_ALL_FILES, NULL)[0] == '\0');
+	CHECK_NUMBER(symlink("later/z.jpg", "link.jpg"), ==, 0);
+	CHECK_TEXT(names_of(".", FOLDER_JPEGS, NULL), wanted);
+	CHECK_TEXT(names_of(scratch.dir, FOLDER_JPEGS, NULL), wanted);
+	CHECK_TEXT(names_of("./", FOLDER_JPEGS, NULL), wanted);
+	CHECK_TEXT(names_of("later", FOLDER_ALL_FILES, NULL),
+		   "c.Jpg notes.txt p.PPM q.pgm r.Pnm z.jpg ");
+	CHECK_TEXT(names_of("later", FOLDER_PICTURES, NULL),
+		   "c.Jpg p.PPM q.pgm r.Pnm z.jpg ");
+	CHECK_NUMBER(names_of("empty", FOLDER_ALL_FILES, NULL)[0], ==, '\0');
 }
 
 static void test_marked_folders_are_left_out(void)
 {
-	assert(strcmp(names_of(".", FOLDER_JPEGS, "notes.txt"),
-		      "B.JPEG a.jpg link.jpg ") == 0);
+	CHECK_TEXT(names_of(".", FOLDER_JPEGS, "notes.txt"),
+		   "B.JPEG a.jpg link.jpg ");
 }
 
 /* More files than a list has room for at first, in a folder below. */
@@ -97,31 +97,31 @@ static void test_many(void)
 		(void)snprintf(name, sizeof(name), "many/%03d.jpg", i);
 		make_file(name, "");
 	}
-	assert(folder_list_read(&list, "many", FOLDER_JPEGS, NULL, &error));
-	assert(list.count == 1000);
+	CHECK(folder_list_read(&list, "many", FOLDER_JPEGS, NULL, &error));
+	CHECK_NUMBER(list.count, ==, 1000);
 	for (int i = 0; i < 1000; i++)
-		assert(atoi(list.files[i].name) == i);
+		CHECK_NUMBER(atoi(list.files[i].name), ==, i);
 	folder_list_release(&list);
 }
 
 static void test_errors_name_what_is_wrong(void)
 {
-	assert(fails("none", FOLDER_JPEGS, "none: No such file or directory"));
-	assert(fails("a.jpg", FOLDER_JPEGS, "a.jpg: Not a directory"));
+	CHECK(fails("none", FOLDER_JPEGS, "none: No such file or directory"));
+	CHECK(fails("a.jpg", FOLDER_JPEGS, "a.jpg: Not a directory"));
 	scratch_mkdir(&scratch, "bad");
-	assert(symlink("nothing", "bad/notes.txt") == 0);
-	assert(names_of("bad", FOLDER_JPEGS, NULL)[0] == '\0');
-	assert(fails("bad", FOLDER_ALL_FILES,
-		     "bad/notes.txt: a link to nothing"));
-	assert(symlink("..", "bad/up") == 0);
-	assert(fails("bad", FOLDER_JPEGS,
-		     "bad/up/bad: a link to a folder above it"));
+	CHECK_NUMBER(symlink("nothing", "bad/notes.txt"), ==, 0);
+	CHECK_NUMBER(names_of("bad", FOLDER_JPEGS, NULL)[0], ==, '\0');
+	CHECK(fails("bad", FOLDER_ALL_FILES,
+		    "bad/notes.txt: a link to nothing"));
+	CHECK_NUMBER(symlink("..", "bad/up"), ==, 0);
+	CHECK(fails("bad", FOLDER_JPEGS,
+		    "bad/up/bad: a link to a folder above it"));
 }
 
 int main(void)
 {
 	scratch_init(&scratch);
-	assert(chdir(scratch.dir) == 0);
+	CHECK_NUMBER(chdir(scratch.dir), ==, 0);
 	test_jpegs_in_order();
 	test_marked_folders_are_left_out();
 	test_many();

@@ -5,9 +5,9 @@
  */
 #include "base/histogram.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ static uint64_t read_back(uint64_t value)
 
 	histogram_add(&h, value);
 	histogram_read(&h, &copy);
-	assert(copy.count == 1);
+	CHECK_NUMBER(copy.count, ==, 1);
 	return histogram_quantile(&copy, 1);
 }
 
@@ -31,7 +31,8 @@ static void check_value(uint64_t value)
 {
 	uint64_t taken_for = read_back(value);
 
-	assert(taken_for >= value && taken_for - value <= value / 8);
+	CHECK_NUMBER(taken_for, >=, value);
+	CHECK_NUMBER(taken_for - value, <=, value / 8);
 }
 
 static void test_values_keep_within_an_eighth(void)
@@ -56,7 +57,8 @@ static void test_buckets_meet_without_gap(void)
 
 	for (; value < limit; value = read_back(value) + 1)
 		buckets++;
-	assert(value == limit && buckets == HISTOGRAM_BUCKETS);
+	CHECK_NUMBER(value, ==, limit);
+	CHECK_NUMBER(buckets, ==, HISTOGRAM_BUCKETS);
 }
 
 static void test_counts_to_powers_of_two_are_exact(void)
@@ -69,25 +71,25 @@ static void test_counts_to_powers_of_two_are_exact(void)
 		histogram_add(&h, UINT64_C(1) << bits);
 	}
 	histogram_read(&h, &copy);
-	assert(histogram_count_to(&copy, 0) == 0);
+	CHECK_NUMBER(histogram_count_to(&copy, 0), ==, 0);
 	for (uint32_t bits = 1; bits < 48; bits++)
-		assert(histogram_count_to(&copy, bits) == 2 * bits - 1);
-	assert(histogram_count_to(&copy, 48) == copy.count);
+		CHECK_NUMBER(histogram_count_to(&copy, bits), ==, 2 * bits - 1);
+	CHECK_NUMBER(histogram_count_to(&copy, 48), ==, copy.count);
 }
 
 static void test_huge_values_are_in_the_last(void)
 {
-	assert(read_back(limit) == limit - 1);
-	assert(read_back(limit * 8 + 12345) == limit - 1);
-	assert(read_back(UINT64_MAX) == limit - 1);
+	CHECK_NUMBER(read_back(limit), ==, limit - 1);
+	CHECK_NUMBER(read_back(limit * 8 + 12345), ==, limit - 1);
+	CHECK_NUMBER(read_back(UINT64_MAX), ==, limit - 1);
 }
 
 static void test_empty_has_no_quantiles(void)
 {
 	static const struct histogram_copy empty;
 
-	assert(histogram_quantile(&empty, 0) == 0);
-	assert(histogram_quantile(&empty, 1) == 0);
+	CHECK_NUMBER(histogram_quantile(&empty, 0), ==, 0);
+	CHECK_NUMBER(histogram_quantile(&empty, 1), ==, 0);
 }
 
 static int by_value(const void *a, const void *b)
@@ -118,12 +120,14 @@ static void test_quantiles_are_those_of_the_sorted_values(void)
 	}
 	qsort(values, VALUES, sizeof(*values), by_value);
 	histogram_read(&h, &copy);
-	assert(copy.count == VALUES);
+	CHECK_NUMBER(copy.count, ==, VALUES);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t exact = values[cases[i].rank];
 		uint64_t found = histogram_quantile(&copy, cases[i].q);
 
-		assert(found >= exact && found - exact <= exact / 8);
+		check_case("cases[%zu]", i);
+		CHECK_NUMBER(found, >=, exact);
+		CHECK_NUMBER(found - exact, <=, exact / 8);
 	}
 }
 
@@ -138,9 +142,9 @@ static void test_copies_sum_up(void)
 		histogram_add(&large, 7);
 	histogram_read(&small, &both);
 	histogram_read(&large, &both);
-	assert(both.count == 40);
-	assert(histogram_quantile(&both, 0.75) == 1);
-	assert(histogram_quantile(&both, 0.76) == 7);
+	CHECK_NUMBER(both.count, ==, 40);
+	CHECK_NUMBER(histogram_quantile(&both, 0.75), ==, 1);
+	CHECK_NUMBER(histogram_quantile(&both, 0.76), ==, 7);
 }
 
 static void *add_many(void *arg)
@@ -157,13 +161,13 @@ static void test_threads_lose_nothing(void)
 	pthread_t threads[THREADS];
 
 	for (uint32_t i = 0; i < THREADS; i++)
-		assert(!pthread_create(&threads[i], NULL, add_many, &h));
+		CHECK(!pthread_create(&threads[i], NULL, add_many, &h));
 	for (uint32_t i = 0; i < THREADS; i++)
 		(void)pthread_join(threads[i], NULL);
 	histogram_read(&h, &copy);
-	assert(copy.count == THREADS * ADDS);
+	CHECK_NUMBER(copy.count, ==, THREADS * ADDS);
 	for (uint32_t value = 0; value < 8; value++)
-		assert(copy.counts[value] == THREADS * ADDS / 10);
+		CHECK_NUMBER(copy.counts[value], ==, THREADS * ADDS / 10);
 }
 
 int main(void)

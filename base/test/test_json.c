@@ -2,9 +2,9 @@
 /* What is written is the same text that cJSON prints for the same values. */
 #include "base/json.h"
 
+#include "base/test/check.h"
 #include "base/text.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,10 +50,10 @@ static char *written(enum json_style style)
 	FILE *out = text_open(&text);
 	struct json j;
 
-	assert(out != NULL);
+	CHECK(out != NULL);
 	json_begin(&j, out, style);
 	write_all(&j);
-	assert(j.depth == 0);
+	CHECK_NUMBER(j.depth, ==, 0);
 	return text_close(&text, out);
 }
 
@@ -68,9 +68,10 @@ static void test_layout_is_that_of_cjson(void)
 				      cJSON_Print(json) :
 				      cJSON_PrintUnformatted(json);
 
-		assert(json != NULL && strcmp(text, again) == 0);
-		assert(strcmp(cJSON_GetObjectItem(json, "text")->valuestring,
-			      odd_text) == 0);
+		CHECK(json != NULL);
+		CHECK_TEXT(text, again);
+		CHECK_TEXT(cJSON_GetObjectItem(json, "text")->valuestring,
+			   odd_text);
 		cJSON_free(again);
 		cJSON_Delete(json);
 		free(text);
@@ -83,11 +84,11 @@ static void test_large_whole_numbers_are_exact(void)
 	FILE *out = fmemopen(text, sizeof(text), "w");
 	struct json j;
 
-	assert(out != NULL);
+	CHECK(out != NULL);
 	json_begin(&j, out, JSON_COMPACT);
 	json_add_whole(&j, NULL, UINT64_MAX);
-	assert(fclose(out) == 0);
-	assert(strcmp(text, "18446744073709551615") == 0);
+	CHECK_NUMBER(fclose(out), ==, 0);
+	CHECK_TEXT(text, "18446744073709551615");
 }
 
 /* A buffer has what a stream has, as far as there is room. */
@@ -112,8 +113,9 @@ static void test_buffers(void)
 		json_add_rounded(&j, "c", NAN, 3);
 		json_add_text(&j, "d", "\x7f\n");
 		json_close(&j);
-		assert((size_t)(j.at - bytes) == (room < whole ? room : whole));
-		assert(memcmp(bytes, wanted, (size_t)(j.at - bytes)) == 0);
+		CHECK_NUMBER((size_t)(j.at - bytes), ==,
+			     (room < whole ? room : whole));
+		CHECK(memcmp(bytes, wanted, (size_t)(j.at - bytes)) == 0);
 	}
 }
 
@@ -125,7 +127,7 @@ static void test_lines(void)
 	struct json j;
 	char *lines;
 
-	assert(out != NULL);
+	CHECK(out != NULL);
 	json_begin(&j, out, JSON_LINES);
 	json_open_array(&j, NULL);
 	for (uint64_t i = 0; i < 2; i++) {
@@ -136,8 +138,8 @@ static void test_lines(void)
 	}
 	json_close(&j);
 	lines = text_close(&text, out);
-	assert(lines != NULL &&
-	       strcmp(lines, "[{\"a\":0,\"b\":0},\n{\"a\":1,\"b\":1}]") == 0);
+	CHECK(lines != NULL);
+	CHECK_TEXT(lines, "[{\"a\":0,\"b\":0},\n{\"a\":1,\"b\":1}]");
 	free(lines);
 }
 
@@ -148,21 +150,22 @@ static void test_files_that_are_not_json(void)
 	struct error error;
 	cJSON *json;
 
-	assert(fd >= 0 && write(fd, "{\n\"a\": 1,\n}", 11) == 11);
-	assert(json_read_file(path, 100, &error) == NULL);
-	assert(strstr(error.text, path) == error.text);
-	assert(strstr(error.text, ": not JSON in line 3") != NULL);
-	assert(json_read_file(path, 10, &error) == NULL);
-	assert(strstr(error.text, ": too large") != NULL);
-	assert(pwrite(fd, " ", 1, 8) == 1);
+	CHECK_NUMBER(fd, >=, 0);
+	CHECK_NUMBER(write(fd, "{\n\"a\": 1,\n}", 11), ==, 11);
+	CHECK(json_read_file(path, 100, &error) == NULL);
+	CHECK_NUMBER(strstr(error.text, path), ==, error.text);
+	CHECK_PART(error.text, ": not JSON in line 3");
+	CHECK(json_read_file(path, 10, &error) == NULL);
+	CHECK_PART(error.text, ": too large");
+	CHECK_NUMBER(pwrite(fd, " ", 1, 8), ==, 1);
 	json = json_read_file(path, 11, &error);
-	assert(cJSON_IsNumber(cJSON_GetObjectItem(json, "a")));
+	CHECK(cJSON_IsNumber(cJSON_GetObjectItem(json, "a")));
 	cJSON_Delete(json);
-	assert(json_read_text("{} x", &error) == NULL);
+	CHECK(json_read_text("{} x", &error) == NULL);
 	(void)close(fd);
 	(void)unlink(path);
-	assert(json_read_file(path, 10, &error) == NULL);
-	assert(strstr(error.text, ": No such file") != NULL);
+	CHECK(json_read_file(path, 10, &error) == NULL);
+	CHECK_PART(error.text, ": No such file");
 }
 
 static void test_paths(void)
@@ -171,16 +174,18 @@ static void test_paths(void)
 	cJSON *json = json_read_text(
 		"{\"a\": [1, {\"b\": {\"c\": 2, \"t\": \"x\"}}]}", &error);
 
-	assert(json_number(json, "a.0", 0) == 1);
-	assert(json_number(json, "a.1.b.c", 0) == 2);
-	assert(strcmp(json_text(json, "a.1.b.t"), "x") == 0);
-	assert(json_at(json, "") == json);
-	assert(cJSON_GetArraySize(json_at(json, "a")) == 2);
-	assert(json_at(json, "a.2") == NULL && json_at(json, "a.1.B") == NULL);
-	assert(json_at(json, "a.0.b") == NULL && json_at(NULL, "a") == NULL);
-	assert(json_number(json, "a.1.b.t", 7) == 7);
-	assert(isnan(json_number(json, "d", NAN)));
-	assert(strcmp(json_text(json, "a.0"), "-") == 0);
+	CHECK_NUMBER(json_number(json, "a.0", 0), ==, 1);
+	CHECK_NUMBER(json_number(json, "a.1.b.c", 0), ==, 2);
+	CHECK_TEXT(json_text(json, "a.1.b.t"), "x");
+	CHECK_NUMBER(json_at(json, ""), ==, json);
+	CHECK_NUMBER(cJSON_GetArraySize(json_at(json, "a")), ==, 2);
+	CHECK(json_at(json, "a.2") == NULL);
+	CHECK(json_at(json, "a.1.B") == NULL);
+	CHECK(json_at(json, "a.0.b") == NULL);
+	CHECK(json_at(NULL, "a") == NULL);
+	CHECK_NUMBER(json_number(json, "a.1.b.t", 7), ==, 7);
+	CHECK(isnan(json_number(json, "d", NAN)));
+	CHECK_TEXT(json_text(json, "a.0"), "-");
 	cJSON_Delete(json);
 }
 

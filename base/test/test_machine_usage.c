@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/machine_usage.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,22 +22,24 @@ static void test_percent(void)
 {
 	struct machine_usage unread = { .cores = 0 };
 
-	assert(fabs(machine_disturbed_percent(&usage, 1.8, 2) - 7.5) < 1e-9);
+	CHECK_NUMBER(fabs(machine_disturbed_percent(&usage, 1.8, 2) - 7.5), <,
+		     1e-9);
 	/* Ticks are inexact: others took nothing, the hypervisor did. */
-	assert(fabs(machine_disturbed_percent(&usage, 2.1, 2) - 2.5) < 1e-9);
-	assert(machine_disturbed_percent(&usage, 0, 0.5) == 100);
-	assert(isnan(machine_disturbed_percent(&usage, 0, 0.49)));
-	assert(isnan(machine_disturbed_percent(&usage, NAN, 2)));
-	assert(isnan(machine_disturbed_percent(&unread, 0, 2)));
+	CHECK_NUMBER(fabs(machine_disturbed_percent(&usage, 2.1, 2) - 2.5), <,
+		     1e-9);
+	CHECK_NUMBER(machine_disturbed_percent(&usage, 0, 0.5), ==, 100);
+	CHECK(isnan(machine_disturbed_percent(&usage, 0, 0.49)));
+	CHECK(isnan(machine_disturbed_percent(&usage, NAN, 2)));
+	CHECK(isnan(machine_disturbed_percent(&unread, 0, 2)));
 }
 
 static void test_repeat(void)
 {
-	assert(machine_must_repeat(5.1, 5, 1) &&
-	       machine_must_repeat(5.1, 5, 2));
-	assert(!machine_must_repeat(5.1, 5, 3));
-	assert(!machine_must_repeat(5, 5, 1));
-	assert(!machine_must_repeat(NAN, 5, 1));
+	CHECK(machine_must_repeat(5.1, 5, 1));
+	CHECK(machine_must_repeat(5.1, 5, 2));
+	CHECK(!machine_must_repeat(5.1, 5, 3));
+	CHECK(!machine_must_repeat(5, 5, 1));
+	CHECK(!machine_must_repeat(NAN, 5, 1));
 }
 
 static void test_json(void)
@@ -47,16 +49,16 @@ static void test_json(void)
 	FILE *out = open_memstream(&text, &size);
 	struct json j;
 
-	assert(out != NULL);
+	CHECK(out != NULL);
 	json_begin(&j, out, JSON_COMPACT);
 	json_open_object(&j, NULL);
 	machine_add_json(&j, &usage, 2, 0.4);
 	json_close(&j);
-	assert(fclose(out) == 0);
-	assert(strcmp(text, "{\"machine\":{\"cores\":2,\"busy_s\":2,"
-			    "\"foreign_s\":0,\"steal_s\":0.1,"
-			    "\"disturbed_percent\":null,"
-			    "\"load_average\":1.5,\"core_mhz\":null}}") == 0);
+	CHECK_NUMBER(fclose(out), ==, 0);
+	CHECK_TEXT(text, "{\"machine\":{\"cores\":2,\"busy_s\":2,"
+			 "\"foreign_s\":0,\"steal_s\":0.1,"
+			 "\"disturbed_percent\":null,"
+			 "\"load_average\":1.5,\"core_mhz\":null}}");
 	free(text);
 }
 
@@ -71,7 +73,9 @@ static void test_watch(void)
 	while (clock_cpu_ns() - cpu_ns < 100 * NS_PER_MS)
 		continue;
 	machine_watch_end(&watch, &u);
-	assert(u.cores > 0 && u.busy_s > 0 && u.steal_s >= 0);
+	CHECK_NUMBER(u.cores, >, 0);
+	CHECK_NUMBER(u.busy_s, >, 0);
+	CHECK_NUMBER(u.steal_s, >=, 0);
 }
 
 int main(void)

@@ -8,8 +8,8 @@
 #include "base/memory.h"
 
 #include "base/random.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -62,25 +62,26 @@ static void test_blocks_lie_apart_and_waste_little(void)
 		uint64_t before = stats_of(pool).live_bytes;
 		uint8_t *block = take(pool, bytes);
 
-		assert(block != NULL && (uintptr_t)block % 64 == 0);
+		CHECK(block != NULL);
+		CHECK_NUMBER((uintptr_t)block % 64, ==, 0);
 		memset(block, (int)count, bytes);
 
 		uint64_t taken = stats_of(pool).live_bytes - before;
 
-		assert(taken >= bytes + 64);
-		assert(taken <= (bytes + 64 + 4096) * 5 / 4);
+		CHECK_NUMBER(taken, >=, bytes + 64);
+		CHECK_NUMBER(taken, <=, (bytes + 64 + 4096) * 5 / 4);
 		blocks[count] = block;
 		sizes[count++] = bytes;
 	}
-	assert(count > 30);
+	CHECK_NUMBER(count, >, 30);
 	for (size_t i = 0; i < count; i++) {
 		if (sizes[i] > 0)
-			assert(blocks[i][0] == i &&
-			       blocks[i][sizes[i] - 1] == i);
+			CHECK(blocks[i][0] == i &&
+			      blocks[i][sizes[i] - 1] == i);
 		give(pool, blocks[i]);
 	}
-	assert(stats_of(pool).live_bytes == 0);
-	assert(stats_of(pool).kept_count == count);
+	CHECK_NUMBER(stats_of(pool).live_bytes, ==, 0);
+	CHECK_NUMBER(stats_of(pool).kept_count, ==, count);
 	memory_pool_free(pool);
 }
 
@@ -90,12 +91,14 @@ static void test_the_charges_of_several_requests_have_a_bound(void)
 		for (size_t count = 1; count <= 24; count += 23) {
 			size_t most = memory_pool_charges_max(bytes, count);
 
-			assert(memory_pool_charge(bytes / count) * count <=
-			       most);
-			assert(memory_pool_charge(bytes) +
-				       (count - 1) * memory_pool_charge(0) <=
-			       most);
-			assert(most <= bytes + bytes / 4 + count * 5200);
+			CHECK_NUMBER(memory_pool_charge(bytes / count) * count,
+				     <=, most);
+			CHECK_NUMBER(memory_pool_charge(bytes) +
+					     (count - 1) *
+						     memory_pool_charge(0),
+				     <=, most);
+			CHECK_NUMBER(most, <=,
+				     bytes + bytes / 4 + count * 5200);
 		}
 }
 
@@ -109,15 +112,17 @@ static void test_a_freed_block_is_used_again(void)
 	for (size_t bytes = 1000000; bytes > 550000; bytes -= 50000) {
 		void *again = take(pool, bytes);
 
-		assert(again == first);
+		CHECK_NUMBER(again, ==, first);
 		give(pool, again);
 	}
 	void *small = take(pool, 450000);
 	void *large = take(pool, 1300000);
 
-	assert(small != first && large != first);
-	assert(stats_of(pool).mapped_count == 3);
-	assert(stats_of(pool).live_bytes_peak == stats_of(pool).live_bytes);
+	CHECK_NUMBER(small, !=, first);
+	CHECK_NUMBER(large, !=, first);
+	CHECK_NUMBER(stats_of(pool).mapped_count, ==, 3);
+	CHECK_NUMBER(stats_of(pool).live_bytes_peak, ==,
+		     stats_of(pool).live_bytes);
 	give(pool, small);
 	give(pool, large);
 	memory_pool_free(pool);
@@ -133,24 +138,26 @@ static void test_keeps_no_more_than_the_limit(void)
 		blocks[i] = take(pool, (i % 2 + 1) << 20);
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++) {
 		give(pool, blocks[i]);
-		assert(stats_of(pool).kept_bytes <= 10 << 20);
+		CHECK_NUMBER(stats_of(pool).kept_bytes, <=, 10 << 20);
 	}
 	s = stats_of(pool);
-	assert(s.live_count == 0 && s.live_bytes == 0);
-	assert(s.kept_bytes > 6 << 20);
+	CHECK_NUMBER(s.live_count, ==, 0);
+	CHECK_NUMBER(s.live_bytes, ==, 0);
+	CHECK_NUMBER(s.kept_bytes, >, 6 << 20);
 	/* The blocks that were freed last are still kept. */
-	assert(take(pool, 2 << 20) == blocks[19]);
-	assert(take(pool, 1 << 20) == blocks[18]);
-	assert(stats_of(pool).mapped_count == ARRAY_SIZE(blocks));
+	CHECK_NUMBER(take(pool, 2 << 20), ==, blocks[19]);
+	CHECK_NUMBER(take(pool, 1 << 20), ==, blocks[18]);
+	CHECK_NUMBER(stats_of(pool).mapped_count, ==, ARRAY_SIZE(blocks));
 	give(pool, blocks[18]);
 	give(pool, blocks[19]);
 
 	/* Larger than the limit: not kept. */
 	give(pool, take(pool, 20 << 20));
-	assert(stats_of(pool).kept_bytes <= 10 << 20);
+	CHECK_NUMBER(stats_of(pool).kept_bytes, <=, 10 << 20);
 	memory_pool_trim(pool);
 	s = stats_of(pool);
-	assert(s.kept_bytes == 0 && s.kept_count == 0);
+	CHECK_NUMBER(s.kept_bytes, ==, 0);
+	CHECK_NUMBER(s.kept_count, ==, 0);
 	memory_pool_free(pool);
 }
 
@@ -167,8 +174,8 @@ static void test_maps_little_more_than_is_ever_in_use(void)
 		void *second = take(pool, bytes);
 
 		s = stats_of(pool);
-		assert(s.live_bytes + s.kept_bytes <=
-		       s.live_bytes_peak + (4 << 20));
+		CHECK_NUMBER(s.live_bytes + s.kept_bytes, <=,
+			     s.live_bytes_peak + (4 << 20));
 		give(pool, first);
 		give(pool, second);
 	}
@@ -180,7 +187,7 @@ static void test_maps_little_more_than_is_ever_in_use(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
 		blocks[i] = take(pool, 10 << 20);
-	assert(stats_of(pool).kept_bytes == 0);
+	CHECK_NUMBER(stats_of(pool).kept_bytes, ==, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
 		give(pool, blocks[i]);
 	memory_pool_free(pool);
@@ -206,20 +213,21 @@ static void test_limit_holds_and_so_does_what_it_promises(void)
 		if (*place != NULL)
 			give(pool, *place);
 		*place = take(pool, bytes);
-		assert(*place == NULL ||
-		       memory_pool_block_charge(*place) == more);
+		CHECK(*place == NULL ||
+		      memory_pool_block_charge(*place) == more);
 		if (*place == NULL) {
-			assert(counted + more > memory_pool_guaranteed(limit));
+			CHECK_NUMBER(counted + more, >,
+				     memory_pool_guaranteed(limit));
 			refused_count++;
 		}
 		counted += memory_pool_block_charge(*place);
 
 		struct memory_pool_stats s = stats_of(pool);
 
-		assert(s.live_bytes >= counted);
-		assert(s.live_bytes + s.kept_bytes <= limit);
+		CHECK_NUMBER(s.live_bytes, >=, counted);
+		CHECK_NUMBER(s.live_bytes + s.kept_bytes, <=, limit);
 	}
-	assert(refused_count > 0);
+	CHECK_NUMBER(refused_count, >, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(blocks); i++)
 		if (blocks[i] != NULL)
 			give(pool, blocks[i]);
@@ -246,10 +254,10 @@ static void test_no_fault_in_the_steady_state(void)
 			give(pool, blocks[i]);
 	}
 	(void)getrusage(RUSAGE_THREAD, &after);
-	assert(stats_of(pool).mapped_count == 8);
+	CHECK_NUMBER(stats_of(pool).mapped_count, ==, 8);
 /* ThreadSanitizer causes more page faults: it maps shadow memory each time. */
 #ifndef __SANITIZE_THREAD__
-	assert(after.ru_minflt - before.ru_minflt < 100);
+	CHECK_NUMBER(after.ru_minflt - before.ru_minflt, <, 100);
 #endif
 	memory_pool_free(pool);
 }
@@ -258,9 +266,9 @@ static void test_no_memory_is_null(void)
 {
 	struct memory_pool *pool = memory_pool_new(SIZE_MAX, SIZE_MAX);
 
-	assert(take(pool, SIZE_MAX) == NULL);
-	assert(take(pool, SIZE_MAX - 64) == NULL);
-	assert(take(pool, (size_t)1 << 40) == NULL);
+	CHECK(take(pool, SIZE_MAX) == NULL);
+	CHECK(take(pool, SIZE_MAX - 64) == NULL);
+	CHECK(take(pool, (size_t)1 << 40) == NULL);
 	/* Together more than the address space. */
 	void *blocks[200];
 	size_t count = 0;
@@ -268,8 +276,8 @@ static void test_no_memory_is_null(void)
 	while (count < ARRAY_SIZE(blocks) &&
 	       (blocks[count] = take(pool, ((size_t)1 << 40) - 64)) != NULL)
 		count++;
-	assert(count < ARRAY_SIZE(blocks));
-	assert(stats_of(pool).live_count == count);
+	CHECK_NUMBER(count, <, ARRAY_SIZE(blocks));
+	CHECK_NUMBER(stats_of(pool).live_count, ==, count);
 	while (count > 0)
 		give(pool, blocks[--count]);
 	memory_pool_free(pool);
@@ -281,7 +289,7 @@ static void must_abort(void (*misuse)(void))
 	int status;
 	pid_t child = fork();
 
-	assert(child >= 0);
+	CHECK_NUMBER(child, >=, 0);
 	if (child == 0) {
 		(void)freopen("/dev/null", "w", stderr);
 		(void)signal(SIGABRT, SIG_DFL);
@@ -289,7 +297,8 @@ static void must_abort(void (*misuse)(void))
 		_exit(0);
 	}
 	(void)waitpid(child, &status, 0);
-	assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	CHECK(WIFSIGNALED(status));
+	CHECK_NUMBER(WTERMSIG(status), ==, SIGABRT);
 }
 
 static void free_twice(void)
@@ -343,7 +352,7 @@ static void fill(uint32_t *block, uint32_t words, uint32_t number)
 static void check_filled(const uint32_t *block)
 {
 	for (uint32_t i = 2; i < block[0]; i++)
-		assert(block[i] == block[1]);
+		CHECK_NUMBER(block[i], ==, block[1]);
 }
 
 static void *swap_blocks(void *arg)
@@ -357,7 +366,7 @@ static void *swap_blocks(void *arg)
 		uint32_t place = scramble(~number) % SHELF;
 		uint32_t *mine = take(s->pool, words * sizeof(uint32_t));
 
-		assert(mine != NULL);
+		CHECK(mine != NULL);
 		fill(mine, words, number);
 		(void)pthread_mutex_lock(&s->lock);
 		uint32_t *other = s->blocks[place];
@@ -384,7 +393,7 @@ static void test_threads_share_a_pool(void)
 	for (int i = 0; i < THREADS; i++) {
 		int failed = pthread_create(&threads[i], NULL, swap_blocks, &s);
 
-		assert(failed == 0);
+		CHECK_NUMBER(failed, ==, 0);
 	}
 	for (int i = 0; i < THREADS; i++)
 		(void)pthread_join(threads[i], NULL);
@@ -392,9 +401,10 @@ static void test_threads_share_a_pool(void)
 		if (s.blocks[i] != NULL)
 			give(s.pool, s.blocks[i]);
 	stats = stats_of(s.pool);
-	assert(stats.live_count == 0 && stats.live_bytes == 0);
-	assert(stats.kept_bytes <= 256 << 10);
-	assert(stats.mapped_count < THREADS * ROUNDS);
+	CHECK_NUMBER(stats.live_count, ==, 0);
+	CHECK_NUMBER(stats.live_bytes, ==, 0);
+	CHECK_NUMBER(stats.kept_bytes, <=, 256 << 10);
+	CHECK_NUMBER(stats.mapped_count, <, THREADS * ROUNDS);
 	memory_pool_free(s.pool);
 	(void)pthread_mutex_destroy(&s.lock);
 }

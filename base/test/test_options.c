@@ -6,9 +6,9 @@
  */
 #include "base/options.h"
 
+#include "base/test/check.h"
 #include "base/test/scratch.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,11 +127,11 @@ static bool read_line(struct settings *s, const char *line)
 	char *words[WORDS_MAX];
 	uint32_t count = 0;
 
-	assert(strlen(line) < sizeof(text));
+	CHECK_NUMBER(strlen(line), <, sizeof(text));
 	(void)strcpy(text, line);
 	for (char *word = strtok(text, " "); word != NULL;
 	     word = strtok(NULL, " ")) {
-		assert(count < WORDS_MAX);
+		CHECK_NUMBER(count, <, WORDS_MAX);
 		words[count++] = word;
 	}
 	*s = (struct settings){ 0 };
@@ -144,21 +144,30 @@ static void test_initial_values_are_set(void)
 {
 	struct settings s;
 
-	assert(read_line(&s, ""));
-	assert(s.path == NULL && !s.is_loud && s.count == 3);
-	assert(s.pixels == 1500000 && s.bytes == 32 << 20);
-	assert(s.pause_ms == 0 && s.share == 0 && s.pace == SLOW);
-	assert(s.threads == 0);
+	CHECK(read_line(&s, ""));
+	CHECK(s.path == NULL);
+	CHECK(!s.is_loud);
+	CHECK_NUMBER(s.count, ==, 3);
+	CHECK_NUMBER(s.pixels, ==, 1500000);
+	CHECK_NUMBER(s.bytes, ==, 32 << 20);
+	CHECK_NUMBER(s.pause_ms, ==, 0);
+	CHECK_NUMBER(s.share, ==, 0);
+	CHECK_NUMBER(s.pace, ==, SLOW);
+	CHECK_NUMBER(s.threads, ==, 0);
 }
 
 static void test_both_ways_to_give_a_value(void)
 {
 	struct settings s;
 
-	assert(read_line(&s, "--path a=b --loud --count=7 --colour red"));
-	assert(strcmp(s.path, "a=b") == 0 && s.is_loud && s.count == 7);
-	assert(read_line(&s, "--path=a=b --share 0.25 --count 9"));
-	assert(strcmp(s.path, "a=b") == 0 && s.share == 0.25 && s.count == 9);
+	CHECK(read_line(&s, "--path a=b --loud --count=7 --colour red"));
+	CHECK_TEXT(s.path, "a=b");
+	CHECK(s.is_loud);
+	CHECK_NUMBER(s.count, ==, 7);
+	CHECK(read_line(&s, "--path=a=b --share 0.25 --count 9"));
+	CHECK_TEXT(s.path, "a=b");
+	CHECK_NUMBER(s.share, ==, 0.25);
+	CHECK_NUMBER(s.count, ==, 9);
 }
 
 static void test_units_are_understood(void)
@@ -179,9 +188,10 @@ static void test_units_are_understood(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct settings s;
 
-		assert(read_line(&s, cases[i].line));
-		assert(s.bytes == cases[i].bytes);
-		assert(s.pause_ms == cases[i].pause_ms);
+		check_case("cases[%zu]: %s", i, cases[i].line);
+		CHECK(read_line(&s, cases[i].line));
+		CHECK_NUMBER(s.bytes, ==, cases[i].bytes);
+		CHECK_NUMBER(s.pause_ms, ==, cases[i].pause_ms);
 	}
 }
 
@@ -189,8 +199,10 @@ static void test_a_choice_is_one_of_its_words(void)
 {
 	struct settings s;
 
-	assert(read_line(&s, "--pace fast") && s.pace == FAST);
-	assert(read_line(&s, "--pace=not-at-all") && s.pace == NOT_AT_ALL);
+	CHECK(read_line(&s, "--pace fast"));
+	CHECK_NUMBER(s.pace, ==, FAST);
+	CHECK(read_line(&s, "--pace=not-at-all"));
+	CHECK_NUMBER(s.pace, ==, NOT_AT_ALL);
 }
 
 static void test_faults_are_named(void)
@@ -244,8 +256,8 @@ static void test_faults_are_named(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert(!read_line(&s, cases[i][0]));
-		assert(strstr(error.text, cases[i][1]) != NULL);
+		CHECK(!read_line(&s, cases[i][0]));
+		CHECK_PART(error.text, cases[i][1]);
 	}
 }
 
@@ -257,8 +269,8 @@ static void test_no_size_is_proposed(void)
 	struct settings s;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
-		assert(!read_line(&s, lines[i]));
-		assert(strstr(error.text, "did you mean") == NULL);
+		CHECK(!read_line(&s, lines[i]));
+		CHECK(strstr(error.text, "did you mean") == NULL);
 	}
 }
 
@@ -276,18 +288,18 @@ static void test_typing_errors_are_understood(void)
 	struct settings s;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
-		assert(!read_line(&s, lines[i][0]));
-		assert(strstr(error.text, lines[i][1]) != NULL);
+		CHECK(!read_line(&s, lines[i][0]));
+		CHECK_PART(error.text, lines[i][1]);
 	}
 	/* Not a hidden flag, and not one that was removed. */
-	assert(!read_line(&s, "--mann"));
-	assert(strcmp(error.text, "there is no option '--mann'") == 0);
-	assert(!flags_read_environment(&program, (char *[]){ path, NULL }, take,
-				       &s, &error));
-	assert(strstr(error.text, "variable; did you mean TRY_PATH?") != NULL);
-	assert(!flags_read_environment(&program, (char *[]){ colour, NULL },
-				       take, &s, &error));
-	assert(strstr(error.text, "did you mean TRY_COLOUR?") != NULL);
+	CHECK(!read_line(&s, "--mann"));
+	CHECK_TEXT(error.text, "there is no option '--mann'");
+	CHECK(!flags_read_environment(&program, (char *[]){ path, NULL }, take,
+				      &s, &error));
+	CHECK_PART(error.text, "variable; did you mean TRY_PATH?");
+	CHECK(!flags_read_environment(&program, (char *[]){ colour, NULL },
+				      take, &s, &error));
+	CHECK_PART(error.text, "did you mean TRY_COLOUR?");
 }
 
 /* The keys of a file, and of an object in it. */
@@ -310,19 +322,19 @@ static void test_typing_errors_in_files_are_understood(void)
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		(void)snprintf(text, sizeof(text), "{\"%s\": 1}", keys[i][0]);
 		scratch_write(&scratch, "file", text, strlen(text));
-		assert(!flags_read_file(&program,
-					scratch_path(&scratch, "file", path),
-					&file, take, &s, &error));
-		assert(strstr(error.text, keys[i][1]) != NULL);
+		CHECK(!flags_read_file(&program,
+				       scratch_path(&scratch, "file", path),
+				       &file, take, &s, &error));
+		CHECK_PART(error.text, keys[i][1]);
 		cJSON_Delete(file);
 	}
 	/* --colour may not be given there. */
-	assert(strstr(error.text, "colour") == NULL);
+	CHECK(strstr(error.text, "colour") == NULL);
 	scratch_release(&scratch);
 	file = cJSON_Parse("{\"pixls\": 2}");
-	assert(!flags_read_object(own, file, &s, &error));
-	assert(strcmp(error.text, "pixls: there is no such key; did you mean "
-				  "'pixels'?") == 0);
+	CHECK(!flags_read_object(own, file, &s, &error));
+	CHECK_TEXT(error.text, "pixls: there is no such key; did you mean "
+			       "'pixels'?");
 	cJSON_Delete(file);
 }
 
@@ -345,17 +357,17 @@ static void test_keys_are_names(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		keys = cJSON_Parse(wrong[i][0]);
-		assert(keys != NULL);
-		assert(!flags_check_names(keys, names, 2, "pole", &error));
-		assert(strcmp(error.text, wrong[i][1]) == 0);
+		CHECK(keys != NULL);
+		CHECK(!flags_check_names(keys, names, 2, "pole", &error));
+		CHECK_TEXT(error.text, wrong[i][1]);
 		cJSON_Delete(keys);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(right); i++) {
 		keys = cJSON_Parse(right[i]);
-		assert(flags_check_names(keys, names, 2, "pole", &error));
+		CHECK(flags_check_names(keys, names, 2, "pole", &error));
 		cJSON_Delete(keys);
 	}
-	assert(flags_check_names(NULL, names, 2, "pole", &error));
+	CHECK(flags_check_names(NULL, names, 2, "pole", &error));
 }
 
 static void test_a_flag_is_given_once(void)
@@ -369,12 +381,13 @@ static void test_a_flag_is_given_once(void)
 	struct settings s;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert(!read_line(&s, cases[i][0]));
-		assert(strcmp(error.text, cases[i][1]) == 0);
+		CHECK(!read_line(&s, cases[i][0]));
+		CHECK_TEXT(error.text, cases[i][1]);
 	}
 	/* A value that looks like a flag is a value. */
-	assert(read_line(&s, "--path --count --count 7") && s.count == 7);
-	assert(read_line(&s, "--colour red --colour red"));
+	CHECK(read_line(&s, "--path --count --count 7"));
+	CHECK_NUMBER(s.count, ==, 7);
+	CHECK(read_line(&s, "--colour red --colour red"));
 }
 
 static void test_a_value_may_be_left_out(void)
@@ -387,29 +400,34 @@ static void test_a_value_may_be_left_out(void)
 	struct settings s;
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert(read_line(&s, cases[i][0]));
-		assert(s.is_loud && strcmp(s.report, cases[i][1]) == 0);
+		CHECK(read_line(&s, cases[i][0]));
+		CHECK(s.is_loud);
+		CHECK_TEXT(s.report, cases[i][1]);
 	}
-	assert(!read_line(&s, "--report="));
-	assert(read_line(&s, "--loud") && s.report == NULL);
+	CHECK(!read_line(&s, "--report="));
+	CHECK(read_line(&s, "--loud"));
+	CHECK(s.report == NULL);
 }
 
 static void test_h_is_help(void)
 {
 	struct settings s;
 
-	assert(read_line(&s, "-h") && s.asked.help);
-	assert(!read_line(&s, "-h=1") && !read_line(&s, "-help"));
+	CHECK(read_line(&s, "-h"));
+	CHECK(s.asked.help);
+	CHECK(!read_line(&s, "-h=1"));
+	CHECK(!read_line(&s, "-help"));
 }
 
 static void test_a_refused_value_changes_nothing(void)
 {
 	struct settings s;
 
-	assert(!read_line(&s, "--count 5000"));
-	assert(s.count == 3);
-	assert(!read_line(&s, "--count 7 --pace faster"));
-	assert(s.count == 7 && s.pace == SLOW);
+	CHECK(!read_line(&s, "--count 5000"));
+	CHECK_NUMBER(s.count, ==, 3);
+	CHECK(!read_line(&s, "--count 7 --pace faster"));
+	CHECK_NUMBER(s.count, ==, 7);
+	CHECK_NUMBER(s.pace, ==, SLOW);
 }
 
 static void test_values_are_printed_as_they_can_be_given(void)
@@ -437,9 +455,9 @@ static void test_values_are_printed_as_they_can_be_given(void)
 		char text[FLAG_NUMBER_BYTES];
 		struct settings s;
 
-		assert(read_line(&s, cases[i][0]));
+		CHECK(read_line(&s, cases[i][0]));
 		flag_print(flags_find(groups, cases[i][1]), &s, text);
-		assert(strcmp(text, cases[i][2]) == 0);
+		CHECK_TEXT(text, cases[i][2]);
 	}
 }
 
@@ -450,8 +468,8 @@ static char *answer_of(const struct program *p, struct flags_asked asked)
 	size_t bytes;
 	FILE *f = open_memstream(&text, &bytes);
 
-	assert(f != NULL);
-	assert(program_answer(p, &asked, "abc123", f));
+	CHECK(f != NULL);
+	CHECK(program_answer(p, &asked, "abc123", f));
 	(void)fclose(f);
 	return text;
 }
@@ -473,19 +491,17 @@ static void test_help_has_every_flag(void)
 		(void)snprintf(line, sizeof(line), "  --%s%s%s", flag->name,
 			       flag->values != NULL ? " " : "\n",
 			       flag->values != NULL ? flag->values : "");
-		assert(strstr(text, line) != NULL);
+		CHECK_PART(text, line);
 	}
-	assert(strstr(text, "Usage: try [OPTION]...\nTry all flags.\n") ==
-	       text);
-	assert(strstr(text, "--bytes SIZE   (default 32M)\n"
-			    "      of memory\n") != NULL);
-	assert(strstr(text, "\nRarely needed:\n\n  --colour") != NULL);
-	assert(strstr(text, "--man") == NULL);
-	assert(strstr(text, "\nKeys of a file:\n\n  size N\n      of it; ") !=
-	       NULL);
+	CHECK_NUMBER(strstr(text, "Usage: try [OPTION]...\nTry all flags.\n"),
+		     ==, text);
+	CHECK_PART(text, "--bytes SIZE   (default 32M)\n"
+			 "      of memory\n");
+	CHECK_PART(text, "\nRarely needed:\n\n  --colour");
+	CHECK(strstr(text, "--man") == NULL);
+	CHECK_PART(text, "\nKeys of a file:\n\n  size N\n      of it; ");
 	/* This program is not installed, so paths are those of the sources. */
-	assert(strstr(text, "\nOne.\n\n.Two. See docs/scheduling.md and") !=
-	       NULL);
+	CHECK_PART(text, "\nOne.\n\n.Two. See docs/scheduling.md and");
 	free(text);
 }
 
@@ -494,15 +510,14 @@ static void test_help_is_wrapped(void)
 {
 	char *text = answer((struct flags_asked){ .help = true });
 
-	assert(strstr(text,
-		      "\n      in millions, of all pixels that there are, "
-		      "and of all others that there\n"
-		      "      may be:\n"
-		      "        first: one\n"
-		      "        second: another\n") != NULL);
+	CHECK_PART(text, "\n      in millions, of all pixels that there are, "
+			 "and of all others that there\n"
+			 "      may be:\n"
+			 "        first: one\n"
+			 "        second: another\n");
 	for (const char *line = text; *line != '\0';
 	     line += strcspn(line, "\n") + 1)
-		assert(strcspn(line, "\n") <= 79);
+		CHECK_NUMBER(strcspn(line, "\n"), <=, 79);
 	free(text);
 }
 
@@ -510,8 +525,8 @@ static void test_version_names_the_commit(void)
 {
 	char *text = answer((struct flags_asked){ .version = true });
 
-	assert(strncmp(text, "try ", 4) == 0);
-	assert(strstr(text, " (commit abc123)\n") != NULL);
+	CHECK(strncmp(text, "try ", 4) == 0);
+	CHECK_PART(text, " (commit abc123)\n");
 	free(text);
 }
 
@@ -519,21 +534,21 @@ static void test_man_page_is_roff(void)
 {
 	char *text = answer((struct flags_asked){ .man = true });
 
-	assert(strncmp(text, ".TH TRY 1 ", 10) == 0);
-	assert(strstr(text, "\n.SH NAME\ntry \\- try it\n") != NULL);
-	assert(strstr(text, "\n.TP\n\\fB\\-\\-bytes\\fR \\fISIZE\\fR\nof "
-			    "memory\n.br\nDefault: 32M\n") != NULL);
-	assert(strstr(text, "\n.SS Rarely needed\n") != NULL);
-	assert(strstr(text, "\n.br\nfirst: one\n") != NULL);
-	assert(strstr(text, "\nOne.\n.PP\n\\&.Two. See /") != NULL);
-	assert(strstr(text, "/doc/darkroom/scheduling.md and /") != NULL);
-	assert(strstr(text, "/doc/darkroom\\-loadgen/loadgen.md.\n") != NULL);
-	assert(strstr(text, "\n.SH FILE FORMAT\n.SS Keys of a file\n.TP\n"
-			    "\\fBsize\\fR \\fIN\\fR\nof it; ") != NULL);
-	assert(strstr(text, "share/darkroom/plans\n") != NULL);
-	assert(strstr(text, "\n.SH ENVIRONMENT\n") != NULL);
-	assert(strstr(text, "TRY_PATH for \\-\\-path") != NULL);
-	assert(strstr(text, "completion") == NULL);
+	CHECK(strncmp(text, ".TH TRY 1 ", 10) == 0);
+	CHECK_PART(text, "\n.SH NAME\ntry \\- try it\n");
+	CHECK_PART(text, "\n.TP\n\\fB\\-\\-bytes\\fR \\fISIZE\\fR\nof "
+			 "memory\n.br\nDefault: 32M\n");
+	CHECK_PART(text, "\n.SS Rarely needed\n");
+	CHECK_PART(text, "\n.br\nfirst: one\n");
+	CHECK_PART(text, "\nOne.\n.PP\n\\&.Two. See /");
+	CHECK_PART(text, "/doc/darkroom/scheduling.md and /");
+	CHECK_PART(text, "/doc/darkroom\\-loadgen/loadgen.md.\n");
+	CHECK_PART(text, "\n.SH FILE FORMAT\n.SS Keys of a file\n.TP\n"
+			 "\\fBsize\\fR \\fIN\\fR\nof it; ");
+	CHECK_PART(text, "share/darkroom/plans\n");
+	CHECK_PART(text, "\n.SH ENVIRONMENT\n");
+	CHECK_PART(text, "TRY_PATH for \\-\\-path");
+	CHECK(strstr(text, "completion") == NULL);
 	free(text);
 }
 
@@ -547,9 +562,9 @@ static void test_man_page_of_a_command(void)
 
 	command.name = "try again";
 	text = answer_of(&command, (struct flags_asked){ .man = true });
-	assert(strncmp(text, ".TH TRY-AGAIN 1 ", 16) == 0);
-	assert(strstr(text, "\n.SH NAME\ntry\\-again \\- try it\n") != NULL);
-	assert(strstr(text, "\n.SH SYNOPSIS\n.B try again\n") != NULL);
+	CHECK(strncmp(text, ".TH TRY-AGAIN 1 ", 16) == 0);
+	CHECK_PART(text, "\n.SH NAME\ntry\\-again \\- try it\n");
+	CHECK_PART(text, "\n.SH SYNOPSIS\n.B try again\n");
 	free(text);
 }
 
@@ -557,12 +572,12 @@ static void test_completion_offers_flags_and_words(void)
 {
 	char *text = answer((struct flags_asked){ .completion = true });
 
-	assert(strstr(text, "--pace)\n\t\t_darkroom_offer \"$word\" '' "
-			    "'fast slow not-at-all '") != NULL);
-	assert(strstr(text, "--path)\n\t\t_darkroom_offer \"$word\" '-f' "
-			    "''") != NULL);
-	assert(strstr(text, "'--path --loud --count ") != NULL);
-	assert(strstr(text, "\ncomplete -F _try try\n") != NULL);
+	CHECK_PART(text, "--pace)\n\t\t_darkroom_offer \"$word\" '' "
+			 "'fast slow not-at-all '");
+	CHECK_PART(text, "--path)\n\t\t_darkroom_offer \"$word\" '-f' "
+			 "''");
+	CHECK_PART(text, "'--path --loud --count ");
+	CHECK_PART(text, "\ncomplete -F _try try\n");
 	free(text);
 }
 
@@ -574,12 +589,12 @@ static void test_completion_of_a_command(void)
 
 	command.name = "try again";
 	text = answer_of(&command, (struct flags_asked){ .completion = true });
-	assert(strstr(text, "\n_try_again()\n{\n") != NULL);
-	assert(strstr(text, "\n_try_or_again()\n{\n\tif [ "
-			    "\"${COMP_WORDS[1]}\" = again ] && [ "
-			    "\"$COMP_CWORD\" -gt 1 ]; then\n"
-			    "\t\t_try_again\n\telse\n\t\t_try\n") != NULL);
-	assert(strstr(text, "\ncomplete -F _try_or_again try\n") != NULL);
+	CHECK_PART(text, "\n_try_again()\n{\n");
+	CHECK_PART(text, "\n_try_or_again()\n{\n\tif [ "
+			 "\"${COMP_WORDS[1]}\" = again ] && [ "
+			 "\"$COMP_CWORD\" -gt 1 ]; then\n"
+			 "\t\t_try_again\n\telse\n\t\t_try\n");
+	CHECK_PART(text, "\ncomplete -F _try_or_again try\n");
 	free(text);
 }
 
@@ -587,7 +602,7 @@ static void test_nothing_asked(void)
 {
 	struct flags_asked asked = { 0 };
 
-	assert(!program_answer(&program, &asked, "abc123", stdout));
+	CHECK(!program_answer(&program, &asked, "abc123", stdout));
 }
 
 /* Read the words by a program that has operands and follows getopt_long(). */
@@ -614,15 +629,19 @@ static void test_getopt_rules(void)
 	const char *const unknown[] = { "-x" };
 	struct settings s;
 
-	assert(read_as_getopt(&s, last_wins, 5));
-	assert(s.count == 8 && s.is_loud && strcmp(s.operand, "a") == 0);
-	assert(read_as_getopt(&s, short_name, 3));
-	assert(s.count == 7 && strcmp(s.operand, "-") == 0);
-	assert(read_as_getopt(&s, ended, 2));
-	assert(s.count == 3 && strcmp(s.operand, "--count") == 0);
-	assert(!read_as_getopt(&s, ambiguous, 2));
-	assert(strcmp(error.text, "there is no option '--p'") == 0);
-	assert(!read_as_getopt(&s, unknown, 1));
+	CHECK(read_as_getopt(&s, last_wins, 5));
+	CHECK_NUMBER(s.count, ==, 8);
+	CHECK(s.is_loud);
+	CHECK_TEXT(s.operand, "a");
+	CHECK(read_as_getopt(&s, short_name, 3));
+	CHECK_NUMBER(s.count, ==, 7);
+	CHECK_TEXT(s.operand, "-");
+	CHECK(read_as_getopt(&s, ended, 2));
+	CHECK_NUMBER(s.count, ==, 3);
+	CHECK_TEXT(s.operand, "--count");
+	CHECK(!read_as_getopt(&s, ambiguous, 2));
+	CHECK_TEXT(error.text, "there is no option '--p'");
+	CHECK(!read_as_getopt(&s, unknown, 1));
 }
 
 /* Numbers of 64 bits, which a double cannot hold, are read exactly. */
@@ -631,15 +650,16 @@ static void test_large_numbers_are_exact(void)
 	struct settings s;
 	char text[FLAG_NUMBER_BYTES];
 
-	assert(read_line(&s, "--seed 18446744073709551615"));
-	assert(s.seed == UINT64_MAX);
+	CHECK(read_line(&s, "--seed 18446744073709551615"));
+	CHECK_NUMBER(s.seed, ==, UINT64_MAX);
 	flag_print(flags_find(groups, "seed"), &s, text);
-	assert(strcmp(text, "18446744073709551615") == 0);
-	assert(!read_line(&s, "--seed 18446744073709551616"));
-	assert(strstr(error.text, "from 0 to 18446744073709551615") != NULL);
-	assert(!read_line(&s, "--seed 1.5"));
-	assert(read_line(&s, "--ratio 2.5e-3") && s.ratio == 2.5e-3);
-	assert(!read_line(&s, "--count 1e2"));
+	CHECK_TEXT(text, "18446744073709551615");
+	CHECK(!read_line(&s, "--seed 18446744073709551616"));
+	CHECK_PART(error.text, "from 0 to 18446744073709551615");
+	CHECK(!read_line(&s, "--seed 1.5"));
+	CHECK(read_line(&s, "--ratio 2.5e-3"));
+	CHECK_NUMBER(s.ratio, ==, 2.5e-3);
+	CHECK(!read_line(&s, "--count 1e2"));
 }
 
 static void test_a_removed_flag_is_refused(void)
@@ -651,20 +671,21 @@ static void test_a_removed_flag_is_refused(void)
 					     { .completion = true } };
 	struct settings s;
 
-	assert(!read_line(&s, "--paces"));
-	assert(strcmp(error.text, "--paces: it was removed; see --pace") == 0);
-	assert(!read_line(&s, "--paces fast") && !read_line(&s, "--paces=1"));
-	assert(!flags_read_environment(&program, (char *[]){ variable, NULL },
-				       take, &s, &error));
-	assert(strcmp(error.text, "TRY_PACES: it was removed; see --pace") ==
-	       0);
+	CHECK(!read_line(&s, "--paces"));
+	CHECK_TEXT(error.text, "--paces: it was removed; see --pace");
+	CHECK(!read_line(&s, "--paces fast"));
+	CHECK(!read_line(&s, "--paces=1"));
+	CHECK(!flags_read_environment(&program, (char *[]){ variable, NULL },
+				      take, &s, &error));
+	CHECK_TEXT(error.text, "TRY_PACES: it was removed; see --pace");
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		char *text = answer(lists[i]);
 
-		assert(strstr(text, "paces") == NULL);
+		CHECK(strstr(text, "paces") == NULL);
 		free(text);
 	}
-	assert(read_as_getopt(&s, shorter, 2) && s.pace == FAST);
+	CHECK(read_as_getopt(&s, shorter, 2));
+	CHECK_NUMBER(s.pace, ==, FAST);
 }
 
 int main(void)

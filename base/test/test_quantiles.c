@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Both kinds of quantiles, for values whose quantiles are known. */
 #include "base/quantiles.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <math.h>
 
 static double hundred[100]; /* 1 .. 100 */
@@ -13,7 +13,7 @@ static void test_sorts(void)
 		hundred[i] = (i * 37) % 100 + 1;
 	quantiles_sort(hundred, 100);
 	for (int i = 0; i < 100; i++)
-		assert(hundred[i] == i + 1);
+		CHECK_NUMBER(hundred[i], ==, i + 1);
 	quantiles_sort(hundred, 0);
 }
 
@@ -24,22 +24,22 @@ static void test_sorts(void)
 static void test_nearest_rank(void)
 {
 	for (int percent = 1; percent <= 100; percent++)
-		assert(quantile_nearest(hundred, 100, percent / 100.0) ==
-		       percent);
-	assert(quantile_nearest(hundred, 100, 0) == 1);
-	assert(quantile_nearest(hundred, 100, 0.501) == 51);
-	assert(quantile_nearest(hundred, 1, 0.999) == 1);
-	assert(quantile_nearest(hundred, 3, 0.5) == 2);
+		CHECK_NUMBER(quantile_nearest(hundred, 100, percent / 100.0),
+			     ==, percent);
+	CHECK_NUMBER(quantile_nearest(hundred, 100, 0), ==, 1);
+	CHECK_NUMBER(quantile_nearest(hundred, 100, 0.501), ==, 51);
+	CHECK_NUMBER(quantile_nearest(hundred, 1, 0.999), ==, 1);
+	CHECK_NUMBER(quantile_nearest(hundred, 3, 0.5), ==, 2);
 }
 
 static void test_between(void)
 {
-	assert(quantile_between(hundred, 100, 0.5) == 50.5);
-	assert(quantile_between(hundred, 99, 0.5) == 50);
-	assert(quantile_between(hundred, 100, 0) == 1);
-	assert(quantile_between(hundred, 100, 1) == 100);
-	assert(fabs(quantile_between(hundred, 5, 0.1) - 1.4) < 1e-12);
-	assert(quantile_between(hundred, 1, 0.7) == 1);
+	CHECK_NUMBER(quantile_between(hundred, 100, 0.5), ==, 50.5);
+	CHECK_NUMBER(quantile_between(hundred, 99, 0.5), ==, 50);
+	CHECK_NUMBER(quantile_between(hundred, 100, 0), ==, 1);
+	CHECK_NUMBER(quantile_between(hundred, 100, 1), ==, 100);
+	CHECK_NUMBER(fabs(quantile_between(hundred, 5, 0.1) - 1.4), <, 1e-12);
+	CHECK_NUMBER(quantile_between(hundred, 1, 0.7), ==, 1);
 }
 
 /* A percentile has ten values or more above it. */
@@ -49,15 +49,15 @@ static void test_reported(void)
 
 	for (int i = 0; i < 10000; i++)
 		many[i] = i + 1;
-	assert(quantile_reported(many, 1, 0.5) == 1);
-	assert(quantile_reported(many, 100, 0.9) == 90);
-	assert(isnan(quantile_reported(many, 99, 0.9)));
-	assert(quantile_reported(many, 1000, 0.99) == 990);
-	assert(isnan(quantile_reported(many, 999, 0.99)));
-	assert(quantile_reported(many, 10000, 0.999) == 9990);
-	assert(isnan(quantile_reported(many, 9999, 0.999)));
-	assert(quantile_reported(many, 3, 1) == 3);
-	assert(isnan(quantile_reported(many, 0, 0.5)));
+	CHECK_NUMBER(quantile_reported(many, 1, 0.5), ==, 1);
+	CHECK_NUMBER(quantile_reported(many, 100, 0.9), ==, 90);
+	CHECK(isnan(quantile_reported(many, 99, 0.9)));
+	CHECK_NUMBER(quantile_reported(many, 1000, 0.99), ==, 990);
+	CHECK(isnan(quantile_reported(many, 999, 0.99)));
+	CHECK_NUMBER(quantile_reported(many, 10000, 0.999), ==, 9990);
+	CHECK(isnan(quantile_reported(many, 9999, 0.999)));
+	CHECK_NUMBER(quantile_reported(many, 3, 1), ==, 3);
+	CHECK(isnan(quantile_reported(many, 0, 0.5)));
 }
 
 int main(void)

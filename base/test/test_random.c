@@ -4,8 +4,8 @@
  * the distributions have the right means.
  */
 #include "base/random.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <math.h>
 
 enum { DRAWS = 100000 };
@@ -15,9 +15,9 @@ static void test_splitmix_is_the_published_one(void)
 {
 	uint64_t state = 1234567;
 
-	assert(random_next(&state) == UINT64_C(6457827717110365317));
-	assert(random_next(&state) == UINT64_C(3203168211198807973));
-	assert(random_next(&state) == UINT64_C(9817491932198370423));
+	CHECK_NUMBER(random_next(&state), ==, UINT64_C(6457827717110365317));
+	CHECK_NUMBER(random_next(&state), ==, UINT64_C(3203168211198807973));
+	CHECK_NUMBER(random_next(&state), ==, UINT64_C(9817491932198370423));
 }
 
 static void test_ranges(void)
@@ -30,12 +30,14 @@ static void test_ranges(void)
 		double between = random_between(&state, 2, 3);
 		uint32_t below = random_below(&state, 7);
 
-		assert(fraction >= 0 && fraction < 1);
-		assert(between >= 2 && between < 3);
-		assert(below < 7);
+		CHECK_NUMBER(fraction, >=, 0);
+		CHECK_NUMBER(fraction, <, 1);
+		CHECK_NUMBER(between, >=, 2);
+		CHECK_NUMBER(between, <, 3);
+		CHECK_NUMBER(below, <, 7);
 		seen |= 1u << below;
 	}
-	assert(seen == 0x7f);
+	CHECK_NUMBER(seen, ==, 0x7f);
 }
 
 static void test_streams_differ(void)
@@ -48,8 +50,8 @@ static void test_streams_differ(void)
 	for (int i = 0; i < 100; i++) {
 		double x = random_uniform(&a);
 
-		assert(x != random_uniform(&b));
-		assert(x == random_uniform(&again));
+		CHECK_NUMBER(x, !=, random_uniform(&b));
+		CHECK_NUMBER(x, ==, random_uniform(&again));
 	}
 }
 
@@ -66,8 +68,9 @@ static void test_means(void)
 		normal += x / DRAWS;
 		squares += x * x / DRAWS;
 	}
-	assert(fabs(exponential - 5) < 0.1);
-	assert(fabs(normal) < 0.02 && fabs(squares - 1) < 0.02);
+	CHECK_NUMBER(fabs(exponential - 5), <, 0.1);
+	CHECK_NUMBER(fabs(normal), <, 0.02);
+	CHECK_NUMBER(fabs(squares - 1), <, 0.02);
 }
 
 int main(void)

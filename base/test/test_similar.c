@@ -2,9 +2,9 @@
 /* Promise: a name with a typing error is near to the name that was meant. */
 #include "base/similar.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <string.h>
 
 static const char *meant(const char *word)
@@ -40,7 +40,7 @@ static void test_typing_errors(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		assert(strcmp(meant(cases[i][0]), cases[i][1]) == 0);
+		CHECK_TEXT(meant(cases[i][0]), cases[i][1]);
 }
 
 static void test_long_names_are_near_to_none(void)
@@ -52,12 +52,12 @@ static void test_long_names_are_near_to_none(void)
 	word[SIMILAR_BYTES_MAX + 1] = '\0';
 	s = similar_begin(word);
 	similar_try(&s, word, word);
-	assert(s.meant == NULL);
+	CHECK(s.meant == NULL);
 	s = similar_begin(&word[1]);
 	similar_try(&s, word, word);
-	assert(s.meant == NULL);
+	CHECK(s.meant == NULL);
 	similar_try(&s, &word[1], "same");
-	assert(strcmp(s.meant, "same") == 0);
+	CHECK_TEXT(s.meant, "same");
 }
 
 /* The first of several that are equally near. */
@@ -67,9 +67,9 @@ static void test_the_nearest_name_is_meant(void)
 
 	similar_try(&s, "qualify", "first");
 	similar_try(&s, "qualits", "second");
-	assert(strcmp(s.meant, "first") == 0);
+	CHECK_TEXT(s.meant, "first");
 	similar_try(&s, "quality", "third");
-	assert(strcmp(s.meant, "third") == 0);
+	CHECK_TEXT(s.meant, "third");
 }
 
 int main(void)

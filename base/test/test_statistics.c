@@ -5,9 +5,9 @@
  */
 #include "base/statistics.c"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <math.h>
 
 /*
@@ -30,7 +30,7 @@ static const struct sample *sample_of(const double *values, size_t count)
 
 static void expect(double actual, double expected, double tolerance)
 {
-	assert(fabs(actual - expected) <= tolerance);
+	CHECK_NUMBER(fabs(actual - expected), <=, tolerance);
 }
 
 static void test_mean_and_deviation(void)
@@ -41,7 +41,7 @@ static void test_mean_and_deviation(void)
 	expect(sample_mean(SAMPLE(values)), 5, 1e-12);
 	expect(sample_deviation(SAMPLE(values)), sqrt(32. / 7), 1e-12);
 	expect(sample_mean(SAMPLE(one)), 3, 0);
-	assert(isnan(sample_deviation(SAMPLE(one))));
+	CHECK(isnan(sample_deviation(SAMPLE(one))));
 }
 
 static void test_median(void)
@@ -53,7 +53,7 @@ static void test_median(void)
 	expect(sample_median(SAMPLE(values)), 40, 0);
 	expect(sample_median(SAMPLE(even)), 2.5, 0);
 	expect(sample_median(sample_of(even, 1)), 4, 0);
-	assert(isnan(sample_median(sample_of(even, 0))));
+	CHECK(isnan(sample_median(sample_of(even, 0))));
 }
 
 /* Tables of Student's t, such as that of Abramowitz and Stegun, 26.10. */
@@ -73,6 +73,7 @@ static void test_student(void)
 		double p = known[i].p, t = known[i].t;
 		double freedom = known[i].freedom;
 
+		check_case("known[%zu]", i);
 		expect(student_cdf(t, freedom), p, 1e-5);
 		expect(student_cdf(-t, freedom), 1 - p, 1e-5);
 		expect(student_quantile(p, freedom), t, 1e-5 * fmax(1, t));
@@ -104,7 +105,7 @@ static void test_sleep(void)
 	struct sample a = exp_of(sleep_1, 10), b = exp_of(sleep_2, 10);
 	struct sample_ratio r = sample_compare(&a, &b, 0.95);
 
-	assert(r.blocks == 10);
+	CHECK_NUMBER(r.blocks, ==, 10);
 	expect(r.p, 0.002833, 1e-6);
 	expect(log(r.ratio), -1.58, 1e-9);
 	expect(log(r.low), -2.4598858, 1e-6);
@@ -120,14 +121,16 @@ static void test_apart(void)
 	struct sample a = exp_of(sleep_1, 10), b = exp_of(sleep_2, 10);
 	struct sample_ratio r = sample_compare_apart(&a, &b, 0.95);
 
-	assert(r.blocks == 10);
+	CHECK_NUMBER(r.blocks, ==, 10);
 	expect(r.p, 0.07939, 1e-5);
 	expect(log(r.ratio), -1.58, 1e-9);
 	expect(log(r.low), -3.3654832, 1e-6);
 	expect(log(r.high), 0.2054832, 1e-6);
 	b.count = 1;
 	r = sample_compare_apart(&a, &b, 0.95);
-	assert(r.blocks == 1 && isnan(r.p) && r.ratio > 0);
+	CHECK_NUMBER(r.blocks, ==, 1);
+	CHECK(isnan(r.p));
+	CHECK_NUMBER(r.ratio, >, 0);
 }
 
 /* Values are compared with those of the same block, in any order. */
@@ -144,12 +147,12 @@ static void test_blocks(void)
 	sample_add_block(&b, 21, 6);
 	sample_add_block(&b, 22, NAN);
 	r = sample_compare(&a, &b, 0.95);
-	assert(r.blocks == 10);
+	CHECK_NUMBER(r.blocks, ==, 10);
 	expect(r.p, 0.002833, 1e-6);
 	sample_add_block(&b, 21, 9); /* the mean of 6, 9 and 3 */
 	sample_add_block(&b, 21, 3);
-	assert(sample_added(&b) == b.count + 2);
-	assert(b.count == 11);
+	CHECK_NUMBER(sample_added(&b), ==, b.count + 2);
+	CHECK_NUMBER(b.count, ==, 11);
 	expect(b.values[10], 6, 1e-12);
 	/* A difference that every round shows is found beside any noise. */
 	a.count = b.count = 0;
@@ -158,7 +161,9 @@ static void test_blocks(void)
 		sample_add(&b, exp2((double)(i % 4)));
 	}
 	r = sample_compare(&a, &b, 0.95);
-	assert(r.p < 1e-9 && r.low > 1.03 && r.high < 1.031);
+	CHECK_NUMBER(r.p, <, 1e-9);
+	CHECK_NUMBER(r.low, >, 1.03);
+	CHECK_NUMBER(r.high, <, 1.031);
 }
 
 static void test_few_blocks(void)
@@ -167,13 +172,18 @@ static void test_few_blocks(void)
 	struct sample_ratio r =
 		sample_compare(sample_of(one, 1), sample_of(one + 1, 1), 0.95);
 
-	assert(r.blocks == 1 && isnan(r.p) && isnan(r.low));
+	CHECK_NUMBER(r.blocks, ==, 1);
+	CHECK(isnan(r.p));
+	CHECK(isnan(r.low));
 	expect(r.ratio, 0.75, 1e-12);
-	assert(isnan(sample_equivalence_p(&r, 1.02)));
+	CHECK(isnan(sample_equivalence_p(&r, 1.02)));
 	r = sample_compare(sample_of(one, 0), sample_of(one, 1), 0.95);
-	assert(r.blocks == 0 && isnan(r.ratio));
+	CHECK_NUMBER(r.blocks, ==, 0);
+	CHECK(isnan(r.ratio));
 	r = sample_compare(SAMPLE(one), SAMPLE(one), 0.95);
-	assert(r.p == 1 && r.low == 1 && r.high == 1);
+	CHECK_NUMBER(r.p, ==, 1);
+	CHECK_NUMBER(r.low, ==, 1);
+	CHECK_NUMBER(r.high, ==, 1);
 	expect(sample_equivalence_p(&r, 1.02), 0, 0);
 }
 
@@ -195,7 +205,7 @@ static void test_equivalence(void)
 
 	expect(sample_equivalence_p(&near, 1.02), 0.000575, 2e-6);
 	expect(sample_equivalence_p(&below, 1.02), 0.000575, 2e-6);
-	assert(sample_equivalence_p(&far, 1.02) > 0.5);
+	CHECK_NUMBER(sample_equivalence_p(&far, 1.02), >, 0.5);
 }
 
 static void test_power(void)
@@ -203,11 +213,11 @@ static void test_power(void)
 	double n = sample_blocks_needed(0.03, 1.02, 0.05, 0.8);
 
 	/* (1.96 + 0.84)^2 0.03^2 / log(1.02)^2 = 18, and more for few blocks */
-	assert(n == 21);
-	assert(sample_least_ratio(0.03, 21, 0.05, 0.8) <= 1.02);
-	assert(sample_least_ratio(0.03, 20, 0.05, 0.8) > 1.02);
-	assert(sample_blocks_needed(0, 1.02, 0.05, 0.8) == 2);
-	assert(isinf(sample_blocks_needed(100, 1.02, 0.05, 0.8)));
+	CHECK_NUMBER(n, ==, 21);
+	CHECK_NUMBER(sample_least_ratio(0.03, 21, 0.05, 0.8), <=, 1.02);
+	CHECK_NUMBER(sample_least_ratio(0.03, 20, 0.05, 0.8), >, 1.02);
+	CHECK_NUMBER(sample_blocks_needed(0, 1.02, 0.05, 0.8), ==, 2);
+	CHECK(isinf(sample_blocks_needed(100, 1.02, 0.05, 0.8)));
 }
 
 /* R: p.adjust(c(0.01, 0.04, 0.03), "holm") is 0.03 0.06 0.06. */
@@ -218,11 +228,12 @@ static void test_holm(void)
 
 	holm_correct(p, 4);
 	expect(p[0], 0.03, 1e-12);
-	assert(isnan(p[1]));
+	CHECK(isnan(p[1]));
 	expect(p[2], 0.06, 1e-12);
 	expect(p[3], 0.06, 1e-12);
 	holm_correct(large, 2);
-	assert(large[0] == 1 && large[1] == 1);
+	CHECK_NUMBER(large[0], ==, 1);
+	CHECK_NUMBER(large[1], ==, 1);
 	holm_correct(large, 0);
 }
 

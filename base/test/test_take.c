@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What is taken is complete and within its bounds; nothing else is a number. */
 #include "base/take.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -19,10 +19,10 @@ static void test_numbers(void)
 {
 	uint64_t out;
 
-	assert(number_is("1", 1, 1, ""));
-	assert(number_is("0012,x", 12, 12, ",x"));
-	assert(number_is("7.5", 10, 7, ".5"));
-	assert(number_is("18446744073709551615", UINT64_MAX, UINT64_MAX, ""));
+	CHECK(number_is("1", 1, 1, ""));
+	CHECK(number_is("0012,x", 12, 12, ",x"));
+	CHECK(number_is("7.5", 10, 7, ".5"));
+	CHECK(number_is("18446744073709551615", UINT64_MAX, UINT64_MAX, ""));
 	static const char *const bad[] = { "",
 					   "x",
 					   " 1",
@@ -37,11 +37,11 @@ static void test_numbers(void)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		const char *at = bad[i];
 
-		assert(!take_number(&at, 1, 10, &out));
+		CHECK(!take_number(&at, 1, 10, &out));
 	}
 	const char *at = "18446744073709551616";
 
-	assert(!take_number(&at, 0, UINT64_MAX, &out));
+	CHECK(!take_number(&at, 0, UINT64_MAX, &out));
 }
 
 static bool decimal_is(const char *text, double n, const char *rest)
@@ -54,10 +54,10 @@ static bool decimal_is(const char *text, double n, const char *rest)
 
 static void test_decimals(void)
 {
-	assert(decimal_is("0", 0, ""));
-	assert(decimal_is("20", 20, ""));
-	assert(decimal_is("0.25,", 0.25, ","));
-	assert(decimal_is("100.0", 100, ""));
+	CHECK(decimal_is("0", 0, ""));
+	CHECK(decimal_is("20", 20, ""));
+	CHECK(decimal_is("0.25,", 0.25, ","));
+	CHECK(decimal_is("100.0", 100, ""));
 	static const char *const bad[] = { "",    "x",     "-1",  "+1",
 					   ".5",  "inf",   "nan", "1e1",
 					   "0x1", "100.1", " 1",  "1e400",
@@ -67,7 +67,7 @@ static void test_decimals(void)
 		const char *at = bad[i];
 		double out;
 
-		assert(!take_decimal(&at, 100, &out));
+		CHECK(!take_decimal(&at, 100, &out));
 	}
 }
 
@@ -75,13 +75,13 @@ static void test_words(void)
 {
 	const char *at = "gated=5";
 
-	assert(!take_word(&at, "gates"));
-	assert(strcmp(at, "gated=5") == 0);
-	assert(!take_word(&at, "gated=50"));
-	assert(take_word(&at, "gated"));
-	assert(take_word(&at, "=5"));
-	assert(take_end(at));
-	assert(!take_word(&at, "x"));
+	CHECK(!take_word(&at, "gates"));
+	CHECK_TEXT(at, "gated=5");
+	CHECK(!take_word(&at, "gated=50"));
+	CHECK(take_word(&at, "gated"));
+	CHECK(take_word(&at, "=5"));
+	CHECK(take_end(at));
+	CHECK(!take_word(&at, "x"));
 }
 
 static void test_names(void)
@@ -90,24 +90,26 @@ static void test_names(void)
 	const char *at = "scales=blur=";
 	uint32_t index;
 
-	assert(take_name(&at, names, 3, &index) && index == 1);
-	assert(take_name(&at, names, 3, &index) && index == 2);
-	assert(take_end(at));
-	assert(!take_name(&at, names, 3, &index));
+	CHECK(take_name(&at, names, 3, &index));
+	CHECK_NUMBER(index, ==, 1);
+	CHECK(take_name(&at, names, 3, &index));
+	CHECK_NUMBER(index, ==, 2);
+	CHECK(take_end(at));
+	CHECK(!take_name(&at, names, 3, &index));
 	at = "blur";
-	assert(!take_name(&at, names, 3, &index));
+	CHECK(!take_name(&at, names, 3, &index));
 	at = "blur=";
-	assert(!take_name(&at, names, 2, &index));
+	CHECK(!take_name(&at, names, 2, &index));
 	at = "blur=";
-	assert(!take_name(&at, NULL, 0, &index));
+	CHECK(!take_name(&at, NULL, 0, &index));
 }
 
 static void expect(const char *text, double value)
 {
 	double out;
 
-	assert(number_read(text, 0, 1e300, &out));
-	assert(out == value);
+	CHECK(number_read(text, 0, 1e300, &out));
+	CHECK_NUMBER(out, ==, value);
 }
 
 static void test_real(void)
@@ -133,8 +135,8 @@ static void test_not_real(void)
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		double out = 7;
 
-		assert(!number_read(texts[i], -1e300, 1e300, &out));
-		assert(out == 7);
+		CHECK(!number_read(texts[i], -1e300, 1e300, &out));
+		CHECK_NUMBER(out, ==, 7);
 	}
 }
 
@@ -142,10 +144,10 @@ static void test_range(void)
 {
 	double out;
 
-	assert(number_read("0.001", 0.001, 5, &out));
-	assert(number_read("5", 0.001, 5, &out));
-	assert(!number_read("0.0009", 0.001, 5, &out));
-	assert(!number_read("5.0001", 0.001, 5, &out));
+	CHECK(number_read("0.001", 0.001, 5, &out));
+	CHECK(number_read("5", 0.001, 5, &out));
+	CHECK(!number_read("0.0009", 0.001, 5, &out));
+	CHECK(!number_read("5.0001", 0.001, 5, &out));
 }
 
 /* The text after a number is left to the caller. */
@@ -154,13 +156,16 @@ static void test_reals_are_taken(void)
 	const char *text = "1.5:2e1s";
 	double out;
 
-	assert(take_real(&text, &out) && out == 1.5);
-	assert(strcmp(text, ":2e1s") == 0);
-	assert(!take_real(&text, &out) && out == 1.5);
-	assert(strcmp(text, ":2e1s") == 0);
+	CHECK(take_real(&text, &out));
+	CHECK_NUMBER(out, ==, 1.5);
+	CHECK_TEXT(text, ":2e1s");
+	CHECK(!take_real(&text, &out));
+	CHECK_NUMBER(out, ==, 1.5);
+	CHECK_TEXT(text, ":2e1s");
 	text++;
-	assert(take_real(&text, &out) && out == 20);
-	assert(strcmp(text, "s") == 0);
+	CHECK(take_real(&text, &out));
+	CHECK_NUMBER(out, ==, 20);
+	CHECK_TEXT(text, "s");
 }
 
 static void test_whole(void)
@@ -171,14 +176,17 @@ static void test_whole(void)
 	};
 	uint64_t out;
 
-	assert(number_read_whole("18446744073709551615", 0, UINT64_MAX, &out));
-	assert(out == UINT64_MAX);
-	assert(number_read_whole("010", 10, 10, &out) && out == 10);
-	assert(!number_read_whole("9", 10, 20, &out) && out == 10);
-	assert(!number_read_whole("21", 10, 20, &out) && out == 10);
+	CHECK(number_read_whole("18446744073709551615", 0, UINT64_MAX, &out));
+	CHECK_NUMBER(out, ==, UINT64_MAX);
+	CHECK(number_read_whole("010", 10, 10, &out));
+	CHECK_NUMBER(out, ==, 10);
+	CHECK(!number_read_whole("9", 10, 20, &out));
+	CHECK_NUMBER(out, ==, 10);
+	CHECK(!number_read_whole("21", 10, 20, &out));
+	CHECK_NUMBER(out, ==, 10);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		assert(!number_read_whole(texts[i], 0, UINT64_MAX, &out));
-	assert(out == 10);
+		CHECK(!number_read_whole(texts[i], 0, UINT64_MAX, &out));
+	CHECK_NUMBER(out, ==, 10);
 }
 
 int main(void)

@@ -3,9 +3,9 @@
  * Promise: text_close() returns everything that was written; if memory was too
  * short for all of it, it returns NULL.
  */
+#include "base/test/check.h"
 #include "base/text.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static char *write_lines(struct text *t)
 {
 	FILE *to = text_open(t);
 
-	assert(to != NULL);
+	CHECK(to != NULL);
 	for (int i = 0; i < LINES; i++)
 		(void)fprintf(to, "line %d\n", i);
 	return text_close(t, to);
@@ -39,12 +39,14 @@ static void test_all_is_there(void)
 	char *text = write_lines(&t);
 	char *end = text;
 
-	assert(text != NULL && strlen(text) == t.count);
+	CHECK(text != NULL);
+	CHECK_NUMBER(strlen(text), ==, t.count);
 	for (int i = 0; i < LINES; i++) {
-		assert(strncmp(end, "line ", 5) == 0);
-		assert(strtol(end + 5, &end, 10) == i && *end++ == '\n');
+		CHECK(strncmp(end, "line ", 5) == 0);
+		CHECK_NUMBER(strtol(end + 5, &end, 10), ==, i);
+		CHECK_NUMBER(*end++, ==, '\n');
 	}
-	assert(*end == '\0');
+	CHECK_NUMBER(*end, ==, '\0');
 	free(text);
 }
 
@@ -54,7 +56,9 @@ static void test_nothing_written_is_an_empty_text(void)
 	FILE *to = text_open(&t);
 	char *text = to != NULL ? text_close(&t, to) : NULL;
 
-	assert(text != NULL && text[0] == '\0' && t.count == 0);
+	CHECK(text != NULL);
+	CHECK_NUMBER(text[0], ==, '\0');
+	CHECK_NUMBER(t.count, ==, 0);
 	free(text);
 }
 
@@ -63,7 +67,7 @@ static void test_lack_of_memory_is_reported(void)
 	struct text t;
 
 	largest = 1 << 16;
-	assert(write_lines(&t) == NULL);
+	CHECK(write_lines(&t) == NULL);
 	largest = 0;
 }
 

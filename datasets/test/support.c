@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "datasets/test/support.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <jpeglib.h>
@@ -91,7 +92,8 @@ double mean_difference(const struct picture *a, const struct picture *b)
 	size_t bytes = (size_t)a->width * a->height * 3;
 	double sum = 0;
 
-	assert(a->width == b->width && a->height == b->height);
+	CHECK_NUMBER(a->width, ==, b->width);
+	CHECK_NUMBER(a->height, ==, b->height);
 	for (size_t i = 0; i < bytes; i++)
 		sum += abs(a->rgb[i] - b->rgb[i]);
 	return sum / (double)bytes;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Metadata and headers are read back as written; broken files do no harm. */
+#include "base/test/check.h"
 #include "datasets/jpeg.h"
 #include "datasets/xalloc.h"
 #include "base/util.h"
 #include "datasets/test/support.h"
 
-#include <assert.h>
 #include <lcms2.h>
 #include <stdio.h>
 #include <jpeglib.h>
@@ -37,11 +37,14 @@ static void test_kinds_are_recognised(void)
 		struct jpeg_facts f;
 
 		encode(&jpeg, &kinds[i]);
-		assert(jpeg_inspect(&f, jpeg.bytes, jpeg.size_bytes));
-		assert(f.width == 50 && f.height == 30);
-		assert(strcmp(f.sampling, names[i]) == 0);
-		assert(f.progressive == kinds[i].progressive);
-		assert(!f.exif && f.orientation == 0 && f.icc_bytes == 0);
+		CHECK(jpeg_inspect(&f, jpeg.bytes, jpeg.size_bytes));
+		CHECK_NUMBER(f.width, ==, 50);
+		CHECK_NUMBER(f.height, ==, 30);
+		CHECK_TEXT(f.sampling, names[i]);
+		CHECK_NUMBER(f.progressive, ==, kinds[i].progressive);
+		CHECK(!f.exif);
+		CHECK_NUMBER(f.orientation, ==, 0);
+		CHECK_NUMBER(f.icc_bytes, ==, 0);
 		jpeg_release(&jpeg);
 	}
 }
@@ -64,10 +67,11 @@ static void test_cut_files_are_refused(void)
 		memcpy(cut, jpeg.bytes, size);
 		cut = xreallocarray(cut, size > 0 ? size : 1, 1);
 		whole += jpeg_inspect(&f, cut, size);
-		assert(size > 150 || whole == 0);
+		CHECK(size > 150 || whole == 0);
 		free(cut);
 	}
-	assert(whole > 0); /* files cut after the frame header are accepted */
+	CHECK_NUMBER(whole, >,
+		     0); /* files cut after the frame header are accepted */
 	jpeg_release(&jpeg);
 }
 
@@ -75,9 +79,9 @@ static void test_others_are_refused(void)
 {
 	struct jpeg_facts f;
 
-	assert(!jpeg_inspect(&f, (const uint8_t *)"GIF89a...", 9));
-	assert(!jpeg_inspect(&f, (const uint8_t *)"\xff\xd8\xff\xd9", 4));
-	assert(!jpeg_inspect(&f, (const uint8_t *)"\xff\xd8\xff\xe1\0\0", 6));
+	CHECK(!jpeg_inspect(&f, (const uint8_t *)"GIF89a...", 9));
+	CHECK(!jpeg_inspect(&f, (const uint8_t *)"\xff\xd8\xff\xd9", 4));
+	CHECK(!jpeg_inspect(&f, (const uint8_t *)"\xff\xd8\xff\xe1\0\0", 6));
 }
 
 static uint8_t segment[SEGMENT_BYTES_MAX];
@@ -107,9 +111,10 @@ static void test_orientation_is_read_back(void)
 		struct jpeg_facts facts;
 
 		encode_with(&jpeg, &exif);
-		assert(jpeg_inspect(&facts, jpeg.bytes, jpeg.size_bytes));
-		assert(facts.exif && !facts.thumbnail);
-		assert(facts.orientation == exif.orientation);
+		CHECK(jpeg_inspect(&facts, jpeg.bytes, jpeg.size_bytes));
+		CHECK(facts.exif);
+		CHECK(!facts.thumbnail);
+		CHECK_NUMBER(facts.orientation, ==, exif.orientation);
 		jpeg_release(&jpeg);
 	}
 }
@@ -147,14 +152,16 @@ static void test_orientation_of_any_integer_type_is_read(void)
 		struct jpeg_facts facts;
 		struct jpeg jpeg;
 
+		check_case("known[%zu]: %s", i, known[i].exif);
 		memcpy(segment, known[i].exif, 32);
 		e.segments[0] = (struct segment){ JPEG_APP0 + 1, segment, 32 };
 		draw(&picture, 32, 24);
 		jpeg_encode(&jpeg, &picture, &e);
 		picture_release(&picture);
-		assert(jpeg_inspect(&facts, jpeg.bytes, jpeg.size_bytes));
-		assert(facts.exif && !facts.thumbnail);
-		assert(facts.orientation == known[i].orientation);
+		CHECK(jpeg_inspect(&facts, jpeg.bytes, jpeg.size_bytes));
+		CHECK(facts.exif);
+		CHECK(!facts.thumbnail);
+		CHECK_NUMBER(facts.orientation, ==, known[i].orientation);
 		jpeg_release(&jpeg);
 	}
 }
@@ -177,15 +184,16 @@ static void test_thumbnail_can_be_found_and_decoded(void)
 		size_t size_bytes;
 
 		encode_with(&jpeg, &exif);
-		assert(jpeg_inspect(&facts, jpeg.bytes, jpeg.size_bytes));
-		assert(facts.thumbnail && facts.orientation == 6);
+		CHECK(jpeg_inspect(&facts, jpeg.bytes, jpeg.size_bytes));
+		CHECK(facts.thumbnail);
+		CHECK_NUMBER(facts.orientation, ==, 6);
 		jpeg_release(&jpeg);
 		/* The thumbnail is the last part of the segment. */
 		size_bytes = exif_write(segment, &exif);
 		decode_strictly(&seen,
 				segment + size_bytes - thumbnail.size_bytes,
 				thumbnail.size_bytes);
-		assert(mean_difference(&small, &seen) < 8);
+		CHECK_NUMBER(mean_difference(&small, &seen), <, 8);
 		picture_release(&seen);
 	}
 	jpeg_release(&thumbnail);
@@ -203,17 +211,17 @@ static void test_profiles_are_profiles(void)
 		struct segment other = icc_profiles_segment(&again, icc);
 		cmsHPROFILE profile;
 
-		assert(s.marker == JPEG_APP0 + 2);
-		assert(s.size_bytes == other.size_bytes);
-		assert(memcmp(s.bytes, other.bytes, s.size_bytes) == 0);
+		CHECK_NUMBER(s.marker, ==, JPEG_APP0 + 2);
+		CHECK_NUMBER(s.size_bytes, ==, other.size_bytes);
+		CHECK(memcmp(s.bytes, other.bytes, s.size_bytes) == 0);
 		/* The date is the only field that could depend on the day. */
-		assert(memcmp(s.bytes + 14 + 24, "\x07\xe8\0\1\0\1\0\0\0\0\0\0",
-			      12) == 0);
+		CHECK(memcmp(s.bytes + 14 + 24, "\x07\xe8\0\1\0\1\0\0\0\0\0\0",
+			     12) == 0);
 		profile = cmsOpenProfileFromMem(
 			s.bytes + 14, (cmsUInt32Number)s.size_bytes - 14);
-		assert(profile != NULL);
-		assert(cmsGetColorSpace(profile) == cmsSigRgbData);
-		assert(cmsIsMatrixShaper(profile));
+		CHECK(profile != NULL);
+		CHECK_NUMBER(cmsGetColorSpace(profile), ==, cmsSigRgbData);
+		CHECK(cmsIsMatrixShaper(profile));
 		cmsCloseProfile(profile);
 	}
 	icc_profiles_release(&profiles);
@@ -230,12 +238,15 @@ static void test_pixels_are_converted(void)
 	picture_init(&p, 2, 1);
 	memcpy(p.rgb, "\xff\0\0\x80\x80\x80", 6);
 	icc_profiles_convert(&profiles, ICC_SRGB, &p);
-	assert(memcmp(p.rgb, "\xff\0\0\x80\x80\x80", 6) == 0);
+	CHECK(memcmp(p.rgb, "\xff\0\0\x80\x80\x80", 6) == 0);
 	icc_profiles_convert(&profiles, ICC_ADOBE_RGB, &p);
 	/* sRGB's red is (219, 0, 0) in Adobe RGB (1998). */
-	assert(p.rgb[0] >= 217 && p.rgb[0] <= 221);
-	assert(p.rgb[1] <= 2 && p.rgb[2] <= 2);
-	assert(p.rgb[3] == p.rgb[4] && p.rgb[4] == p.rgb[5]);
+	CHECK_NUMBER(p.rgb[0], >=, 217);
+	CHECK_NUMBER(p.rgb[0], <=, 221);
+	CHECK_NUMBER(p.rgb[1], <=, 2);
+	CHECK_NUMBER(p.rgb[2], <=, 2);
+	CHECK_NUMBER(p.rgb[3], ==, p.rgb[4]);
+	CHECK_NUMBER(p.rgb[4], ==, p.rgb[5]);
 	picture_release(&p);
 	icc_profiles_release(&profiles);
 }

@@ -5,11 +5,11 @@
  *
  * usage: test_make PHOTO
  */
+#include "base/test/check.h"
 #include "datasets/jpeg.h"
 #include "datasets/make.h"
 #include "datasets/test/support.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stddef.h>
 
@@ -41,10 +41,10 @@ static double off(const struct upload *u)
 static void make(struct upload *u, struct jpeg *jpeg, struct jpeg_facts *facts)
 {
 	make_upload(u, jpeg, &source, &pyramid, &profiles);
-	assert(jpeg->size_bytes == u->made.size_bytes);
-	assert(jpeg_inspect(facts, jpeg->bytes, jpeg->size_bytes));
-	assert(facts->width == u->made.width);
-	assert(facts->height == u->made.height);
+	CHECK_NUMBER(jpeg->size_bytes, ==, u->made.size_bytes);
+	CHECK(jpeg_inspect(facts, jpeg->bytes, jpeg->size_bytes));
+	CHECK_NUMBER(facts->width, ==, u->made.width);
+	CHECK_NUMBER(facts->height, ==, u->made.height);
 }
 
 static void test_targets_are_met(void)
@@ -58,7 +58,8 @@ static void test_targets_are_met(void)
 
 		u.plan.optimised = true;
 		make(&u, &jpeg, &facts);
-		assert(fabs(off(&u)) < (targets[i] < 2000 ? 0.1 : 0.025));
+		CHECK_NUMBER(fabs(off(&u)), <,
+			     (targets[i] < 2000 ? 0.1 : 0.025));
 		jpeg_release(&jpeg);
 	}
 }
@@ -77,11 +78,12 @@ static void test_exact_targets_are_met_to_the_byte(void)
 		u.plan.exact = true;
 		u.plan.grey = u.plan.optimised = targets[i] < 800;
 		make(&u, &jpeg, &facts);
-		assert(jpeg.size_bytes == targets[i]);
+		CHECK_NUMBER(jpeg.size_bytes, ==, targets[i]);
 		decode_strictly(&seen, jpeg.bytes, jpeg.size_bytes);
 		picture_release(&seen);
 		jpeg_release(&jpeg);
-		assert((u.made.enlarged > 1) == (targets[i] == 2500000));
+		CHECK_NUMBER((u.made.enlarged > 1), ==,
+			     (targets[i] == 2500000));
 	}
 }
 
@@ -102,10 +104,10 @@ static void test_turned_uploads_look_right(void)
 		u.plan.thumbnail = i % 2;
 		u.plan.icc = ICC_SRGB;
 		make(&u, &jpeg, &facts);
-		assert(facts.orientation == orientations[i]);
-		assert(facts.thumbnail == (i % 2 == 1));
-		assert(facts.icc_bytes > 300);
-		assert(fabs(off(&u)) < 0.025);
+		CHECK_NUMBER(facts.orientation, ==, orientations[i]);
+		CHECK_NUMBER(facts.thumbnail, ==, (i % 2 == 1));
+		CHECK_NUMBER(facts.icc_bytes, >, 300);
+		CHECK_NUMBER(fabs(off(&u)), <, 0.025);
 
 		decode_strictly(&stored, jpeg.bytes, jpeg.size_bytes);
 		view(&seen, &stored, facts.orientation);
@@ -114,7 +116,7 @@ static void test_turned_uploads_look_right(void)
 		part.top *= photo->height;
 		part.height *= photo->height;
 		picture_scale(&wanted, photo, part, seen.width, seen.height);
-		assert(mean_difference(&seen, &wanted) < 6);
+		CHECK_NUMBER(mean_difference(&seen, &wanted), <, 6);
 		picture_release(&stored);
 		picture_release(&seen);
 		picture_release(&wanted);
@@ -136,8 +138,9 @@ static void test_narrow_uploads_have_thumbnails(void)
 		u.plan.exif = true;
 		u.plan.thumbnail = true;
 		make(&u, &jpeg, &facts);
-		assert(facts.thumbnail);
-		assert((facts.width > facts.height) == (aspects[i] > 1));
+		CHECK(facts.thumbnail);
+		CHECK_NUMBER((facts.width > facts.height), ==,
+			     (aspects[i] > 1));
 		jpeg_release(&jpeg);
 	}
 }
@@ -151,9 +154,10 @@ static void test_sides_are_kept(void)
 	u.plan.side_min_px = 64;
 	u.plan.side_max_px = 400;
 	make(&u, &jpeg, &facts);
-	assert(u.made.width <= 400 && u.made.height <= 400);
-	assert(u.made.quality > 85); /* higher quality made the bytes */
-	assert(fabs(off(&u)) < 0.1);
+	CHECK_NUMBER(u.made.width, <=, 400);
+	CHECK_NUMBER(u.made.height, <=, 400);
+	CHECK_NUMBER(u.made.quality, >, 85); /* higher quality made the bytes */
+	CHECK_NUMBER(fabs(off(&u)), <, 0.1);
 	jpeg_release(&jpeg);
 }
 
@@ -178,10 +182,11 @@ static void test_frames_are_filled_by_noise(void)
 		u.plan.orientation = 6;
 		u.plan.exif = true;
 		make(&u, &jpeg, &facts);
-		assert(facts.width == 1200 && facts.height == 900);
-		assert(fabs(off(&u)) < 0.05);
-		assert((u.made.quality > 85) - (u.made.quality < 85) ==
-		       changes[i]);
+		CHECK_NUMBER(facts.width, ==, 1200);
+		CHECK_NUMBER(facts.height, ==, 900);
+		CHECK_NUMBER(fabs(off(&u)), <, 0.05);
+		CHECK_NUMBER((u.made.quality > 85) - (u.made.quality < 85), ==,
+			     changes[i]);
 		jpeg_release(&jpeg);
 	}
 }
@@ -190,10 +195,10 @@ int main(int argc, char **argv)
 {
 	char reason[REASON_BYTES];
 
-	assert(argc == 2);
+	CHECK_NUMBER(argc, ==, 2);
 	source.path = argv[1];
-	assert(source_survey(&source, reason));
-	assert(pyramid_load(&pyramid, argv[1], reason));
+	CHECK(source_survey(&source, reason));
+	CHECK(pyramid_load(&pyramid, argv[1], reason));
 	icc_profiles_init(&profiles);
 	test_targets_are_met();
 	test_exact_targets_are_met_to_the_byte();

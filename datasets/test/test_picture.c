@@ -3,10 +3,10 @@
  * Scaling keeps means and gives the wanted sizes; a viewer undoes
  * picture_turn().
  */
+#include "base/test/check.h"
 #include "datasets/picture.h"
 #include "datasets/test/support.h"
 
-#include <assert.h>
 #include <string.h>
 
 static void scale(struct picture *out, const struct picture *in, uint32_t width,
@@ -22,7 +22,7 @@ static void test_same_size_is_the_same(void)
 
 	draw(&in, 37, 23);
 	scale(&out, &in, 37, 23);
-	assert(mean_difference(&in, &out) == 0);
+	CHECK_NUMBER(mean_difference(&in, &out), ==, 0);
 	picture_release(&in);
 	picture_release(&out);
 }
@@ -38,7 +38,7 @@ static void test_flat_stays_flat(void)
 		for (int k = 0; k < 7; k++) {
 			scale(&out, &in, sides[i], sides[k]);
 			for (uint32_t b = 0; b < sides[i] * sides[k] * 3; b++)
-				assert(out.rgb[b] == 77);
+				CHECK_NUMBER(out.rgb[b], ==, 77);
 			picture_release(&out);
 		}
 	picture_release(&in);
@@ -53,10 +53,10 @@ static void test_one_pixel_is_the_mean_of_its_area(void)
 		memset(in.rgb + x * 3, x * 40, 3);
 	/* From the middle of pixel 0 to the middle of pixel 3. */
 	picture_scale(&out, &in, (struct box){ 0.5, 0, 3, 1 }, 1, 1);
-	assert(out.rgb[0] == 60);
+	CHECK_NUMBER(out.rgb[0], ==, 60);
 	picture_release(&out);
 	picture_scale(&out, &in, (struct box){ 2, 0, 2, 1 }, 1, 1);
-	assert(out.rgb[0] == 100);
+	CHECK_NUMBER(out.rgb[0], ==, 100);
 	picture_release(&out);
 	picture_release(&in);
 }
@@ -67,9 +67,10 @@ static void test_half_is_the_mean_of_four(void)
 
 	draw(&in, 65, 33);
 	picture_halve(&half, &in);
-	assert(half.width == 32 && half.height == 16);
+	CHECK_NUMBER(half.width, ==, 32);
+	CHECK_NUMBER(half.height, ==, 16);
 	picture_scale(&scaled, &in, (struct box){ 0, 0, 64, 32 }, 32, 16);
-	assert(mean_difference(&half, &scaled) < 0.6); /* rounding */
+	CHECK_NUMBER(mean_difference(&half, &scaled), <, 0.6); /* rounding */
 	picture_release(&in);
 	picture_release(&half);
 	picture_release(&scaled);
@@ -85,7 +86,7 @@ static void test_viewers_undo_turning(void)
 		draw(&in, 31, 17);
 		picture_turn(&stored, &in, orientations[i]);
 		view(&seen, &stored, orientations[i]);
-		assert(mean_difference(&in, &seen) == 0);
+		CHECK_NUMBER(mean_difference(&in, &seen), ==, 0);
 		picture_release(&in);
 		picture_release(&stored);
 		picture_release(&seen);
@@ -102,10 +103,10 @@ static void test_noise_grows_with_its_amplitude(void)
 	picture_add_noise(&little, 16, 1);
 	picture_add_noise(&much, 64, 1);
 	/* The mean distance of a normal deviate is 0.8 of its deviation. */
-	assert(mean_difference(&plain, &little) > 0.4);
-	assert(mean_difference(&plain, &little) < 1.0);
-	assert(mean_difference(&plain, &much) > 2.5);
-	assert(mean_difference(&plain, &much) < 3.5);
+	CHECK_NUMBER(mean_difference(&plain, &little), >, 0.4);
+	CHECK_NUMBER(mean_difference(&plain, &little), <, 1.0);
+	CHECK_NUMBER(mean_difference(&plain, &much), >, 2.5);
+	CHECK_NUMBER(mean_difference(&plain, &much), <, 3.5);
 	picture_release(&plain);
 	picture_release(&little);
 	picture_release(&much);

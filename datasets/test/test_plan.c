@@ -2,7 +2,8 @@
 /* Target sizes pass through the knots of a distribution. */
 #include "datasets/plan.c" /* for quantiles_at() */
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <math.h>
 #include <stddef.h>
 
@@ -13,25 +14,27 @@ static const struct quantiles known = {
 static void test_knots_are_met(void)
 {
 	for (uint32_t i = 0; i < known.count; i++)
-		assert(fabs(quantiles_at(&known, known.knots[i].share) -
-			    known.knots[i].bytes) < 1e-6);
+		CHECK_NUMBER(fabs(quantiles_at(&known, known.knots[i].share) -
+				  known.knots[i].bytes),
+			     <, 1e-6);
 }
 
 static void test_between_knots_sizes_grow_by_factors(void)
 {
-	assert(fabs(quantiles_at(&known, 0.25) - 100) < 1e-6);
-	assert(fabs(quantiles_at(&known, 0.95) - sqrt(2000.0 * 16000)) < 1e-6);
+	CHECK_NUMBER(fabs(quantiles_at(&known, 0.25) - 100), <, 1e-6);
+	CHECK_NUMBER(fabs(quantiles_at(&known, 0.95) - sqrt(2000.0 * 16000)), <,
+		     1e-6);
 }
 
 static void test_ends_are_exact(void)
 {
-	assert(quantiles_target(&known, 0, 7) == 10);
-	assert(quantiles_target(&known, 3, 7) == 1000);
-	assert(quantiles_target(&known, 6, 7) == 16000);
-	assert(quantiles_target(&known, 0, 1) == 1000);
+	CHECK_NUMBER(quantiles_target(&known, 0, 7), ==, 10);
+	CHECK_NUMBER(quantiles_target(&known, 3, 7), ==, 1000);
+	CHECK_NUMBER(quantiles_target(&known, 6, 7), ==, 16000);
+	CHECK_NUMBER(quantiles_target(&known, 0, 1), ==, 1000);
 	for (uint32_t rank = 1; rank < 100; rank++)
-		assert(quantiles_target(&known, rank - 1, 100) <
-		       quantiles_target(&known, rank, 100));
+		CHECK_NUMBER(quantiles_target(&known, rank - 1, 100), <,
+			     quantiles_target(&known, rank, 100));
 }
 
 static double mean(const struct quantiles *q, uint32_t count)
@@ -49,12 +52,13 @@ static void test_mean_is_fitted(void)
 	double before = mean(&q, 1000);
 
 	quantiles_fit_mean(&q, 1000, before * 1.2);
-	assert(fabs(mean(&q, 1000) / (before * 1.2) - 1) < 1e-3);
-	assert(q.knots[2].bytes > known.knots[2].bytes);
-	assert(q.knots[1].bytes == known.knots[1].bytes);
+	CHECK_NUMBER(fabs(mean(&q, 1000) / (before * 1.2) - 1), <, 1e-3);
+	CHECK_NUMBER(q.knots[2].bytes, >, known.knots[2].bytes);
+	CHECK_NUMBER(q.knots[1].bytes, ==, known.knots[1].bytes);
 	/* A mean that cannot be reached: the result is as near as possible. */
 	quantiles_fit_mean(&q, 1000, 1e9);
-	assert(q.knots[2].bytes > 15999 && q.knots[2].bytes <= 16000);
+	CHECK_NUMBER(q.knots[2].bytes, >, 15999);
+	CHECK_NUMBER(q.knots[2].bytes, <=, 16000);
 }
 
 int main(void)

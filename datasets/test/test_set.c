@@ -10,9 +10,9 @@
 #include "base/quantiles.h"
 #include "base/test/scratch.h"
 #include "datasets/set.c" /* for output_open() */
+#include "base/test/check.h"
 #include "datasets/test/support.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -47,7 +47,7 @@ static struct content read_whole(const char *set, const char *name)
 
 	c.bytes = file_read_bytes(path_in(set, name), 1 << 30, &c.size_bytes,
 				  &why);
-	assert(c.bytes != NULL);
+	CHECK(c.bytes != NULL);
 	return c;
 }
 
@@ -62,8 +62,8 @@ static void make_set(const char *photos, const char *name, const char *profile,
 			   .count = COUNT };
 	struct error error;
 
-	assert(set_make(&set, &error));
-	assert(set.source_count >= 1);
+	CHECK(set_make(&set, &error));
+	CHECK_NUMBER(set.source_count, >=, 1);
 	set_release(&set);
 }
 
@@ -100,9 +100,9 @@ static void test_files_are_jpegs_that_differ(const char *set)
 				files[i].size_bytes);
 		picture_release(&seen);
 		for (uint32_t k = 0; k < i; k++)
-			assert(files[i].size_bytes != files[k].size_bytes ||
-			       memcmp(files[i].bytes, files[k].bytes,
-				      files[i].size_bytes) != 0);
+			CHECK(files[i].size_bytes != files[k].size_bytes ||
+			      memcmp(files[i].bytes, files[k].bytes,
+				     files[i].size_bytes) != 0);
 	}
 	for (uint32_t i = 0; i < COUNT; i++)
 		free(files[i].bytes);
@@ -122,10 +122,13 @@ static void test_sizes_are_those_wanted(const char *set)
 		free(file.bytes);
 	}
 	quantiles_sort(sizes, COUNT);
-	assert(sizes[0] == 398 && sizes[COUNT - 1] == 4200000);
-	assert(fabs(quantile_nearest(sizes, COUNT, 0.5) / 37200 - 1) < 0.06);
+	CHECK_NUMBER(sizes[0], ==, 398);
+	CHECK_NUMBER(sizes[COUNT - 1], ==, 4200000);
+	CHECK_NUMBER(fabs(quantile_nearest(sizes, COUNT, 0.5) / 37200 - 1), <,
+		     0.06);
 	/* With 47 files, neighbouring ranks differ by up to 15 %. */
-	assert(fabs(quantile_nearest(sizes, COUNT, 0.9) / 623200 - 1) < 0.2);
+	CHECK_NUMBER(fabs(quantile_nearest(sizes, COUNT, 0.9) / 623200 - 1), <,
+		     0.2);
 }
 
 static void test_manifest_names_all(const char *set, const char *photos)
@@ -136,14 +139,14 @@ static void test_manifest_names_all(const char *set, const char *photos)
 
 	for (size_t i = 0; i < manifest.size_bytes; i++)
 		lines += manifest.bytes[i] == '\n';
-	assert(lines == COUNT + 1);
-	assert(memcmp(manifest.bytes, "file\tbytes\t", 11) == 0);
+	CHECK_NUMBER(lines, ==, COUNT + 1);
+	CHECK(memcmp(manifest.bytes, "file\tbytes\t", 11) == 0);
 	/* Sources are relative to the folder of photos. */
-	assert(memmem(manifest.bytes, manifest.size_bytes, photos,
-		      strlen(photos)) == NULL);
-	assert(memmem(manifest.bytes, manifest.size_bytes, "\tcoral-day.jpg\t",
-		      15) != NULL);
-	assert(licenses.size_bytes > 0);
+	CHECK(memmem(manifest.bytes, manifest.size_bytes, photos,
+		     strlen(photos)) == NULL);
+	CHECK(memmem(manifest.bytes, manifest.size_bytes, "\tcoral-day.jpg\t",
+		     15) != NULL);
+	CHECK_NUMBER(licenses.size_bytes, >, 0);
 	free(manifest.bytes);
 	free(licenses.bytes);
 }
@@ -156,28 +159,31 @@ static void test_only_our_folders_are_emptied(void)
 {
 	FILE *stranger;
 
-	assert(output_open(path_in("a", "")));
-	assert(access(path_in("a", "00000.jpg"), F_OK) != 0);
-	assert(access(path_in("a", "manifest.tsv"), F_OK) != 0);
-	assert(unlink(path_in("a", ".mkset")) == 0);
+	CHECK(output_open(path_in("a", "")));
+	CHECK_NUMBER(access(path_in("a", "00000.jpg"), F_OK), !=, 0);
+	CHECK_NUMBER(access(path_in("a", "manifest.tsv"), F_OK), !=, 0);
+	CHECK_NUMBER(unlink(path_in("a", ".mkset")), ==, 0);
 	stranger = fopen(path_in("a", "00000.jpg"), "w");
-	assert(stranger != NULL && fclose(stranger) == 0);
+	CHECK(stranger != NULL);
+	CHECK_NUMBER(fclose(stranger), ==, 0);
 	errno = 0;
-	assert(!output_open(path_in("a", "")) && errno == EEXIST);
-	assert(access(path_in("a", "00000.jpg"), F_OK) == 0);
+	CHECK(!output_open(path_in("a", "")));
+	CHECK_NUMBER(errno, ==, EEXIST);
+	CHECK_NUMBER(access(path_in("a", "00000.jpg"), F_OK), ==, 0);
 }
 
 int main(int argc, char **argv)
 {
 	char command[PATH_MAX];
 
-	assert(argc == 2 && mkdtemp(folder) != NULL);
+	CHECK_NUMBER(argc, ==, 2);
+	CHECK(mkdtemp(folder) != NULL);
 	scratch_adopt(folder);
 	make_set(argv[1], "a", "avatar", 1, 1);
 	make_set(argv[1], "b", "avatar", 2, 1);
-	assert(count_equal("a", "b") == COUNT);
+	CHECK_NUMBER(count_equal("a", "b"), ==, COUNT);
 	make_set(argv[1], "b", "avatar", 2, 2); /* replaces the other set */
-	assert(count_equal("a", "b") == 0);
+	CHECK_NUMBER(count_equal("a", "b"), ==, 0);
 	make_set(argv[1], "a", "thesis", 2, 1);
 	test_sizes_are_those_wanted("a");
 	test_files_are_jpegs_that_differ("a");

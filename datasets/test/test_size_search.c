@@ -2,7 +2,8 @@
 /* A search ends near the wanted value in few tries, on several curves. */
 #include "datasets/make.c" /* for size_search_next() */
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <math.h>
 #include <stddef.h>
 
@@ -35,29 +36,32 @@ static int tries_of(double (*curve)(double), double wanted, double first,
 		if (fabs(y / wanted - 1) < tolerance)
 			return tries;
 		x = size_search_next(&s, x, y);
-		assert(x > 0 && isfinite(x));
+		CHECK_NUMBER(x, >, 0);
+		CHECK(isfinite(x));
 	}
 	return 31;
 }
 
 int main(void)
 {
-	assert(tries_of(power, 1000, 1429.3, 0.01) <= 2);
+	CHECK_NUMBER(tries_of(power, 1000, 1429.3, 0.01), <=, 2);
 	for (double first = 1; first < 1e6; first *= 10) {
 		/*
 		 * After two tries the search knows the exponent of a pure
 		 * power.
 		 */
-		assert(tries_of(power, 1000, first, 0.01) <= 3);
-		assert(tries_of(offset, 2000, first, 0.01) <= 9);
-		assert(tries_of(steps, 1001, first, 0.02) <= 9);
+		CHECK_NUMBER(tries_of(power, 1000, first, 0.01), <=, 3);
+		CHECK_NUMBER(tries_of(offset, 2000, first, 0.01), <=, 9);
+		CHECK_NUMBER(tries_of(steps, 1001, first, 0.02), <=, 9);
 	}
 
 	struct size_search s = { .wanted = 100, .power = 0.5 };
 
 	size_search_next(&s, 10, 50);
 	size_search_restart(&s);
-	assert(s.low == 0 && s.high == 0 && s.last_x == 0);
-	assert(s.wanted == 100);
+	CHECK_NUMBER(s.low, ==, 0);
+	CHECK_NUMBER(s.high, ==, 0);
+	CHECK_NUMBER(s.last_x, ==, 0);
+	CHECK_NUMBER(s.wanted, ==, 100);
 	return 0;
 }

@@ -16,9 +16,9 @@
  */
 #include "imgops/imgops.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static void *heap_alloc(void *arg, size_t bytes)
 	struct heap *h = arg;
 	size_t *block = malloc(bytes + 64);
 
-	assert(block != NULL);
+	CHECK(block != NULL);
 	*block = bytes;
 	h->live_bytes += bytes;
 	if (h->live_bytes > h->live_bytes_max)
@@ -227,7 +227,7 @@ static void check_box(struct check *c, const char *file, const char *class,
 		heap_free(&h, strict.jpeg);
 	if (lenient.jpeg != NULL)
 		heap_free(&h, lenient.jpeg);
-	assert(h.live_bytes == 0);
+	CHECK_NUMBER(h.live_bytes, ==, 0);
 	if (h.live_bytes_max > LIVE_BYTES_MAX)
 		complain(c, file, box_px, "too much memory", strict.err);
 	if (h.live_bytes_max > c->live_bytes_max)
@@ -249,16 +249,16 @@ static uint8_t *load(const char *dir, const char *file, size_t *bytes)
 	(void)fseek(f, 0, SEEK_END);
 	end = ftell(f);
 	rewind(f);
-	assert(end >= 0);
+	CHECK_NUMBER(end, >=, 0);
 
 	/*
 	 * A copy of the exact size, so that sanitizers see reads past its end.
 	 */
 	uint8_t *data = malloc(end > 0 ? (size_t)end : 1);
 
-	assert(data != NULL);
+	CHECK(data != NULL);
 	*bytes = fread(data, 1, (size_t)end, f);
-	assert(*bytes == (size_t)end);
+	CHECK_NUMBER(*bytes, ==, (size_t)end);
 	(void)fclose(f);
 	return data;
 }
@@ -292,7 +292,7 @@ static void read_exceptions(struct check *c, const char *path)
 
 		if (line[0] == '#')
 			continue;
-		assert(c->exception_count < EXCEPTIONS_MAX);
+		CHECK_NUMBER(c->exception_count, <, EXCEPTIONS_MAX);
 		c->exception_count += sscanf(line, "%255[^\t]\t%15[^\t\n]",
 					     e->file, e->expected) == 2;
 	}

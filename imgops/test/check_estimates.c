@@ -20,8 +20,8 @@
 
 #include "base/folder.h"
 #include "base/memory.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -324,7 +324,7 @@ static void check_repeated(const char *name, bool arithmetic, int count)
 
 	all.count = head + scans * (size_t)count;
 	all.data = malloc(all.count);
-	assert(all.data != NULL);
+	CHECK(all.data != NULL);
 	memcpy(all.data, once.data, head);
 	for (int i = 0; i < count; i++)
 		memcpy(all.data + head + scans * (size_t)i, once.data + head,
@@ -353,7 +353,7 @@ static void check_one(const char *name, const struct jpeg_spec *spec,
 	struct img_header header;
 	enum img_err err = img_probe(&header, jpeg.data, jpeg.count, &limits);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	check(name, jpeg, &header, transform, SLACK_NS);
 	free(jpeg.data);
 }
@@ -455,7 +455,8 @@ static void check_dense(void)
 		enum img_err err =
 			img_probe(&header, jpeg.data, jpeg.count, &limits);
 
-		assert(err == IMG_OK);
+		check_case("strips[%zu]", i);
+		CHECK_NUMBER(err, ==, IMG_OK);
 		check("a dense strip", jpeg, &header, &t, 0);
 		free(jpeg.data);
 	}
@@ -476,14 +477,14 @@ static void check_ppm(char kind, struct img_size size, uint32_t white)
 	struct img_header header;
 	enum img_err err;
 
-	assert(ppm.data != NULL);
+	CHECK(ppm.data != NULL);
 	ppm.count =
 		(size_t)snprintf((char *)ppm.data, 64, "P%c %u %u %u\n", kind,
 				 size.width_px, size.height_px, white);
 	for (size_t i = 0; i < samples; i++)
 		ppm.data[ppm.count++] = (uint8_t)scramble((uint32_t)i);
 	err = img_probe(&header, ppm.data, ppm.count, &limits);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	for (size_t i = 0; i < ARRAY_SIZE(results); i++)
 		check("a PPM", ppm, &header, &results[i], 0);
 	free(ppm.data);
@@ -548,7 +549,8 @@ static struct bytes read_file(const struct folder_file *file)
 	struct bytes b = { malloc(file->bytes + 1), file->bytes };
 	FILE *f = fopen(file->path, "rb");
 
-	assert(b.data != NULL && f != NULL);
+	CHECK(b.data != NULL);
+	CHECK(f != NULL);
 	b.count = fread(b.data, 1, b.count, f);
 	(void)fclose(f);
 	return b;
@@ -584,7 +586,7 @@ static void measure_machine(void)
 	double said_ns;
 	bool is_again;
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	machine = 1e9;
 	for (int i = 0; i < CALIBRATIONS; i++) {
 		double took_ns = run(&said_ns, &is_again, jpeg, &header,
@@ -603,11 +605,11 @@ int main(int argc, char **argv)
 	bool has_step = argc > 2 && strcmp(argv[1], "--every") == 0;
 	size_t step = has_step ? strtoul(argv[2], NULL, 10) : 1;
 
-	assert(step > 0);
+	CHECK_NUMBER(step, >, 0);
 	cmsSetLogErrorHandler(NULL);
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	pool = memory_pool_new((size_t)256 << 20, SIZE_MAX);
-	assert(pool != NULL);
+	CHECK(pool != NULL);
 	measure_machine();
 	check_all_made();
 	for (int i = has_step ? 3 : 1; i < argc; i++)

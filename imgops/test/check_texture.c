@@ -14,9 +14,9 @@
  */
 #include "imgops/test/support.h"
 
+#include "base/test/check.h"
 #include "imgops/image.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,14 +78,14 @@ static struct image scaled(struct bytes jpeg, uint32_t decoded_px,
 	enum img_err err =
 		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	view.size = (struct img_size){ decoded_px, decoded_px };
 	err = img_decode_any(&decoded, jpeg.data, jpeg.count, &header, &view,
 			     &transform, &no_limits, &h->memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	view.size = (struct img_size){ scaled_px, scaled_px };
 	err = img_scale(&dst, &decoded, &view, &transform, &h->memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	img_release(&decoded);
 	return dst;
 }
@@ -133,7 +133,7 @@ static double zone_psnr(struct bytes jpeg, uint32_t px)
 
 	img_release(&exact);
 	img_release(&result);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	return db;
 }
 
@@ -150,7 +150,7 @@ static double stripes_left(struct bytes jpeg, uint32_t px)
 
 	img_release(&exact);
 	img_release(&result);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	return left;
 }
 
@@ -217,7 +217,7 @@ int main(int argc, char **argv)
 	int step = argc > 1 ? atoi(argv[1]) : 1;
 	int wrong_count = 0, count = 0;
 
-	assert(step > 0);
+	CHECK_NUMBER(step, >, 0);
 
 	make_inputs(&in);
 	printf("luma of zone plates, PSNR in dB;              "

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/test/meter.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <stdlib.h>
 
 enum { HEAD_BYTES = 64 };
@@ -11,7 +12,7 @@ static void *meter_alloc(void *arg, size_t bytes)
 	struct meter *m = arg;
 	size_t *head = malloc(HEAD_BYTES + bytes);
 
-	assert(head != NULL);
+	CHECK(head != NULL);
 	*head = bytes;
 	m->live_bytes += bytes;
 	if (m->live_bytes > m->peak_bytes)

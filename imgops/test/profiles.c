@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/test/profiles.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,8 @@ cmsToneCurve *curve_make(double gamma, int steps)
 		curve = cmsBuildParametricToneCurve(NULL, 4, srgb);
 	else
 		curve = cmsBuildGamma(NULL, gamma);
-	assert(curve != NULL && steps <= (int)ARRAY_SIZE(table));
+	CHECK(curve != NULL);
+	CHECK_NUMBER(steps, <=, (int)ARRAY_SIZE(table));
 	if (steps == 0)
 		return curve;
 	for (int i = 0; i < steps; i++)
@@ -52,7 +54,7 @@ cmsToneCurve *curve_make(double gamma, int steps)
 			(cmsUInt16Number)lround(i * 65535.0 / (steps - 1)));
 	tabled = cmsBuildTabulatedToneCurve16(NULL, (cmsUInt32Number)steps,
 					      table);
-	assert(tabled != NULL);
+	CHECK(tabled != NULL);
 	cmsFreeToneCurve(curve);
 	return tabled;
 }
@@ -63,11 +65,11 @@ struct bytes profile_bytes(cmsHPROFILE profile)
 	struct bytes bytes;
 	bool ok = cmsSaveProfileToMem(profile, NULL, &count);
 
-	assert(ok);
+	CHECK(ok);
 	bytes = (struct bytes){ .data = malloc(count), .count = count };
-	assert(bytes.data != NULL);
+	CHECK(bytes.data != NULL);
 	ok = cmsSaveProfileToMem(profile, bytes.data, &count);
-	assert(ok);
+	CHECK(ok);
 	cmsCloseProfile(profile);
 	return bytes;
 }
@@ -133,7 +135,7 @@ struct bytes profile_cmyk(void)
 	cmsSetColorSpace(profile, cmsSigCmykData);
 	cmsSetPCS(profile, cmsSigLabData);
 	ok = ok && cmsWriteTag(profile, cmsSigAToB0Tag, pipeline);
-	assert(ok);
+	CHECK(ok);
 	cmsPipelineFree(pipeline);
 	return profile_bytes(profile);
 }
@@ -148,7 +150,8 @@ struct bytes jpeg_with_profile(struct bytes jpeg, struct bytes profile)
 	struct bytes all = { .count = jpeg.count + 2 + length };
 	uint8_t *next = all.data = malloc(all.count);
 
-	assert(next != NULL && length < 65536);
+	CHECK(next != NULL);
+	CHECK_NUMBER(length, <, 65536);
 	next = mempcpy(next, head, sizeof(head));
 	next = mempcpy(next, name, sizeof(name) - 1);
 	next = mempcpy(next, profile.data, profile.count);
@@ -164,7 +167,7 @@ static void to_lab(cmsCIELab *lab, cmsHPROFILE from, cmsUInt32Number type,
 		cmsCreateTransform(from, type, to, TYPE_Lab_DBL,
 				   INTENT_PERCEPTUAL, cmsFLAGS_NOOPTIMIZE);
 
-	assert(transform != NULL);
+	CHECK(transform != NULL);
 	cmsDoTransform(transform, pixels, lab, count);
 	cmsDeleteTransform(transform);
 	cmsCloseProfile(to);
@@ -187,7 +190,8 @@ void profile_to_lab(cmsCIELab *lab, struct bytes profile,
 				   INTENT_PERCEPTUAL, cmsFLAGS_NOOPTIMIZE);
 	uint16_t *rgb = malloc(sizeof(*rgb) * 3 * count);
 
-	assert(transform != NULL && rgb != NULL);
+	CHECK(transform != NULL);
+	CHECK(rgb != NULL);
 	cmsDoTransform(transform, pixels, rgb, count);
 	to_lab(lab, srgb, TYPE_RGB_16, rgb, count);
 	free(rgb);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/test/support.h"
 
+#include "base/test/check.h"
 #include "imgops/image.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static void heap_free(void *arg, void *block)
 {
 	struct heap *h = arg;
 
-	assert(h->live_count > 0);
+	CHECK_NUMBER(h->live_count, >, 0);
 	h->live_count--;
 	free(block);
 }
@@ -77,7 +77,8 @@ uint8_t picture_sample(picture_fn *picture, uint32_t component, double x,
 
 uint8_t sample(const struct img_plane *p, uint32_t x, uint32_t y)
 {
-	assert(x < p->width && y < p->height);
+	CHECK_NUMBER(x, <, p->width);
+	CHECK_NUMBER(y, <, p->height);
 	return p->samples[y * p->stride_bytes + x];
 }
 
@@ -110,11 +111,12 @@ int largest_difference(const struct image *a, const struct image *b)
 {
 	int most = 0;
 
-	assert(a->plane_count == b->plane_count);
+	CHECK_NUMBER(a->plane_count, ==, b->plane_count);
 	for (uint32_t i = 0; i < a->plane_count; i++) {
 		const struct img_plane *p = &a->planes[i], *q = &b->planes[i];
 
-		assert(p->width == q->width && p->height == q->height);
+		CHECK_NUMBER(p->width, ==, q->width);
+		CHECK_NUMBER(p->height, ==, q->height);
 		for (uint32_t y = 0; y < p->height; y++)
 			for (uint32_t x = 0; x < p->width; x++) {
 				int d = abs(sample(p, x, y) - sample(q, x, y));
@@ -163,7 +165,7 @@ static struct raw raw_make(const struct jpeg_compress_struct *jpeg,
 		.rows_per_group = (uint32_t)c->v_samp_factor * DCTSIZE,
 	};
 
-	assert(raw.samples != NULL);
+	CHECK(raw.samples != NULL);
 	for (uint32_t y = 0; y < height; y++) {
 		for (uint32_t x = 0; x < width; x++) {
 			double at_x = fmin((x + 0.5) * step_x,
@@ -350,7 +352,7 @@ struct bytes jpeg_dense(uint32_t width, uint32_t height,
 		count_blocks(width, height, factors) * (1 + 2 * (DCTSIZE2 - 1));
 	struct bytes b = { calloc(bits / 8 + 256, 1), 0 };
 
-	assert(b.data != NULL);
+	CHECK(b.data != NULL);
 	append(&b, "\xff\xd8", 2);
 	append(&b, dqt, sizeof(dqt));
 	memset(b.data + b.count, 1, DCTSIZE2);
@@ -391,7 +393,7 @@ struct image must_decode(struct bytes jpeg, struct img_size target,
 	enum img_err err =
 		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	struct img_view view =
 		whole_view(target.width_px > 0 ? target : header.upright);
 
@@ -399,7 +401,7 @@ struct image must_decode(struct bytes jpeg, struct img_size target,
 	header.texture = IMG_TEXTURE_IGNORED;
 	err = img_decode(&img, jpeg.data, jpeg.count, &header, &view,
 			 &(struct img_transform){ 0 }, &no_limits, &h->memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	return img;
 }
 
@@ -452,7 +454,7 @@ enum img_err decode_transform(struct image *img, const uint8_t *data,
 	uint8_t *copy = malloc(count + 1);
 	enum img_err err;
 
-	assert(copy != NULL);
+	CHECK(copy != NULL);
 	if (count > 0)
 		memcpy(copy + 1, data, count);
 	*img = (struct image){ 0 };
@@ -464,7 +466,7 @@ enum img_err decode_transform(struct image *img, const uint8_t *data,
 				     transform, limits, &h->memory);
 	}
 	free(copy);
-	assert(err == IMG_OK || is_empty(img));
+	CHECK(err == IMG_OK || is_empty(img));
 	return err;
 }
 
@@ -493,7 +495,7 @@ struct image image_make(struct img_size size, enum img_space space,
 
 	image_shape(&img, size, space, false);
 	ok = image_alloc(&img, &h->memory);
-	assert(ok);
+	CHECK(ok);
 	for (uint32_t i = 0; i < img.plane_count; i++) {
 		const struct img_plane *p = &img.planes[i];
 		uint32_t step = i == 0 ? 1 : 2;

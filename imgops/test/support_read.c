@@ -2,7 +2,8 @@
 /* Reads JPEGs by libjpeg alone; tests compare results with this. */
 #include "imgops/test/support.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +72,8 @@ struct jpeg_blocks jpeg_read_blocks(struct bytes bytes)
 	blocks.down = c->height_in_blocks;
 	blocks.values =
 		malloc(sizeof(*blocks.values) * blocks.across * blocks.down);
-	assert(jpeg.num_components == 1 && blocks.values != NULL);
+	CHECK_NUMBER(jpeg.num_components, ==, 1);
+	CHECK(blocks.values != NULL);
 	for (uint32_t y = 0; y < blocks.down; y++) {
 		JBLOCKARRAY row = jpeg.mem->access_virt_barray(
 			(j_common_ptr)&jpeg, arrays[0], y, 1, FALSE);
@@ -111,7 +113,7 @@ struct jpeg_view jpeg_read(struct bytes bytes, J_COLOR_SPACE space,
 	view.height = jpeg.output_height;
 	view.channels = (uint32_t)jpeg.output_components;
 	view.pixels = malloc((size_t)view.width * view.height * view.channels);
-	assert(view.pixels != NULL);
+	CHECK(view.pixels != NULL);
 	while (jpeg.output_scanline < jpeg.output_height) {
 		JSAMPROW row = view.pixels + (size_t)jpeg.output_scanline *
 						     view.width * view.channels;
@@ -119,7 +121,7 @@ struct jpeg_view jpeg_read(struct bytes bytes, J_COLOR_SPACE space,
 		(void)jpeg_read_scanlines(&jpeg, &row, 1);
 	}
 	(void)jpeg_finish_decompress(&jpeg);
-	assert(errors.num_warnings == 0);
+	CHECK_NUMBER(errors.num_warnings, ==, 0);
 	jpeg_destroy_decompress(&jpeg);
 	return view;
 }
@@ -129,9 +131,9 @@ uint8_t *jpeg_marker(struct bytes jpeg, uint8_t code)
 	uint8_t *at = jpeg.data + 2;
 
 	while (at[1] != code) {
-		assert(at[0] == 0xff);
+		CHECK_NUMBER(at[0], ==, 0xff);
 		at += 2 + (at[2] << 8 | at[3]);
-		assert(at + 4 < jpeg.data + jpeg.count);
+		CHECK_NUMBER(at + 4, <, jpeg.data + jpeg.count);
 	}
 	return at + 4;
 }
@@ -149,7 +151,8 @@ static void find_rows(struct bytes rows[JPEG_TILE_ROWS], struct bytes jpeg)
 
 		while (at[0] != 0xff || at[1] == 0)
 			at++;
-		assert(at[1] == after && at + 2 <= jpeg.data + jpeg.count);
+		CHECK_NUMBER(at[1], ==, after);
+		CHECK_NUMBER(at + 2, <=, jpeg.data + jpeg.count);
 		rows[i] = (struct bytes){ start, (size_t)(at - start) };
 		at += 2;
 	}
@@ -166,9 +169,10 @@ struct bytes jpeg_of_height(struct bytes jpeg, uint32_t height)
 
 	find_rows(rows, jpeg);
 	head = (size_t)(rows[0].data - jpeg.data);
-	assert(tile_height % JPEG_TILE_ROWS == 0 && height < 65536);
+	CHECK_NUMBER(tile_height % JPEG_TILE_ROWS, ==, 0);
+	CHECK_NUMBER(height, <, 65536);
 	tall.data = malloc(head + (count / JPEG_TILE_ROWS + 1) * jpeg.count);
-	assert(tall.data != NULL);
+	CHECK(tall.data != NULL);
 	memcpy(tall.data, jpeg.data, head);
 	tall.data[frame - jpeg.data + 1] = (uint8_t)(height >> 8);
 	tall.data[frame - jpeg.data + 2] = (uint8_t)height;

@@ -3,10 +3,10 @@
  * Promises: the loops over bands, for each kind of CPU, give the sums that
  * bands.h says, bit for bit, at any width, upright and aside.
  */
+#include "base/test/check.h"
 #include "imgops/resample/bands.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,10 +60,10 @@ static void check_down(const struct bands *bands, uint32_t width,
 			for (uint32_t k = 0; k < count; k++)
 				sum += weights[r * count + k] *
 				       in[(first[r] + k) * WIDE + x];
-			assert(*band_at(band, r, x) == sum >> 8);
+			CHECK_NUMBER(*band_at(band, r, x), ==, sum >> 8);
 		}
 	}
-	assert(band[BAND_ROWS * width] == UNTOUCHED * 0x101);
+	CHECK_NUMBER(band[BAND_ROWS * width], ==, UNTOUCHED * 0x101);
 }
 
 static void test_columns_are_summed(const struct bands *bands)
@@ -105,13 +105,13 @@ static void check_across(const struct bands *bands, uint32_t width,
 			int64_t sum = 1 << 19;
 
 			if (x >= width || r >= BAND_ROWS) {
-				assert(got == UNTOUCHED);
+				CHECK_NUMBER(got, ==, UNTOUCHED);
 				continue;
 			}
 			for (uint32_t k = 0; k < count; k++)
 				sum += weights[x * count + k] *
 				       *band_at(band, r, first[x] + k);
-			assert(got == clamp(sum));
+			CHECK_NUMBER(got, ==, clamp(sum));
 		}
 	}
 }

@@ -4,10 +4,10 @@
  * luma; flat stays flat; edges are extended, also where the kernel is larger
  * than the picture; a profile stays with its picture.
  */
+#include "base/test/check.h"
 #include "imgops/image.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -23,8 +23,8 @@ static struct image must_blur(const struct image *src, double sigma,
 	struct image dst = { 0 };
 	enum img_err err = img_blur(&dst, src, sigma, &h->memory);
 
-	assert(err == IMG_OK);
-	assert(dst.block != src->block);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(dst.block, !=, src->block);
 	return dst;
 }
 
@@ -63,7 +63,8 @@ static void check_plane(const struct img_plane *dst,
 	uint32_t w = src->width, h = src->height;
 	double squares = 0;
 
-	assert(dst->width == w && dst->height == h);
+	CHECK_NUMBER(dst->width, ==, w);
+	CHECK_NUMBER(dst->height, ==, h);
 	make_weights(sigma);
 	for (uint32_t y = 0; y < h; y++)
 		for (uint32_t x = 0; x < w; x++)
@@ -77,11 +78,11 @@ static void check_plane(const struct img_plane *dst,
 				       line(columns + y * w, w, 1, x, sigma);
 
 			/* Rounding alone gives an error of half a level. */
-			assert(fabs(error) <= 1.75);
+			CHECK_NUMBER(fabs(error), <=, 1.75);
 			squares += error * error;
 		}
 	}
-	assert(psnr(squares, (double)w * h) > 50);
+	CHECK_NUMBER(psnr(squares, (double)w * h), >, 50);
 }
 
 /* Large steps, and noise on them so that no two rows are alike. */
@@ -115,7 +116,7 @@ static void test_blur_is_gaussian_at_any_size_and_sigma(void)
 		}
 		img_release(&src);
 	}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static double edges(uint32_t component, double x, double y)
@@ -161,7 +162,7 @@ static void check_grey(picture_fn *picture, double sigma)
 	check_plane(&dst.planes[0], &src.planes[0], sigma);
 	img_release(&src);
 	img_release(&dst);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_hard_pictures_are_blurred_right(void)
@@ -194,7 +195,7 @@ static void test_full_chroma_is_blurred_as_luma(void)
 	image_shape(&src, size, IMG_YCBCR, true);
 	bool ok = image_alloc(&src, &h.memory);
 
-	assert(ok);
+	CHECK(ok);
 	for (uint32_t i = 0; i < 3; i++)
 		for (uint32_t y = 0; y < 27; y++)
 			for (uint32_t x = 0; x < 31; x++)
@@ -207,11 +208,11 @@ static void test_full_chroma_is_blurred_as_luma(void)
 	for (uint32_t i = 1; i < 3; i++)
 		for (uint32_t y = 0; y < 27; y++)
 			for (uint32_t x = 0; x < 31; x++)
-				assert(sample(&dst.planes[i], x, y) ==
-				       sample(&dst.planes[0], x, y));
+				CHECK_NUMBER(sample(&dst.planes[i], x, y), ==,
+					     sample(&dst.planes[0], x, y));
 	img_release(&src);
 	img_release(&dst);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_the_longest_pictures(void)
@@ -226,13 +227,15 @@ static void test_the_longest_pictures(void)
 				image_make(sizes[i], IMG_YCBCR, waves, &h);
 			struct image dst = must_blur(&src, sigma, &h);
 
-			assert(dst.planes[0].width == sizes[i].width_px);
-			assert(dst.planes[0].height == sizes[i].height_px);
+			CHECK_NUMBER(dst.planes[0].width, ==,
+				     sizes[i].width_px);
+			CHECK_NUMBER(dst.planes[0].height, ==,
+				     sizes[i].height_px);
 			img_release(&src);
 			img_release(&dst);
 		}
 	}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_flat_image_stays_flat(void)
@@ -253,11 +256,11 @@ static void test_flat_image_stays_flat(void)
 				       (int)value, src.planes[i].width);
 		struct image dst = must_blur(&src, sigmas[n / 256], &h);
 
-		assert(is_same(&src, &dst));
+		CHECK(is_same(&src, &dst));
 		img_release(&dst);
 	}
 	img_release(&src);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_grey_stays_grey_and_the_source_is_untouched(void)
@@ -270,13 +273,13 @@ static void test_grey_stays_grey_and_the_source_is_untouched(void)
 	struct image copy = image_make(size, IMG_GREY, patches, &h);
 	struct image dst = must_blur(&src, 2, &h);
 
-	assert(dst.plane_count == 1);
-	assert(is_same(&src, &copy));
-	assert(!is_same(&src, &dst));
+	CHECK_NUMBER(dst.plane_count, ==, 1);
+	CHECK(is_same(&src, &copy));
+	CHECK(!is_same(&src, &dst));
 	img_release(&src);
 	img_release(&copy);
 	img_release(&dst);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void profile_add(struct image *img)
@@ -284,7 +287,7 @@ static void profile_add(struct image *img)
 	static const char text[] = "a profile";
 
 	img->profile = img->memory->alloc(img->memory->arg, sizeof(text));
-	assert(img->profile != NULL);
+	CHECK(img->profile != NULL);
 	memcpy(img->profile, text, sizeof(text));
 	img->profile_bytes = sizeof(text);
 }
@@ -301,13 +304,13 @@ static void test_the_profile_stays(void)
 	src.notes = IMG_NOTE_DAMAGED;
 	struct image dst = must_blur(&src, 1, &h);
 
-	assert(dst.notes == IMG_NOTE_DAMAGED);
-	assert(dst.profile != src.profile);
-	assert(dst.profile_bytes == src.profile_bytes);
-	assert(memcmp(dst.profile, src.profile, src.profile_bytes) == 0);
+	CHECK_NUMBER(dst.notes, ==, IMG_NOTE_DAMAGED);
+	CHECK_NUMBER(dst.profile, !=, src.profile);
+	CHECK_NUMBER(dst.profile_bytes, ==, src.profile_bytes);
+	CHECK(memcmp(dst.profile, src.profile, src.profile_bytes) == 0);
 	img_release(&src);
 	img_release(&dst);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_no_memory_is_an_error(void)
@@ -325,14 +328,14 @@ static void test_no_memory_is_an_error(void)
 		dst = (struct image){ 0 };
 		err = img_blur(&dst, &src, 20, &failing.memory);
 		if (err == IMG_ERR_NO_MEMORY)
-			assert(is_empty(&dst));
+			CHECK(is_empty(&dst));
 		img_release(&dst);
-		assert(failing.live_count == 0);
+		CHECK_NUMBER(failing.live_count, ==, 0);
 	}
-	assert(err == IMG_OK);
-	assert(failing.alloc_count >= 2 + 3);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(failing.alloc_count, >=, 2 + 3);
 	img_release(&src);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 int main(void)

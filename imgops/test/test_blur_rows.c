@@ -3,10 +3,10 @@
  * Promises: the loops of blur for each kind of CPU give what blur/rows.h says,
  * bit for bit, at any width and place.
  */
+#include "base/test/check.h"
 #include "imgops/blur/rows.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,15 +48,16 @@ static void test_samples_become_values_and_return(const struct blur_rows *rows,
 		samples[x] = (uint8_t)scramble(x + width);
 	rows->widen(out, samples + 1, width);
 	for (uint32_t x = 0; x < width; x++)
-		assert(out[x] == samples[x + 1] << BLUR_EXTRA_BITS);
-	assert(out[width] == 0x5555);
+		CHECK_NUMBER(out[x], ==, samples[x + 1] << BLUR_EXTRA_BITS);
+	CHECK_NUMBER(out[width], ==, 0x5555);
 	/* Values that differ by less than half a sample are rounded to it. */
 	for (uint32_t x = 0; x < width; x++)
 		if (out[x] > 0)
 			out[x] = (int16_t)(out[x] + (int)(x % 64) - 32);
 	rows->narrow(back + 1, out, width);
-	assert(memcmp(back + 1, samples + 1, width) == 0);
-	assert(back[0] == 0x55 && back[width + 1] == 0x55);
+	CHECK(memcmp(back + 1, samples + 1, width) == 0);
+	CHECK_NUMBER(back[0], ==, 0x55);
+	CHECK_NUMBER(back[width + 1], ==, 0x55);
 }
 
 static void test_rows_are_folded(const struct blur_rows *rows, uint32_t width)
@@ -81,9 +82,9 @@ static void test_rows_are_folded(const struct blur_rows *rows, uint32_t width)
 
 			sum += (both * weights[i] + 16384) >> 15;
 		}
-		assert(out[x] == sum);
+		CHECK_NUMBER(out[x], ==, sum);
 	}
-	assert(out[whole] == 0x5555);
+	CHECK_NUMBER(out[whole], ==, 0x5555);
 }
 
 static void test_rows_are_halved_and_doubled(const struct blur_rows *rows,
@@ -94,22 +95,22 @@ static void test_rows_are_halved_and_doubled(const struct blur_rows *rows,
 	fill(width);
 	rows->smooth(out, a, b, c, width);
 	for (uint32_t x = 0; x < width; x++)
-		assert(out[x] == (a[x] + 2 * b[x] + c[x] + 2) / 4);
-	assert(out[width] == 0x5555);
+		CHECK_NUMBER(out[x], ==, (a[x] + 2 * b[x] + c[x] + 2) / 4);
+	CHECK_NUMBER(out[width], ==, 0x5555);
 	rows->average(out, a, b, width);
 	for (uint32_t x = 0; x < width; x++)
-		assert(out[x] == (a[x] + b[x] + 1) / 2);
+		CHECK_NUMBER(out[x], ==, (a[x] + b[x] + 1) / 2);
 	rows->expand(out, a, width);
 	for (uint32_t x = 0; x < width; x++) {
-		assert(out[2 * x] == a[x]);
-		assert(out[2 * x + 1] == (a[x] + a[x + 1] + 1) / 2);
+		CHECK_NUMBER(out[2 * x], ==, a[x]);
+		CHECK_NUMBER(out[2 * x + 1], ==, (a[x] + a[x + 1] + 1) / 2);
 	}
-	assert(out[2 * width] == 0x5555);
+	CHECK_NUMBER(out[2 * width], ==, 0x5555);
 	rows->reduce(out, a, width);
 	for (uint32_t x = 0; x < width; x++) {
 		const int16_t *m = a + 2 * x;
 
-		assert(out[x] == (m[-1] + 2 * m[0] + m[1] + 2) / 4);
+		CHECK_NUMBER(out[x], ==, (m[-1] + 2 * m[0] + m[1] + 2) / 4);
 	}
 }
 

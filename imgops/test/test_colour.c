@@ -5,11 +5,11 @@
  * its own pixels; pixels that need no conversion are not converted; a bad
  * profile is ignored.
  */
+#include "base/test/check.h"
 #include "imgops/colour/colour.h"
 #include "imgops/image.h"
 #include "imgops/test/profiles.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static struct image make(enum img_space space, struct bytes profile,
 
 	image_shape(&img, size, space, true);
 	ok = image_alloc(&img, &h->memory);
-	assert(ok);
+	CHECK(ok);
 	for (uint32_t i = 0; i < img.plane_count; i++)
 		for (uint32_t y = 0; y < size.height_px; y++)
 			for (uint32_t x = 0; x < size.width_px; x++)
@@ -48,7 +48,7 @@ static struct image make(enum img_space space, struct bytes profile,
 					picture_sample(colours, i, x, y);
 	if (profile.data != NULL) {
 		img.profile = h->memory.alloc(h->memory.arg, profile.count);
-		assert(img.profile != NULL);
+		CHECK(img.profile != NULL);
 		memcpy(img.profile, profile.data, profile.count);
 		img.profile_bytes = profile.count;
 	}
@@ -62,8 +62,10 @@ static struct image scale(const struct image *src,
 	struct image dst = { 0 };
 	enum img_err err = img_scale(&dst, src, &view, transform, &h->memory);
 
-	assert(err == IMG_OK && image_is_shaped(&dst));
-	assert(dst.space == (src->space == IMG_GREY ? IMG_GREY : IMG_YCBCR));
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK(image_is_shaped(&dst));
+	CHECK_NUMBER(dst.space, ==,
+		     (src->space == IMG_GREY ? IMG_GREY : IMG_YCBCR));
 	return dst;
 }
 
@@ -120,7 +122,7 @@ static uint16_t *viewed_all(const struct image *img, uint32_t channels)
 			       size.height_px);
 	uint16_t *next = all;
 
-	assert(all != NULL);
+	CHECK(all != NULL);
 	for (uint32_t y = 0; y < size.height_px; y++) {
 		for (uint32_t x = 0; x < size.width_px; x++) {
 			double device[4];
@@ -145,7 +147,7 @@ static double difference(const struct image *dst, const struct image *src,
 	uint8_t rgb[3 * CAPACITY];
 	double total = 0;
 
-	assert(count <= CAPACITY);
+	CHECK_NUMBER(count, <=, CAPACITY);
 	for (uint32_t i = 0; i < 3 * count; i++)
 		rgb[i] = (uint8_t)((out[i] + 128) / 257);
 	profile_to_lab(meant, profile, type, in, count);
@@ -166,11 +168,12 @@ static void check_profile(enum img_space space, struct bytes profile,
 	struct image src = make(space, profile, &h);
 	struct image dst = scale(&src, &plain, &h);
 
-	assert(dst.profile == NULL && dst.notes == 0);
-	assert(difference(&dst, &src, profile, type) < 0.6);
+	CHECK(dst.profile == NULL);
+	CHECK_NUMBER(dst.notes, ==, 0);
+	CHECK_NUMBER(difference(&dst, &src, profile, type), <, 0.6);
 	img_release(&dst);
 	img_release(&src);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_profiles_look_as_lcms2_shows_them(void)
@@ -214,13 +217,13 @@ static void check_plain(enum img_space space)
 					in[i] = (255 - in[i]) * (255 - in[3]) /
 						255;
 				/* Y'CbCr of 8 bits cannot hold all RGB. */
-				assert(fabs(in[i] - out[i]) <= 2.5);
+				CHECK_NUMBER(fabs(in[i] - out[i]), <=, 2.5);
 			}
 		}
 	}
 	img_release(&dst);
 	img_release(&src);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_without_a_profile_ink_takes_light(void)
@@ -249,21 +252,22 @@ static void test_srgb_and_bad_profiles_change_nothing(void)
 			scaled(spaces[i], (struct bytes){ 0 }, &plain, &h);
 		struct image dst = scaled(spaces[i], srgb, &plain, &h);
 
-		assert(is_same(&none, &dst));
-		assert(dst.notes == 0 && dst.profile == NULL);
+		CHECK(is_same(&none, &dst));
+		CHECK_NUMBER(dst.notes, ==, 0);
+		CHECK(dst.profile == NULL);
 		img_release(&dst);
 		for (size_t k = 0; k < ARRAY_SIZE(bad); k++) {
 			dst = scaled(spaces[i], bad[k], &keep, &h);
-			assert(is_same(&none, &dst));
-			assert(dst.notes == IMG_NOTE_BAD_PROFILE);
-			assert(dst.profile == NULL);
+			CHECK(is_same(&none, &dst));
+			CHECK_NUMBER(dst.notes, ==, IMG_NOTE_BAD_PROFILE);
+			CHECK(dst.profile == NULL);
 			img_release(&dst);
 		}
 		img_release(&none);
 	}
 	free(srgb.data);
 	free(cmyk.data);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_a_kept_profile_has_its_own_pixels(void)
@@ -287,16 +291,18 @@ static void test_a_kept_profile_has_its_own_pixels(void)
 			scaled(cases[i].space, (struct bytes){ 0 }, &plain, &h);
 		struct image dst = scaled(cases[i].space, profile, &keep, &h);
 
-		assert(is_same(&none, &dst) && dst.notes == 0);
-		assert(dst.profile_bytes == profile.count);
-		assert(memcmp(dst.profile, profile.data, profile.count) == 0);
+		check_case("cases[%zu]", i);
+		CHECK(is_same(&none, &dst));
+		CHECK_NUMBER(dst.notes, ==, 0);
+		CHECK_NUMBER(dst.profile_bytes, ==, profile.count);
+		CHECK(memcmp(dst.profile, profile.data, profile.count) == 0);
 		img_release(&none);
 		img_release(&dst);
 	}
 	free(p3.data);
 	free(srgb.data);
 	free(grey.data);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_what_would_not_fit_is_not_kept(void)
@@ -320,15 +326,17 @@ static void test_what_would_not_fit_is_not_kept(void)
 		struct image dst =
 			scaled(cases[i].space, cases[i].profile, &keep, &h);
 
-		assert(is_same(&converted, &dst));
-		assert(dst.profile == NULL && dst.notes == 0);
+		check_case("cases[%zu]", i);
+		CHECK(is_same(&converted, &dst));
+		CHECK(dst.profile == NULL);
+		CHECK_NUMBER(dst.notes, ==, 0);
 		img_release(&converted);
 		img_release(&dst);
 	}
 	free(p3.data);
 	free(srgb.data);
 	free(cmyk.data);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 /* `profile` with more bytes after its end. */
@@ -336,7 +344,8 @@ static struct bytes padded(struct bytes profile, size_t count)
 {
 	struct bytes b = { calloc(1, count), count };
 
-	assert(b.data != NULL && count > profile.count);
+	CHECK(b.data != NULL);
+	CHECK_NUMBER(count, >, profile.count);
 	memcpy(b.data, profile.data, profile.count);
 	return b;
 }
@@ -355,17 +364,18 @@ static void test_what_is_kept_is_bounded(void)
 	struct image converted = scaled(IMG_YCBCR, p3, &plain, &h);
 	struct image dst = scaled(IMG_YCBCR, longest, &keep, &h);
 
-	assert(kept.profile_bytes == p3.count);
-	assert(memcmp(kept.profile, p3.data, p3.count) == 0);
-	assert(is_same(&converted, &dst));
-	assert(dst.profile == NULL && dst.notes == 0);
+	CHECK_NUMBER(kept.profile_bytes, ==, p3.count);
+	CHECK(memcmp(kept.profile, p3.data, p3.count) == 0);
+	CHECK(is_same(&converted, &dst));
+	CHECK(dst.profile == NULL);
+	CHECK_NUMBER(dst.notes, ==, 0);
 	img_release(&kept);
 	img_release(&converted);
 	img_release(&dst);
 	free(p3.data);
 	free(longer.data);
 	free(longest.data);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_chroma_is_halved_in_place(void)
@@ -377,7 +387,8 @@ static void test_chroma_is_halved_in_place(void)
 	struct image full = scale(&src, &plain, &h);
 	struct image half = scale(&src, &(struct img_transform){ 0 }, &h);
 
-	assert(half.planes[1].width == 31 && half.planes[1].height == 22);
+	CHECK_NUMBER(half.planes[1].width, ==, 31);
+	CHECK_NUMBER(half.planes[1].height, ==, 22);
 	for (uint32_t i = 1; i < 3; i++) {
 		for (uint32_t y = 0; y < 22; y++) {
 			for (uint32_t x = 0; x < 31; x++) {
@@ -390,15 +401,17 @@ static void test_chroma_is_halved_in_place(void)
 					       sample(p, x2, y2)) /
 					      4.0;
 
-				assert(fabs(sample(&half.planes[i], x, y) -
-					    mean) <= 0.5);
+				CHECK_NUMBER(
+					fabs(sample(&half.planes[i], x, y) -
+					     mean),
+					<=, 0.5);
 			}
 		}
 	}
 	img_release(&half);
 	img_release(&full);
 	img_release(&src);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_notes_of_decoding_stay(void)
@@ -412,10 +425,10 @@ static void test_notes_of_decoding_stay(void)
 	src.notes = IMG_NOTE_DAMAGED;
 	struct image dst = scale(&src, &plain, &h);
 
-	assert(dst.notes == (IMG_NOTE_DAMAGED | IMG_NOTE_BAD_PROFILE));
+	CHECK_NUMBER(dst.notes, ==, (IMG_NOTE_DAMAGED | IMG_NOTE_BAD_PROFILE));
 	img_release(&dst);
 	img_release(&src);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_turned_pixels_are_those_of_the_upright(void)
@@ -432,18 +445,19 @@ static void test_turned_pixels_are_those_of_the_upright(void)
 	struct image upright = scale(&src, &plain, &h);
 	enum img_err err = img_scale(&dst, &src, &view, &plain, &h.memory);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	for (uint32_t i = 0; i < 3; i++)
 		for (uint32_t y = 0; y < size.height_px; y++)
 			for (uint32_t x = 0; x < size.width_px; x++)
-				assert(sample(&upright.planes[i], x, y) ==
-				       sample(&dst.planes[i],
-					      size.height_px - 1 - y, x));
+				CHECK_NUMBER(sample(&upright.planes[i], x, y),
+					     ==,
+					     sample(&dst.planes[i],
+						    size.height_px - 1 - y, x));
 	img_release(&dst);
 	img_release(&upright);
 	img_release(&src);
 	free(p3.data);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void check_memory(enum img_space space, struct bytes profile,
@@ -463,13 +477,13 @@ static void check_memory(enum img_space space, struct bytes profile,
 		failing.fail_at = at;
 		err = img_scale(&dst, &src, &view, transform, &failing.memory);
 		if (err == IMG_ERR_NO_MEMORY)
-			assert(is_empty(&dst));
+			CHECK(is_empty(&dst));
 		img_release(&dst);
-		assert(failing.live_count == 0);
+		CHECK_NUMBER(failing.live_count, ==, 0);
 	}
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	img_release(&src);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_no_memory_is_an_error(void)

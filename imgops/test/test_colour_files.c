@@ -5,7 +5,8 @@
  */
 #include "imgops/test/profiles.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +25,11 @@ static struct bytes pass(struct bytes jpeg, struct heap *h)
 	enum img_err err =
 		img_scale(&dst, &decoded, &view, &transform, &h->memory);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	err = img_encode(&block, &out.count, &dst, &transform, &h->memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	out.data = malloc(out.count);
-	assert(out.data != NULL);
+	CHECK(out.data != NULL);
 	memcpy(out.data, block, out.count);
 	h->memory.free(h->memory.arg, block);
 	img_release(&decoded);
@@ -58,18 +59,19 @@ static void check_file(J_COLOR_SPACE file, bool no_adobe, struct bytes profile,
 	struct jpeg_view after = jpeg_read(out, JCS_RGB, 8);
 	double total = 0;
 
-	assert(count <= CAPACITY && after.width == size.width_px);
+	CHECK_NUMBER(count, <=, CAPACITY);
+	CHECK_NUMBER(after.width, ==, size.width_px);
 	profile_to_lab(meant, profile, type, before.pixels, count);
 	srgb_to_lab(found, after.pixels, count);
 	for (uint32_t i = 0; i < count; i++)
 		total += cmsCIE2000DeltaE(&meant[i], &found[i], 1, 1, 1);
-	assert(total / count < 2);
+	CHECK_NUMBER(total / count, <, 2);
 	free(before.pixels);
 	free(after.pixels);
 	free(plain_jpeg.data);
 	free(jpeg.data);
 	free(out.data);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_files_look_as_lcms2_shows_them(void)
@@ -155,7 +157,7 @@ static double inks_difference(J_COLOR_SPACE space, bool no_adobe)
 	free(after.pixels);
 	free(jpeg.data);
 	free(out.data);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	return total / (3.0 * size.width_px * size.height_px);
 }
 
@@ -165,9 +167,9 @@ static double inks_difference(J_COLOR_SPACE space, bool no_adobe)
  */
 static void test_inks_are_stored_inverted(void)
 {
-	assert(inks_difference(JCS_CMYK, false) < 6);
-	assert(inks_difference(JCS_CMYK, true) < 6);
-	assert(inks_difference(JCS_YCCK, false) < 6);
+	CHECK_NUMBER(inks_difference(JCS_CMYK, false), <, 6);
+	CHECK_NUMBER(inks_difference(JCS_CMYK, true), <, 6);
+	CHECK_NUMBER(inks_difference(JCS_YCCK, false), <, 6);
 }
 
 int main(void)

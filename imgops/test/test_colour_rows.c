@@ -4,11 +4,11 @@
  * converting both ways changes almost nothing; inks without a profile absorb
  * light; halved chroma is a mean.
  */
+#include "base/test/check.h"
 #include "imgops/colour/colour.c"
 #include "imgops/colour/icc.c"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static void check(uint8_t value, double meant)
 {
 	double error = value - fmin(255, fmax(0, meant));
 
-	assert(fabs(error) < 0.51);
+	CHECK_NUMBER(fabs(error), <, 0.51);
 }
 
 static void test_ycc_to_rgb_is_jfif(void)
@@ -83,9 +83,10 @@ static void test_there_and_back_is_within_two_levels(void)
 		for (int k = 0; k < 3; k++) {
 			int error = back.row[k][i] - in.row[k][i];
 
-			assert(error >= -2 && error <= 2);
+			CHECK_NUMBER(error, >=, -2);
+			CHECK_NUMBER(error, <=, 2);
 			if (r == g && g == b)
-				assert(error == 0);
+				CHECK_NUMBER(error, ==, 0);
 		}
 	}
 }
@@ -120,13 +121,13 @@ static void test_pixels_are_planes_flipped(void)
 		interleave(pixels, ROWS(in), flip, channels, COLOURS);
 		for (uint32_t i = 0; i < COLOURS; i++)
 			for (uint32_t k = 0; k < channels; k++)
-				assert(pixels[i * channels + k] ==
-				       (in.row[k][i] ^ flip[k]));
+				CHECK_NUMBER(pixels[i * channels + k], ==,
+					     (in.row[k][i] ^ flip[k]));
 	}
 	interleave(pixels, ROWS(in), (uint8_t[3]){ 0 }, 3, COLOURS);
 	deinterleave(out.at, pixels, COLOURS);
 	for (int k = 0; k < 3; k++)
-		assert(memcmp(in.row[k], out.row[k], COLOURS) == 0);
+		CHECK(memcmp(in.row[k], out.row[k], COLOURS) == 0);
 }
 
 static void test_halves_are_means(void)
@@ -141,9 +142,9 @@ static void test_halves_are_means(void)
 			uint32_t right = 2 * x + 1 < width ? 2 * x + 1 : 2 * x;
 			double sum = a[2 * x] + b[2 * x] + a[right] + b[right];
 
-			assert(fabs(half[x] - sum / 4) <= 0.5);
+			CHECK_NUMBER(fabs(half[x] - sum / 4), <=, 0.5);
 		}
-		assert(half[(width + 1) / 2] == 77);
+		CHECK_NUMBER(half[(width + 1) / 2], ==, 77);
 	}
 }
 

@@ -4,12 +4,12 @@
  * the estimate is not much too high; the estimated CPU time grows with the
  * amount of work.
  */
+#include "base/test/check.h"
 #include "imgops/formats/jpeg/header.h"
 #include "imgops/imgops.h"
 #include "imgops/test/meter.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,24 +31,24 @@ static size_t measure(struct bytes jpeg, struct img_header *header,
 	err = img_decode(&a, jpeg.data, jpeg.count, header, view, transform,
 			 &no_limits, &m.memory);
 	if (img_decode_again(header, err)) {
-		assert(m.live_bytes == 0);
+		CHECK_NUMBER(m.live_bytes, ==, 0);
 		return 0;
 	}
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	err = img_scale(&b, &a, view, transform, &m.memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	img_release(&a);
 	if (transform->blur_sigma_px > 0) {
 		err = img_blur(&a, &b, transform->blur_sigma_px, &m.memory);
-		assert(err == IMG_OK);
+		CHECK_NUMBER(err, ==, IMG_OK);
 		img_release(&b);
 		b = a;
 	}
 	err = img_encode(&out, &out_bytes, &b, transform, &m.memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	img_release(&b);
 	m.memory.free(&m, out);
-	assert(m.live_bytes == 0);
+	CHECK_NUMBER(m.live_bytes, ==, 0);
 	return m.peak_bytes;
 }
 
@@ -59,7 +59,7 @@ cost_of(struct bytes jpeg, const struct img_transform *transform, size_t *peak)
 	enum img_err err =
 		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 
 	struct img_view view = img_fit(&header, transform);
 
@@ -136,14 +136,14 @@ static void test_memory_is_enough_and_not_much_more(void)
 			struct img_cost cost =
 				cost_of(jpeg, &transforms[k], &peak);
 
-			assert(cost.bytes >= peak);
-			assert(is_tight(&cost, peak, 2));
+			CHECK_NUMBER(cost.bytes, >=, peak);
+			CHECK(is_tight(&cost, peak, 2));
 			count++;
 			tight_count += is_tight(&cost, peak, 1.1);
 		}
 		free(jpeg.data);
 	}
-	assert(tight_count >= count * 7 / 10);
+	CHECK_NUMBER(tight_count, >=, count * 7 / 10);
 }
 
 /* Typical photos and transforms, also optimised and without blur. */
@@ -167,8 +167,8 @@ static void test_memory_of_photos_is_within_a_tenth(void)
 			size_t peak;
 			struct img_cost cost = cost_of(jpeg, &transform, &peak);
 
-			assert(cost.bytes >= peak);
-			assert(is_tight(&cost, peak, 1.1));
+			CHECK_NUMBER(cost.bytes, >=, peak);
+			CHECK(is_tight(&cost, peak, 1.1));
 			free(jpeg.data);
 		}
 	}
@@ -197,7 +197,7 @@ static void test_memory_is_enough_for_noise(void)
 		size_t peak;
 		struct img_cost cost = cost_of(jpeg, &transform, &peak);
 
-		assert(cost.bytes >= peak);
+		CHECK_NUMBER(cost.bytes, >=, peak);
 	}
 	free(jpeg.data);
 }
@@ -234,18 +234,19 @@ static void test_time_grows_with_the_work(void)
 
 	uint64_t ns = cpu_ns(small, &plain);
 
-	assert(ns > 500000 && ns < 50000000);
-	assert(cpu_ns(large, &plain) > 3 * ns);
-	assert(cpu_ns(large, &plain) < 5 * ns);
-	assert(cpu_ns(scans, &plain) > ns);
-	assert(cpu_ns(small, &thumb) < ns / 2);
-	assert(cpu_ns(scans, &thumb) < ns / 2);
-	assert(cpu_ns(small, &blurred) > ns);
-	assert(cpu_ns(small, &progressive) > ns);
+	CHECK_NUMBER(ns, >, 500000);
+	CHECK_NUMBER(ns, <, 50000000);
+	CHECK_NUMBER(cpu_ns(large, &plain), >, 3 * ns);
+	CHECK_NUMBER(cpu_ns(large, &plain), <, 5 * ns);
+	CHECK_NUMBER(cpu_ns(scans, &plain), >, ns);
+	CHECK_NUMBER(cpu_ns(small, &thumb), <, ns / 2);
+	CHECK_NUMBER(cpu_ns(scans, &thumb), <, ns / 2);
+	CHECK_NUMBER(cpu_ns(small, &blurred), >, ns);
+	CHECK_NUMBER(cpu_ns(small, &progressive), >, ns);
 	plain.box = (struct img_size){ 300, 300 };
 	ns = cpu_ns(small, &plain);
 	plain.filter = IMG_MITCHELL;
-	assert(cpu_ns(small, &plain) > ns);
+	CHECK_NUMBER(cpu_ns(small, &plain), >, ns);
 }
 
 /* A parameter of one step changes the estimated time of that step only. */
@@ -262,12 +263,19 @@ static void test_time_is_told_by_step(void)
 	struct img_cost b = cost_of_spec(spec, &blurred);
 	struct img_cost c = cost_of_spec(spec, &progressive);
 
-	assert(a.decode_ns > 0 && a.scale_ns > 0 && a.encode_ns > 0);
-	assert(a.blur_ns == 0 && b.blur_ns > 0);
-	assert(b.decode_ns == a.decode_ns && b.scale_ns == a.scale_ns);
-	assert(c.decode_ns == a.decode_ns && c.scale_ns == a.scale_ns);
-	assert(c.encode_ns > 2 * a.encode_ns && c.blur_ns == 0);
-	assert(b.cpu_ns == b.decode_ns + b.scale_ns + b.blur_ns + b.encode_ns);
+	CHECK_NUMBER(a.decode_ns, >, 0);
+	CHECK_NUMBER(a.scale_ns, >, 0);
+	CHECK_NUMBER(a.encode_ns, >, 0);
+	CHECK_NUMBER(a.blur_ns, ==, 0);
+	CHECK_NUMBER(b.blur_ns, >, 0);
+	CHECK_NUMBER(b.decode_ns, ==, a.decode_ns);
+	CHECK_NUMBER(b.scale_ns, ==, a.scale_ns);
+	CHECK_NUMBER(c.decode_ns, ==, a.decode_ns);
+	CHECK_NUMBER(c.scale_ns, ==, a.scale_ns);
+	CHECK_NUMBER(c.encode_ns, >, 2 * a.encode_ns);
+	CHECK_NUMBER(c.blur_ns, ==, 0);
+	CHECK_NUMBER(b.cpu_ns, ==,
+		     b.decode_ns + b.scale_ns + b.blur_ns + b.encode_ns);
 }
 
 /* libjpeg visits every block in each scan, even if the scan has few bytes. */
@@ -282,7 +290,7 @@ static void test_time_grows_with_empty_scans(void)
 	enum img_err err =
 		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	struct img_view view = img_fit(&header, &transform);
 	struct img_cost few = img_cost(&header, &view, &transform);
 
@@ -291,8 +299,8 @@ static void test_time_grows_with_empty_scans(void)
 		jpeg_own_change(&header)->component_scans[i] = 3000;
 	struct img_cost many = img_cost(&header, &view, &transform);
 
-	assert(many.decode_ns > 2 * few.decode_ns);
-	assert(many.bytes == few.bytes);
+	CHECK_NUMBER(many.decode_ns, >, 2 * few.decode_ns);
+	CHECK_NUMBER(many.bytes, ==, few.bytes);
 	free(jpeg.data);
 }
 
@@ -316,7 +324,7 @@ static void test_time_grows_with_dc_scans(void)
 	spec.progressive = true;
 	plain_ns = cost_of_spec(spec, &small).decode_ns;
 	jpeg = jpeg_with_scans(jpeg_make(&spec), scans, ARRAY_SIZE(scans));
-	assert(cost_of(jpeg, &small, NULL).decode_ns > 2 * plain_ns);
+	CHECK_NUMBER(cost_of(jpeg, &small, NULL).decode_ns, >, 2 * plain_ns);
 	free(jpeg.data);
 }
 
@@ -330,7 +338,7 @@ static void test_time_grows_with_the_head(void)
 	enum img_err err =
 		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	struct img_view view = img_fit(&header, &transform);
 	struct img_cost few = img_cost(&header, &view, &transform);
 
@@ -338,7 +346,7 @@ static void test_time_grows_with_the_head(void)
 	header.bytes += 10 << 20;
 	struct img_cost many = img_cost(&header, &view, &transform);
 
-	assert(many.decode_ns > 10 * few.decode_ns);
+	CHECK_NUMBER(many.decode_ns, >, 10 * few.decode_ns);
 	free(jpeg.data);
 }
 
@@ -351,8 +359,8 @@ static void test_time_grows_with_quality(void)
 	struct img_transform coarse = { .quality = 1 };
 	uint64_t plain_ns = cost_of_spec(spec, &plain).encode_ns;
 
-	assert(cost_of_spec(spec, &fine).encode_ns > 2 * plain_ns);
-	assert(cost_of_spec(spec, &coarse).encode_ns == plain_ns);
+	CHECK_NUMBER(cost_of_spec(spec, &fine).encode_ns, >, 2 * plain_ns);
+	CHECK_NUMBER(cost_of_spec(spec, &coarse).encode_ns, ==, plain_ns);
 }
 
 int main(void)

@@ -5,11 +5,11 @@
  * estimate is not much too high.  The estimated time of each result is that of
  * a single request without the decode.
  */
+#include "base/test/check.h"
 #include "imgops/imgops.h"
 #include "imgops/test/meter.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 /* Some pictures that a site makes of one photo. */
@@ -56,22 +56,22 @@ static void measure_part(struct measured *out, uint32_t i, struct meter *m,
 	enum img_err err =
 		img_scale(&scaled, decoded, view, &site[i], &m->memory);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	out->scale[i] = m->peak_bytes - before;
 	(void)start_peak(m);
 	if (site[i].blur_sigma_px > 0) {
 		err = img_blur(&blurred, &scaled, site[i].blur_sigma_px,
 			       &m->memory);
-		assert(err == IMG_OK);
+		CHECK_NUMBER(err, ==, IMG_OK);
 		img_release(&scaled);
 		scaled = blurred;
 	}
 	err = img_encode(&jpeg, &jpeg_bytes, &scaled, &site[i], &m->memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	out->finish[i] = m->peak_bytes - before;
 	img_release(&scaled);
 	m->memory.free(m, jpeg);
-	assert(m->live_bytes == before);
+	CHECK_NUMBER(m->live_bytes, ==, before);
 }
 
 static void measure(struct measured *out, struct bytes jpeg,
@@ -85,13 +85,13 @@ static void measure(struct measured *out, struct bytes jpeg,
 	meter_init(&m);
 	err = img_decode(&decoded, jpeg.data, jpeg.count, header, &views[0],
 			 &site[0], &no_limits, &m.memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	out->decode = m.peak_bytes;
 	out->decoded = m.live_bytes;
 	for (uint32_t i = 0; i < PARTS; i++)
 		measure_part(out, i, &m, &decoded, &views[i]);
 	img_release(&decoded);
-	assert(m.live_bytes == 0);
+	CHECK_NUMBER(m.live_bytes, ==, 0);
 }
 
 /*
@@ -130,7 +130,7 @@ static void test_memory_of_several_pictures_is_within_a_tenth(void)
 		enum img_err err =
 			img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 
-		assert(err == IMG_OK);
+		CHECK_NUMBER(err, ==, IMG_OK);
 		for (uint32_t i = 0; i < PARTS; i++) {
 			views[i] = img_fit(&header, &site[i]);
 			parts[i] = (struct img_cost_part){ &views[i], &site[i],
@@ -143,8 +143,8 @@ static void test_memory_of_several_pictures_is_within_a_tenth(void)
 			parts, PARTS);
 		size_t bytes = worst(&measured);
 
-		assert(cost.bytes >= bytes);
-		assert(cost.bytes <= bytes + bytes / 10);
+		CHECK_NUMBER(cost.bytes, >=, bytes);
+		CHECK_NUMBER(cost.bytes, <=, bytes + bytes / 10);
 		free(jpeg.data);
 	}
 }
@@ -161,7 +161,7 @@ static void test_time_of_several_pictures_is_told_by_picture(void)
 		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 	uint64_t scale_ns = 0, blur_ns = 0, encode_ns = 0;
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	for (uint32_t i = 0; i < PARTS; i++) {
 		views[i] = img_fit(&header, &site[i]);
 		parts[i] =
@@ -176,18 +176,20 @@ static void test_time_of_several_pictures_is_told_by_picture(void)
 	for (uint32_t i = 0; i < PARTS; i++) {
 		struct img_cost one = img_cost(&header, &views[i], &site[i]);
 
-		assert(parts[i].encode_ns == one.encode_ns);
-		assert(parts[i].blur_ns == one.blur_ns);
+		CHECK_NUMBER(parts[i].encode_ns, ==, one.encode_ns);
+		CHECK_NUMBER(parts[i].blur_ns, ==, one.blur_ns);
 		scale_ns += parts[i].scale_ns;
 		blur_ns += parts[i].blur_ns;
 		encode_ns += parts[i].encode_ns;
 	}
-	assert(parts[0].scale_ns == first.scale_ns);
-	assert(all.decode_ns == first.decode_ns);
-	assert(all.scale_ns == scale_ns && all.blur_ns == blur_ns);
-	assert(all.encode_ns == encode_ns);
-	assert(all.cpu_ns == all.decode_ns + scale_ns + blur_ns + encode_ns);
-	assert(all.bytes > first.bytes);
+	CHECK_NUMBER(parts[0].scale_ns, ==, first.scale_ns);
+	CHECK_NUMBER(all.decode_ns, ==, first.decode_ns);
+	CHECK_NUMBER(all.scale_ns, ==, scale_ns);
+	CHECK_NUMBER(all.blur_ns, ==, blur_ns);
+	CHECK_NUMBER(all.encode_ns, ==, encode_ns);
+	CHECK_NUMBER(all.cpu_ns, ==,
+		     all.decode_ns + scale_ns + blur_ns + encode_ns);
+	CHECK_NUMBER(all.bytes, >, first.bytes);
 	free(jpeg.data);
 }
 

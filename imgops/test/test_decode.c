@@ -8,7 +8,8 @@
  */
 #include "imgops/test/support.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,18 +39,18 @@ static void check_truncations(const struct jpeg_spec *spec)
 			decode_bytes(&img, jpeg.data, count, &no_limits, &h);
 
 		if (count < 2)
-			assert(err == IMG_ERR_UNKNOWN_FORMAT);
+			CHECK_NUMBER(err, ==, IMG_ERR_UNKNOWN_FORMAT);
 		else if (count < jpeg.count - 2)
-			assert(err == IMG_ERR_TRUNCATED);
+			CHECK_NUMBER(err, ==, IMG_ERR_TRUNCATED);
 		else if (!spec->arithmetic)
-			assert(err == IMG_OK && is_same(&img, &whole));
+			CHECK(err == IMG_OK && is_same(&img, &whole));
 		else
-			assert(err == IMG_ERR_TRUNCATED ||
-			       is_same(&img, &whole));
+			CHECK(err == IMG_ERR_TRUNCATED ||
+			      is_same(&img, &whole));
 		img_release(&img);
 	}
 	img_release(&whole);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	free(jpeg.data);
 }
 
@@ -80,12 +81,12 @@ static void test_an_eoi_does_not_hide_a_cut(void)
 			enum img_err err = decode_bytes(
 				&img, jpeg.data, count + 2, &no_limits, &h);
 
-			assert(err == IMG_ERR_CORRUPT ||
-			       err == IMG_ERR_TRUNCATED);
+			CHECK(err == IMG_ERR_CORRUPT ||
+			      err == IMG_ERR_TRUNCATED);
 			jpeg.data[count] = a;
 			jpeg.data[count + 1] = b;
 		}
-		assert(h.live_count == 0);
+		CHECK_NUMBER(h.live_count, ==, 0);
 		free(jpeg.data);
 	}
 }
@@ -99,7 +100,7 @@ static void test_bytes_after_the_end_are_ignored(void)
 		struct image whole, img;
 		struct heap h;
 
-		assert(longer != NULL);
+		CHECK(longer != NULL);
 		heap_init(&h);
 		memcpy(longer, jpeg.data, jpeg.count);
 		for (size_t k = jpeg.count; k < count; k++)
@@ -108,7 +109,8 @@ static void test_bytes_after_the_end_are_ignored(void)
 		enum img_err err =
 			decode_bytes(&img, longer, count, &no_limits, &h);
 
-		assert(err == IMG_OK && is_same(&img, &whole));
+		CHECK_NUMBER(err, ==, IMG_OK);
+		CHECK(is_same(&img, &whole));
 		img_release(&img);
 		img_release(&whole);
 		free(longer);
@@ -135,10 +137,10 @@ static void test_no_flipped_bit_crashes_or_leaks(void)
 				decode_limits(jpeg, &small, &h) != IMG_OK;
 			jpeg.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		}
-		assert(h.live_count == 0);
+		CHECK_NUMBER(h.live_count, ==, 0);
 		free(jpeg.data);
 	}
-	assert(error_count > 1000);
+	CHECK_NUMBER(error_count, >, 1000);
 }
 
 static void test_random_bytes_after_the_header_never_crash(void)
@@ -158,7 +160,7 @@ static void test_random_bytes_after_the_header_never_crash(void)
 					(uint8_t)(r >> 8 * k);
 			(void)decode_limits(jpeg, &small, &h);
 		}
-		assert(h.live_count == 0);
+		CHECK_NUMBER(h.live_count, ==, 0);
 		free(jpeg.data);
 	}
 }
@@ -175,8 +177,8 @@ static void test_a_marker_inside_arithmetic_data_is_corrupt(void)
 	heap_init(&h);
 	jpeg.data[jpeg.count - 40] = 0xff;
 	jpeg.data[jpeg.count - 39] = 0xc9;
-	assert(decode_limits(jpeg, &no_limits, &h) == IMG_ERR_CORRUPT);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(decode_limits(jpeg, &no_limits, &h), ==, IMG_ERR_CORRUPT);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	free(jpeg.data);
 }
 
@@ -191,11 +193,13 @@ static void check_first_scans_are_used(struct bytes once, struct bytes twice)
 	heap_init(&h);
 	err = decode_transform(&right, once.data, once.count, &lenient,
 			       &no_limits, &h);
-	assert(err == IMG_OK && right.notes == 0);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(right.notes, ==, 0);
 	err = decode_transform(&damaged, twice.data, twice.count, &lenient,
 			       &no_limits, &h);
-	assert(err == IMG_OK && damaged.notes == IMG_NOTE_DAMAGED);
-	assert(is_same(&right, &damaged));
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(damaged.notes, ==, IMG_NOTE_DAMAGED);
+	CHECK(is_same(&right, &damaged));
 	img_release(&right);
 	img_release(&damaged);
 }
@@ -215,16 +219,16 @@ static void test_a_repeated_scan_is_corrupt(void)
 			       jpeg.count + scans_count };
 	struct heap h;
 
-	assert(twice.data != NULL);
+	CHECK(twice.data != NULL);
 	heap_init(&h);
 	memcpy(twice.data, jpeg.data, head + scans_count);
 	memcpy(twice.data + head + scans_count, scans, scans_count + 2);
 	/* Other samples. */
 	twice.data[head + scans_count + SOS_BYTES] ^= 8;
-	assert(decode_limits(jpeg, &no_limits, &h) == IMG_OK);
-	assert(decode_limits(twice, &no_limits, &h) == IMG_ERR_CORRUPT);
+	CHECK_NUMBER(decode_limits(jpeg, &no_limits, &h), ==, IMG_OK);
+	CHECK_NUMBER(decode_limits(twice, &no_limits, &h), ==, IMG_ERR_CORRUPT);
 	check_first_scans_are_used(jpeg, twice);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	free(twice.data);
 	free(jpeg.data);
 }
@@ -239,8 +243,8 @@ static void test_a_missing_component_is_corrupt(void)
 	while (jpeg.data[end] != 0xff || jpeg.data[end + 1] != 0xda)
 		end--;
 	jpeg.data[end + 1] = 0xd9; /* EOI in place of the third scan */
-	assert(decode_limits(jpeg, &no_limits, &h) == IMG_ERR_CORRUPT);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(decode_limits(jpeg, &no_limits, &h), ==, IMG_ERR_CORRUPT);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	free(jpeg.data);
 }
 
@@ -258,11 +262,12 @@ static void test_a_lenient_whole_file_is_not_damaged(void)
 		enum img_err err = decode_transform(&img, jpeg.data, jpeg.count,
 						    &lenient, &no_limits, &h);
 
-		assert(err == IMG_OK && img.notes == 0);
-		assert(is_same(&img, &strict));
+		CHECK_NUMBER(err, ==, IMG_OK);
+		CHECK_NUMBER(img.notes, ==, 0);
+		CHECK(is_same(&img, &strict));
 		img_release(&img);
 		img_release(&strict);
-		assert(h.live_count == 0);
+		CHECK_NUMBER(h.live_count, ==, 0);
 		free(jpeg.data);
 	}
 }
@@ -286,9 +291,9 @@ static void test_a_lenient_cut_file_gives_what_it_has(void)
 				decode_transform(&img, jpeg.data, count,
 						 &lenient, &no_limits, &h);
 
-			assert(err == IMG_OK || is_empty(&img));
+			CHECK(err == IMG_OK || is_empty(&img));
 			if (err == IMG_OK) {
-				assert(img.notes == IMG_NOTE_DAMAGED);
+				CHECK_NUMBER(img.notes, ==, IMG_NOTE_DAMAGED);
 				damaged_count++;
 			}
 			/* The first row of MCUs of a sequential file. */
@@ -296,13 +301,13 @@ static void test_a_lenient_cut_file_gives_what_it_has(void)
 			     err == IMG_OK && x < 8 &&
 			     !kinds[i].separate_scans && !kinds[i].progressive;
 			     x++)
-				assert(sample(&img.planes[0], x, 0) ==
-				       sample(&whole.planes[0], x, 0));
+				CHECK_NUMBER(sample(&img.planes[0], x, 0), ==,
+					     sample(&whole.planes[0], x, 0));
 			img_release(&img);
 		}
-		assert(damaged_count > 50);
+		CHECK_NUMBER(damaged_count, >, 50);
 		img_release(&whole);
-		assert(h.live_count == 0);
+		CHECK_NUMBER(h.live_count, ==, 0);
 		free(jpeg.data);
 	}
 }
@@ -322,13 +327,14 @@ static void test_lenient_stops_at_a_broken_segment(void)
 	while (jpeg.data[table] != 0xff || jpeg.data[table + 1] != 0xc4)
 		table--;
 	jpeg.data[table + 4] = 0xee; /* table 14 */
-	assert(decode_limits(jpeg, &no_limits, &h) == IMG_ERR_CORRUPT);
+	CHECK_NUMBER(decode_limits(jpeg, &no_limits, &h), ==, IMG_ERR_CORRUPT);
 	enum img_err err = decode_transform(&img, jpeg.data, jpeg.count,
 					    &lenient, &no_limits, &h);
 
-	assert(err == IMG_OK && img.notes == IMG_NOTE_DAMAGED);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(img.notes, ==, IMG_NOTE_DAMAGED);
 	img_release(&img);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	free(jpeg.data);
 }
 
@@ -358,27 +364,28 @@ static void test_lenient_reads_on_behind_damage(void)
 						 &lenient, &no_limits, &h);
 			const struct img_plane *p = &img.planes[0];
 
-			assert(err == IMG_OK);
-			assert(img.notes == IMG_NOTE_DAMAGED);
+			CHECK_NUMBER(err, ==, IMG_OK);
+			CHECK_NUMBER(img.notes, ==, IMG_NOTE_DAMAGED);
 			for (uint32_t x = 0; x < p->width; x++)
-				assert(sample(p, x, 40) ==
-				       sample(&whole.planes[0], x, 40));
+				CHECK_NUMBER(sample(p, x, 40), ==,
+					     sample(&whole.planes[0], x, 40));
 			/*
 			 * Skip the case in which a marker was overwritten, or
 			 * one was made.
 			 */
 			if (memchr(kept, 0xff, sizeof(kept)) == NULL &&
 			    jpeg.data[at - 1] != 0xff)
-				assert(sample(p, 159, 159) ==
-				       sample(&whole.planes[0], 159, 159));
+				CHECK_NUMBER(
+					sample(p, 159, 159), ==,
+					sample(&whole.planes[0], 159, 159));
 			damaged_count++;
 			img_release(&img);
 		}
 		memcpy(jpeg.data + at, kept, sizeof(kept));
 	}
-	assert(damaged_count > 10);
+	CHECK_NUMBER(damaged_count, >, 10);
 	img_release(&whole);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	free(jpeg.data);
 }
 
@@ -394,9 +401,10 @@ static void test_no_memory_is_an_error(void)
 			heap_init(&h);
 			h.fail_at = ++at;
 			err = decode_limits(jpeg, &no_limits, &h);
-			assert(h.live_count == 0);
+			CHECK_NUMBER(h.live_count, ==, 0);
 		}
-		assert(err == IMG_OK && at > 1);
+		CHECK_NUMBER(err, ==, IMG_OK);
+		CHECK_NUMBER(at, >, 1);
 		free(jpeg.data);
 	}
 }

@@ -9,12 +9,12 @@
  */
 #include "imgops/formats/jpeg/edge.h"
 
+#include "base/test/check.h"
 #include "imgops/image.h"
 #include "imgops/formats/jpeg/scans.h"
 #include "imgops/test/reduced.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,10 +49,10 @@ static void check_block(const int32_t *block, uint32_t right, uint32_t lower,
 	uint8_t out[IDCT_MAX * 10], wanted[IDCT_MAX * 10];
 	int32_t low[IDCT_COEFFICIENTS];
 
-	assert(edge_cuts(&e, 1, 2) == (right < 8 || lower < 8));
-	assert(edge_cuts(&e, 0, 2) == (lower < 8));
-	assert(edge_cuts(&e, 1, 1) == (right < 8));
-	assert(!edge_cuts(&e, 0, 1));
+	CHECK_NUMBER(edge_cuts(&e, 1, 2), ==, (right < 8 || lower < 8));
+	CHECK_NUMBER(edge_cuts(&e, 0, 2), ==, (lower < 8));
+	CHECK_NUMBER(edge_cuts(&e, 1, 1), ==, (right < 8));
+	CHECK(!edge_cuts(&e, 0, 1));
 	if (!edge_cuts(&e, 1, 2))
 		return;
 	memset(out, 77, sizeof(out));
@@ -61,7 +61,7 @@ static void check_block(const int32_t *block, uint32_t right, uint32_t lower,
 	reduced_repeat(low, block, right, lower);
 	idct_block(wanted, 10, low, n);
 	for (size_t i = 0; i < sizeof(out); i++)
-		assert(abs(out[i] - wanted[i]) <= 1);
+		CHECK_NUMBER(abs(out[i] - wanted[i]), <=, 1);
 }
 
 static void test_the_last_visible_samples_are_repeated(void)
@@ -99,7 +99,7 @@ static void test_the_largest_coefficients_do_not_overflow(void)
 			struct edge e = edge_of(1 + i % 7, 8, n);
 
 			edge_block(out, IDCT_MAX, block, &e, 0, 0);
-			assert(out[0] == (i & 1 ? 255 : 0));
+			CHECK_NUMBER(out[0], ==, (i & 1 ? 255 : 0));
 		}
 	}
 }
@@ -146,7 +146,7 @@ static struct img_header probe(struct bytes jpeg)
 	enum img_err err =
 		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	header.texture = IMG_TEXTURE_IGNORED;
 	return header;
 }
@@ -161,7 +161,7 @@ decode(struct bytes jpeg, const struct img_transform *transform, struct heap *h)
 		img_decode_any(&img, jpeg.data, jpeg.count, &header, &view,
 			       transform, &no_limits, &h->memory);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	return img;
 }
 
@@ -202,10 +202,11 @@ static void check_planes(struct jpeg_spec spec)
 		for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
 			struct image b = decode(others[i], &t, &h);
 
-			assert(largest_difference(&a, &b) <=
-			       (spec.progressive && n <= SCANS_DCT_SCALE_MAX ?
-					UNSEEN_MAX :
-					2));
+			CHECK_NUMBER(
+				largest_difference(&a, &b), <=,
+				(spec.progressive && n <= SCANS_DCT_SCALE_MAX ?
+					 UNSEEN_MAX :
+					 2));
 			img_release(&b);
 		}
 		img_release(&a);
@@ -213,7 +214,7 @@ static void check_planes(struct jpeg_spec spec)
 	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
 		free(others[i].data);
 	free(plain.data);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_hidden_samples_have_no_part_in_any_coding(void)
@@ -283,7 +284,7 @@ static struct image scale(const struct image *decoded, struct bytes jpeg,
 	enum img_err err;
 
 	err = img_scale(&out, decoded, &view, transform, &h->memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	return out;
 }
 
@@ -312,14 +313,14 @@ static void check_result(struct jpeg_spec spec,
 
 		reduced_count += reduced.planes[0].width < full.planes[0].width;
 		result_count++;
-		assert(largest_difference(&a, &b) <= error_max);
+		CHECK_NUMBER(largest_difference(&a, &b), <=, error_max);
 		img_release(&reduced);
 		img_release(&full);
 		img_release(&a);
 		img_release(&b);
 		free(jpeg.data);
 	}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_results_are_near_the_exact_ones(void)
@@ -357,7 +358,7 @@ static void test_results_are_near_the_exact_ones(void)
 					t.box.width_px /= 3;
 				check_result(spec, &t, 3);
 			}
-	assert(reduced_count > result_count * 3 / 4);
+	CHECK_NUMBER(reduced_count, >, result_count * 3 / 4);
 }
 
 /* --- Files that are not decoded in the usual way --- */
@@ -375,7 +376,7 @@ static struct image decode_irregular(struct bytes jpeg,
 	header.is_irregular = true;
 	err = img_decode(&img, jpeg.data, jpeg.count, &header, &view, transform,
 			 &no_limits, &h->memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	return img;
 }
 
@@ -412,13 +413,13 @@ static void test_hidden_samples_have_no_part_in_irregular_files(void)
 			struct image a = decode_irregular(plain, &t, &h);
 			struct image b = decode_irregular(other, &t, &h);
 
-			assert(largest_difference(&a, &b) <= 2);
+			CHECK_NUMBER(largest_difference(&a, &b), <=, 2);
 			img_release(&a);
 			img_release(&b);
 		}
 		free(plain.data);
 		free(other.data);
-		assert(h.live_count == 0);
+		CHECK_NUMBER(h.live_count, ==, 0);
 	}
 }
 
@@ -453,14 +454,16 @@ static void test_hidden_samples_have_no_part_before_damage(void)
 			struct image upper_a = upper_part(a);
 			struct image upper_b = upper_part(b);
 
-			assert((a.notes & b.notes & IMG_NOTE_DAMAGED) != 0);
-			assert(largest_difference(&upper_a, &upper_b) <= 2);
+			CHECK_NUMBER((a.notes & b.notes & IMG_NOTE_DAMAGED), !=,
+				     0);
+			CHECK_NUMBER(largest_difference(&upper_a, &upper_b), <=,
+				     2);
 			img_release(&a);
 			img_release(&b);
 		}
 		free(plain.data);
 		free(other.data);
-		assert(h.live_count == 0);
+		CHECK_NUMBER(h.live_count, ==, 0);
 	}
 }
 
@@ -478,7 +481,7 @@ static enum img_err decode_once(struct bytes jpeg,
 	err = img_decode(&img, jpeg.data, jpeg.count, header, &view, transform,
 			 &no_limits, &h.memory);
 	img_release(&img);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	return err;
 }
 
@@ -505,9 +508,9 @@ static void test_only_suspicious_files_need_all_scans(void)
 				t = transform_at(&spec, n);
 				jpeg = jpeg_make(&spec);
 				header = probe(jpeg);
-				assert(decode_once(jpeg, &header, &t) ==
-				       (is_odd ? IMG_ERR_NEEDS_ALL_SCANS :
-						 IMG_OK));
+				CHECK_NUMBER(decode_once(jpeg, &header, &t), ==,
+					     (is_odd ? IMG_ERR_NEEDS_ALL_SCANS :
+						       IMG_OK));
 				free(jpeg.data);
 			}
 }
@@ -534,19 +537,19 @@ static void test_all_scans_are_read_in_rows(void)
 
 		first = img_cost(&header, &view, &t);
 		err = decode_once(jpeg, &header, &t);
-		assert(err == IMG_ERR_NEEDS_ALL_SCANS);
-		assert(img_decode_again(&header, err));
-		assert(!header.is_irregular);
+		CHECK_NUMBER(err, ==, IMG_ERR_NEEDS_ALL_SCANS);
+		CHECK(img_decode_again(&header, err));
+		CHECK(!header.is_irregular);
 		again = img_cost(&header, &view, &t);
 		other = header;
 		other.is_irregular = true;
 		irregular = img_cost(&other, &view, &t);
-		assert(first.decode_ns < again.decode_ns);
-		assert(again.decode_ns < irregular.decode_ns);
-		assert(again.bytes * 2 < irregular.bytes);
+		CHECK_NUMBER(first.decode_ns, <, again.decode_ns);
+		CHECK_NUMBER(again.decode_ns, <, irregular.decode_ns);
+		CHECK_NUMBER(again.bytes * 2, <, irregular.bytes);
 		err = decode_once(jpeg, &header, &t);
-		assert(err == IMG_OK);
-		assert(!img_decode_again(&header, err));
+		CHECK_NUMBER(err, ==, IMG_OK);
+		CHECK(!img_decode_again(&header, err));
 	}
 	free(jpeg.data);
 }

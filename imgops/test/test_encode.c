@@ -5,12 +5,12 @@
  * the profile.  Higher quality gives more bytes; the output buffer grows if it
  * is too small.
  */
+#include "base/test/check.h"
 #include "imgops/formats/jpeg/markers.h"
 #include "imgops/image.h"
 #include "imgops/formats/jpeg/header.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +23,10 @@ static struct bytes encode_as(struct image *img,
 	enum img_err err =
 		img_encode(&out.data, &out.count, img, transform, &h->memory);
 
-	assert(err == IMG_OK);
-	assert(out.count > 100 && out.data[out.count - 2] == 0xff);
-	assert(out.data[out.count - 1] == 0xd9);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(out.count, >, 100);
+	CHECK_NUMBER(out.data[out.count - 2], ==, 0xff);
+	CHECK_NUMBER(out.data[out.count - 1], ==, 0xd9);
 	return out;
 }
 
@@ -43,7 +44,8 @@ static double plane_psnr(const struct img_plane *p, const struct img_plane *q)
 {
 	double squares = 0;
 
-	assert(p->width == q->width && p->height == q->height);
+	CHECK_NUMBER(p->width, ==, q->width);
+	CHECK_NUMBER(p->height, ==, q->height);
 	for (uint32_t y = 0; y < p->height; y++) {
 		for (uint32_t x = 0; x < p->width; x++) {
 			double error = sample(p, x, y) - sample(q, x, y);
@@ -63,7 +65,7 @@ static struct image image_full(struct img_size size, picture_fn *picture,
 	image_shape(&img, size, IMG_YCBCR, true);
 	bool ok = image_alloc(&img, &h->memory);
 
-	assert(ok);
+	CHECK(ok);
 	for (uint32_t i = 0; i < 3; i++) {
 		const struct img_plane *p = &img.planes[i];
 
@@ -96,16 +98,18 @@ static void check_header(struct bytes jpeg, const struct image *img,
 
 	bool halves = view.components == 3 && !image_has_full_chroma(img);
 
-	assert(view.width == img->planes[0].width);
-	assert(view.height == img->planes[0].height);
-	assert(view.components == (int)img->plane_count);
-	assert(view.marker_count == 0);
-	assert(memcmp(jpeg.data + 6, "JFIF", 5) == 0);
-	assert(frame_of(jpeg) == (progressive ? MARKER_SOF2 : MARKER_SOF0));
+	CHECK_NUMBER(view.width, ==, img->planes[0].width);
+	CHECK_NUMBER(view.height, ==, img->planes[0].height);
+	CHECK_NUMBER(view.components, ==, (int)img->plane_count);
+	CHECK_NUMBER(view.marker_count, ==, 0);
+	CHECK(memcmp(jpeg.data + 6, "JFIF", 5) == 0);
+	CHECK_NUMBER(frame_of(jpeg), ==,
+		     (progressive ? MARKER_SOF2 : MARKER_SOF0));
 	for (int i = 0; i < view.components; i++) {
 		int factor = i == 0 && halves ? 2 : 1;
 
-		assert(view.h[i] == factor && view.v[i] == factor);
+		CHECK_NUMBER(view.h[i], ==, factor);
+		CHECK_NUMBER(view.v[i], ==, factor);
 	}
 	free(view.pixels);
 }
@@ -118,9 +122,10 @@ static void check_image(struct image *img,
 	struct image back = must_decode(jpeg, size, h);
 
 	check_header(jpeg, img, transform->progressive);
-	assert(back.space == img->space);
+	CHECK_NUMBER(back.space, ==, img->space);
 	for (uint32_t i = 0; i < back.plane_count; i++)
-		assert(plane_psnr(&img->planes[i], &back.planes[i]) > 36);
+		CHECK_NUMBER(plane_psnr(&img->planes[i], &back.planes[i]), >,
+			     36);
 	img_release(&back);
 	heap_return(h, jpeg);
 }
@@ -145,7 +150,7 @@ static void check(struct img_size size, enum img_space space)
 	}
 	img_release(&img);
 	img_release(&full);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_every_size_decodes_to_about_the_same(void)
@@ -180,7 +185,7 @@ static void test_the_longest_pictures(void)
 		}
 		img_release(&img);
 	}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_optimised_files_are_smaller_and_decode_the_same(void)
@@ -200,15 +205,15 @@ static void test_optimised_files_are_smaller_and_decode_the_same(void)
 		struct bytes jpeg = encode_as(&img, &transform, &h);
 		struct image back = must_decode(jpeg, size, &h);
 
-		assert(jpeg.count < plain.count);
-		assert(is_same(&back, &plain_back));
+		CHECK_NUMBER(jpeg.count, <, plain.count);
+		CHECK(is_same(&back, &plain_back));
 		img_release(&back);
 		heap_return(&h, jpeg);
 	}
 	img_release(&plain_back);
 	heap_return(&h, plain);
 	img_release(&img);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_the_profile_is_written(void)
@@ -226,7 +231,7 @@ static void test_the_profile_is_written(void)
 
 		img.profile = h.memory.alloc(h.memory.arg, counts[i]);
 		img.profile_bytes = counts[i];
-		assert(img.profile != NULL);
+		CHECK(img.profile != NULL);
 		for (size_t k = 0; k < counts[i]; k++)
 			img.profile[k] = (uint8_t)scramble((uint32_t)k);
 		struct bytes jpeg = must_encode(&img, 80, &h);
@@ -234,16 +239,17 @@ static void test_the_profile_is_written(void)
 		enum profile_state state = profile_read(
 			&back, &back_count, jpeg.data, jpeg.count, &h.memory);
 
-		assert(state == PROFILE_READ);
-		assert(back_count == counts[i]);
-		assert(memcmp(back, img.profile, counts[i]) == 0);
-		assert(view.marker_count == (counts[i] + 65518) / 65519);
+		CHECK_NUMBER(state, ==, PROFILE_READ);
+		CHECK_NUMBER(back_count, ==, counts[i]);
+		CHECK(memcmp(back, img.profile, counts[i]) == 0);
+		CHECK_NUMBER(view.marker_count, ==,
+			     (counts[i] + 65518) / 65519);
 		h.memory.free(h.memory.arg, back);
 		free(view.pixels);
 		heap_return(&h, jpeg);
 		img_release(&img);
 	}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void soil_padding(const struct image *img)
@@ -279,14 +285,14 @@ static void test_padding_does_not_show(void)
 		struct bytes jpeg_a = encode_as(&a, &transform, &h);
 		struct bytes jpeg_b = encode_as(&b, &transform, &h);
 
-		assert(jpeg_a.count == jpeg_b.count);
-		assert(memcmp(jpeg_a.data, jpeg_b.data, jpeg_a.count) == 0);
+		CHECK_NUMBER(jpeg_a.count, ==, jpeg_b.count);
+		CHECK(memcmp(jpeg_a.data, jpeg_b.data, jpeg_a.count) == 0);
 		heap_return(&h, jpeg_a);
 		heap_return(&h, jpeg_b);
 		img_release(&a);
 		img_release(&b);
 	}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static double noise(uint32_t component, double x, double y)
@@ -312,16 +318,16 @@ static void test_better_quality_is_larger_and_nearer(void)
 		struct image back = must_decode(jpeg, size, &h);
 		double now = plane_psnr(&img.planes[0], &back.planes[0]);
 
-		assert(jpeg.count > count_before);
-		assert(now > psnr_before);
+		CHECK_NUMBER(jpeg.count, >, count_before);
+		CHECK_NUMBER(now, >, psnr_before);
 		count_before = jpeg.count;
 		psnr_before = now;
 		img_release(&back);
 		heap_return(&h, jpeg);
 	}
-	assert(psnr_before > 45);
+	CHECK_NUMBER(psnr_before, >, 45);
 	img_release(&img);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 /* Black and white dots, which no photo contains. */
@@ -343,12 +349,12 @@ static uint32_t blocks_of(picture_fn *picture, size_t *bytes)
 	uint32_t count = h.alloc_count - before;
 	struct image back = must_decode(jpeg, size, &h);
 
-	assert(plane_psnr(&img.planes[0], &back.planes[0]) > 25);
+	CHECK_NUMBER(plane_psnr(&img.planes[0], &back.planes[0]), >, 25);
 	*bytes = jpeg.count;
 	img_release(&back);
 	img_release(&img);
 	heap_return(&h, jpeg);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	return count;
 }
 
@@ -360,10 +366,12 @@ static void test_output_is_copied_if_much_smaller_and_grows_if_it_must(void)
 	uint32_t wild_count = blocks_of(noise, &wild);
 	uint32_t wildest_count = blocks_of(dots, &wildest);
 
-	assert(calm < room / 2 && wild > room / 2 && wild < room);
-	assert(wildest > room);
-	assert(calm_count == wild_count + 1);
-	assert(wildest_count == wild_count + 1);
+	CHECK_NUMBER(calm, <, room / 2);
+	CHECK_NUMBER(wild, >, room / 2);
+	CHECK_NUMBER(wild, <, room);
+	CHECK_NUMBER(wildest, >, room);
+	CHECK_NUMBER(calm_count, ==, wild_count + 1);
+	CHECK_NUMBER(wildest_count, ==, wild_count + 1);
 }
 
 static void fail_each_allocation(const struct img_transform *transform)
@@ -385,16 +393,16 @@ static void fail_each_allocation(const struct img_transform *transform)
 		err = img_encode(&data, &count, &img, transform,
 				 &failing.memory);
 		if (err == IMG_ERR_NO_MEMORY)
-			assert(data == NULL && count == 77);
+			CHECK(data == NULL && count == 77);
 		else
 			failing.memory.free(failing.memory.arg, data);
-		assert(failing.live_count == 0);
+		CHECK_NUMBER(failing.live_count, ==, 0);
 	}
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	/* Allocations of libjpeg, of the output and of its copy have failed. */
-	assert(at > 3);
+	CHECK_NUMBER(at, >, 3);
 	img_release(&img);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_no_memory_is_an_error(void)

@@ -3,10 +3,10 @@
  * Promise: exif_orientation() finds the orientation in either byte order, and
  * answers 0 to everything else, in time bounded by the marker's length.
  */
+#include "base/test/check.h"
 #include "imgops/formats/jpeg/header.c"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static uint32_t look(const char *data, size_t bytes)
 	uint8_t *copy = malloc(bytes + 1);
 	uint32_t value;
 
-	assert(copy != NULL);
+	CHECK(copy != NULL);
 	memcpy(copy + 1, data, bytes);
 	value = exif_orientation(copy + 1, bytes);
 	free(copy);
@@ -40,8 +40,8 @@ static void test_all_values_in_both_byte_orders(void)
 		uint32_t expected = value <= 8 ? (uint32_t)value : 0;
 
 		big[AT_VALUE_BIG] = little[AT_VALUE_LITTLE] = (char)value;
-		assert(look(big, sizeof(big) - 1) == expected);
-		assert(look(little, sizeof(little) - 1) == expected);
+		CHECK_NUMBER(look(big, sizeof(big) - 1), ==, expected);
+		CHECK_NUMBER(look(little, sizeof(little) - 1), ==, expected);
 	}
 }
 
@@ -51,7 +51,7 @@ static void test_a_later_entry_is_found(void)
 				  "\1\17\0\2\0\0\0\1A\0\0\0"
 				  "\1\22\0\3\0\0\0\1\0\3\0\0\0\0\0\0";
 
-	assert(look(two, sizeof(two) - 1) == 3);
+	CHECK_NUMBER(look(two, sizeof(two) - 1), ==, 3);
 }
 
 static void test_a_far_directory_is_found(void)
@@ -59,7 +59,7 @@ static void test_a_far_directory_is_found(void)
 	static const char far[] = "Exif\0\0MM\0*\0\0\0\13xyz\0\1"
 				  "\1\22\0\3\0\0\0\1\0\5\0\0";
 
-	assert(look(far, sizeof(far) - 1) == 5);
+	CHECK_NUMBER(look(far, sizeof(far) - 1), ==, 5);
 }
 
 /* Writes orientation 6 as `bytes` bytes of type `type`. */
@@ -85,8 +85,10 @@ static void test_an_integer_of_any_type_is_read_as_its_value(void)
 
 		set_value(big, true, type, bytes > 0 ? bytes : 2);
 		set_value(little, false, type, bytes > 0 ? bytes : 2);
-		assert(look(big, sizeof(big) - 1) == (bytes > 0 ? 6 : 0));
-		assert(look(little, sizeof(little) - 1) == (bytes > 0 ? 6 : 0));
+		CHECK_NUMBER(look(big, sizeof(big) - 1), ==,
+			     (bytes > 0 ? 6 : 0));
+		CHECK_NUMBER(look(little, sizeof(little) - 1), ==,
+			     (bytes > 0 ? 6 : 0));
 	}
 }
 
@@ -102,8 +104,8 @@ static void test_only_the_bytes_of_the_type_are_read(void)
 		set_value(little, false, type, sizes[type]);
 		memset(big + 24 + sizes[type], 0x55, 4u - sizes[type]);
 		memset(little + 24 + sizes[type], 0x55, 4u - sizes[type]);
-		assert(look(big, sizeof(big) - 1) == 6);
-		assert(look(little, sizeof(little) - 1) == 6);
+		CHECK_NUMBER(look(big, sizeof(big) - 1), ==, 6);
+		CHECK_NUMBER(look(little, sizeof(little) - 1), ==, 6);
 	}
 }
 
@@ -114,14 +116,14 @@ static void test_negative_and_large_values_are_not_orientations(void)
 
 		data[AT_TYPE] = (char)type;
 		memset(data + 24, 0xff, 4);
-		assert(look(data, sizeof(data) - 1) == 0);
+		CHECK_NUMBER(look(data, sizeof(data) - 1), ==, 0);
 		/* The lowest byte alone would be 6. */
 		memset(data + 24, 0, 4);
 		if (sizes[type] > 1) {
 			data[24] = 1;
 			data[24 + sizes[type] - 1] = 6;
 		}
-		assert(look(data, sizeof(data) - 1) == 0);
+		CHECK_NUMBER(look(data, sizeof(data) - 1), ==, 0);
 	}
 }
 
@@ -136,11 +138,11 @@ static void test_the_first_of_several_values_is_read(void)
 	static const char nowhere[] = "Exif\0\0MM\0*\0\0\0\10\0\1"
 				      "\1\22\0\4\0\0\0\2\377\0\0\6\0\0\0\0";
 
-	assert(look(inside, sizeof(inside) - 1) == 6);
-	assert(look(outside, sizeof(outside) - 1) == 5);
+	CHECK_NUMBER(look(inside, sizeof(inside) - 1), ==, 6);
+	CHECK_NUMBER(look(outside, sizeof(outside) - 1), ==, 5);
 	for (size_t bytes = 28; bytes < 36; bytes++)
-		assert(look(outside, bytes) == 0);
-	assert(look(nowhere, sizeof(nowhere) - 1) == 0);
+		CHECK_NUMBER(look(outside, bytes), ==, 0);
+	CHECK_NUMBER(look(nowhere, sizeof(nowhere) - 1), ==, 0);
 }
 
 static void test_other_tags_are_not_orientation(void)
@@ -148,7 +150,7 @@ static void test_other_tags_are_not_orientation(void)
 	char data[] = BIG;
 
 	data[AT_TAG]++;
-	assert(look(data, sizeof(data) - 1) == 0);
+	CHECK_NUMBER(look(data, sizeof(data) - 1), ==, 0);
 }
 
 static void test_other_markers_are_not_exif(void)
@@ -161,7 +163,7 @@ static void test_other_markers_are_not_exif(void)
 		char data[] = BIG;
 
 		memcpy(data, heads[i], 10);
-		assert(look(data, sizeof(data) - 1) == 0);
+		CHECK_NUMBER(look(data, sizeof(data) - 1), ==, 0);
 	}
 }
 
@@ -173,7 +175,7 @@ static void test_a_cut_marker_is_never_read_past_its_end(void)
 		uint32_t value = look(big, bytes);
 
 		/* An entry counts only if all of its 12 bytes are there. */
-		assert(value == (bytes >= 28 ? 6 : 0));
+		CHECK_NUMBER(value, ==, (bytes >= 28 ? 6 : 0));
 	}
 }
 
@@ -185,7 +187,7 @@ static void test_damaged_markers_are_never_read_past_their_end(void)
 
 		data[6 + r % 26] = (char)(r >> 8);
 		data[6 + (r >> 16) % 26] = (char)(r >> 24);
-		assert(look(data, sizeof(data) - 1) <= 8);
+		CHECK_NUMBER(look(data, sizeof(data) - 1), <=, 8);
 	}
 }
 
@@ -200,7 +202,7 @@ static void test_a_false_entry_count_costs_nothing(void)
 	for (int i = 0; i < 1000000; i++)
 		found += exif_orientation((const uint8_t *)data,
 					  sizeof(data) - 1);
-	assert(found == 0);
+	CHECK_NUMBER(found, ==, 0);
 }
 
 int main(void)

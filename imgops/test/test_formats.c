@@ -10,9 +10,9 @@
 #include "imgops/test/meter.h"
 #include "imgops/test/support.h"
 
+#include "base/test/check.h"
 #include "imgops/image.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,17 +46,17 @@ static struct bytes result_make(enum img_format_number format,
 	uint8_t *bytes = NULL;
 	enum img_err err = img_scale(&scaled, &decoded, &view, &t, &h->memory);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	err = img_encode(&bytes, &copy.count, &scaled, &t, &h->memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	copy.data = malloc(copy.count);
-	assert(copy.data != NULL);
+	CHECK(copy.data != NULL);
 	memcpy(copy.data, bytes, copy.count);
 	h->memory.free(h->memory.arg, bytes);
 	img_release(&decoded);
 	img_release(&scaled);
 	free(jpeg.data);
-	assert(h->live_count == 0);
+	CHECK_NUMBER(h->live_count, ==, 0);
 	return copy;
 }
 
@@ -65,13 +65,14 @@ static void check_words(void)
 	for (uint32_t i = 0; i < IMG_FORMATS; i++) {
 		const struct img_format *f = img_formats[i];
 
-		assert(f->name[0] != '\0' && f->codec != NULL);
-		assert(strncmp(f->media_type, "image/", 6) == 0);
-		assert(strpbrk(f->suffix, "./ ") == NULL &&
-		       f->suffix[0] != '\0');
+		CHECK_NUMBER(f->name[0], !=, '\0');
+		CHECK(f->codec != NULL);
+		CHECK(strncmp(f->media_type, "image/", 6) == 0);
+		CHECK(strpbrk(f->suffix, "./ ") == NULL);
+		CHECK_NUMBER(f->suffix[0], !=, '\0');
 		for (uint32_t k = 0; k < i; k++)
-			assert(strcmp(f->word, img_formats[k]->word) != 0 &&
-			       strcmp(f->suffix, img_formats[k]->suffix) != 0);
+			CHECK(strcmp(f->word, img_formats[k]->word) != 0 &&
+			      strcmp(f->suffix, img_formats[k]->suffix) != 0);
 	}
 }
 
@@ -83,9 +84,9 @@ static void check_names(void)
 	img_format_names(text, " and ");
 	for (uint32_t i = 0; i < IMG_FORMATS; i++) {
 		at = strstr(at, img_formats[i]->name);
-		assert(at != NULL);
+		CHECK(at != NULL);
 	}
-	assert(strcmp(at, img_formats[IMG_FORMATS - 1]->name) == 0);
+	CHECK_TEXT(at, img_formats[IMG_FORMATS - 1]->name);
 }
 
 static void check_beginnings(const struct img_format *format, struct bytes file)
@@ -94,25 +95,28 @@ static void check_beginnings(const struct img_format *format, struct bytes file)
 	enum img_err err = img_probe(&whole, file.data, file.count, &no_limits);
 	bool is_read = false;
 
-	assert(err == IMG_OK && whole.format == format);
-	assert(whole.stored.width_px == size.width_px &&
-	       whole.stored.height_px == size.height_px);
-	assert(whole.upright.width_px == size.width_px &&
-	       whole.orientation == 1);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(whole.format, ==, format);
+	CHECK_NUMBER(whole.stored.width_px, ==, size.width_px);
+	CHECK_NUMBER(whole.stored.height_px, ==, size.height_px);
+	CHECK_NUMBER(whole.upright.width_px, ==, size.width_px);
+	CHECK_NUMBER(whole.orientation, ==, 1);
 	for (size_t n = 0; n <= file.count; n++) {
 		struct img_header fresh = { 0 };
 
 		err = img_probe_more(&fresh, file.data, n, &no_limits);
 		if (n < IMG_BEGIN_BYTES) {
-			assert(err == IMG_ERR_UNKNOWN_FORMAT);
+			CHECK_NUMBER(err, ==, IMG_ERR_UNKNOWN_FORMAT);
 			continue;
 		}
-		assert(fresh.format == NULL || fresh.format == format);
-		assert(err == IMG_OK || (err == IMG_ERR_TRUNCATED && !is_read));
-		assert(img_probe_more(&h, file.data, n, &no_limits) == err);
+		CHECK(fresh.format == NULL || fresh.format == format);
+		CHECK(err == IMG_OK || (err == IMG_ERR_TRUNCATED && !is_read));
+		CHECK_NUMBER(img_probe_more(&h, file.data, n, &no_limits), ==,
+			     err);
 		is_read = err == IMG_OK;
 	}
-	assert(is_read && headers_agree(&h, &whole));
+	CHECK(is_read);
+	CHECK(headers_agree(&h, &whole));
 }
 
 static void check_picture(struct bytes file, enum img_space space,
@@ -124,7 +128,8 @@ static void check_picture(struct bytes file, enum img_space space,
 	struct img_view view = whole_view(size);
 	enum img_err err = img_scale(&scaled, &decoded, &view, &t, &h->memory);
 
-	assert(err == IMG_OK && scaled.space == space);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(scaled.space, ==, space);
 	image_shape(&exact, size, space, true);
 	for (uint32_t i = 0; i < scaled.plane_count; i++) {
 		double sum = 0;
@@ -136,7 +141,7 @@ static void check_picture(struct bytes file, enum img_space space,
 
 				sum += off * off;
 			}
-		assert(psnr(sum, (double)img_pixels(size)) > 33);
+		CHECK_NUMBER(psnr(sum, (double)img_pixels(size)), >, 33);
 	}
 	img_release(&decoded);
 	img_release(&scaled);
@@ -153,12 +158,12 @@ static void check_length(struct bytes file, size_t n, const struct image *whole,
 	struct image img = { 0 };
 
 	if (decode_bytes(&img, file.data, n, &no_limits, h) == IMG_OK)
-		assert(img.notes == 0 && is_same(&img, whole));
+		CHECK(img.notes == 0 && is_same(&img, whole));
 	img_release(&img);
 	if (decode_transform(&img, file.data, n, &lenient, &no_limits, h) ==
 	    IMG_OK)
-		assert(img.notes == IMG_NOTE_DAMAGED ||
-		       (img.notes == 0 && is_same(&img, whole)));
+		CHECK(img.notes == IMG_NOTE_DAMAGED ||
+		      (img.notes == 0 && is_same(&img, whole)));
 	img_release(&img);
 }
 
@@ -174,12 +179,15 @@ static void check_cut(struct bytes file, struct heap *h)
 	}
 	/* A marker of the end has two bytes in a JPEG; all else is needed. */
 	for (size_t cut = 3; cut < file.count; cut = cut * 3 / 2)
-		assert(decode_bytes(&img, file.data, file.count - cut,
-				    &no_limits, h) != IMG_OK);
+		CHECK_NUMBER(decode_bytes(&img, file.data, file.count - cut,
+					  &no_limits, h),
+			     !=, IMG_OK);
 	/* The last rows are missing: there is something to show. */
-	assert(decode_transform(&img, file.data, file.count - file.count / 8,
-				&lenient, &no_limits, h) == IMG_OK);
-	assert(img.notes == IMG_NOTE_DAMAGED);
+	CHECK_NUMBER(decode_transform(&img, file.data,
+				      file.count - file.count / 8, &lenient,
+				      &no_limits, h),
+		     ==, IMG_OK);
+	CHECK_NUMBER(img.notes, ==, IMG_NOTE_DAMAGED);
 	img_release(&img);
 	img_release(&whole);
 }
@@ -196,7 +204,7 @@ static enum img_err run(struct bytes file, const struct img_transform *t,
 	enum img_err err =
 		img_probe(&header, file.data, file.count, &no_limits);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	view = img_fit(&header, t);
 	err = img_decode_any(&decoded, file.data, file.count, &header, &view, t,
 			     &no_limits, memory);
@@ -223,23 +231,25 @@ static void check_memory(struct bytes file, enum img_format_number to,
 	enum img_err err =
 		img_probe(&header, file.data, file.count, &no_limits);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	t.box = box;
 	t.enlarge = true;
 	view = img_fit(&header, &t);
 	cost = img_cost(&header, &view, &t);
-	assert(cost.decode_ns > 0 && cost.encode_ns > 0);
+	CHECK_NUMBER(cost.decode_ns, >, 0);
+	CHECK_NUMBER(cost.encode_ns, >, 0);
 	meter_init(&m);
 	err = run(file, &t, &m.memory);
-	assert(err == IMG_OK && m.live_bytes == 0);
-	assert(m.peak_bytes <= cost.bytes);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(m.live_bytes, ==, 0);
+	CHECK_NUMBER(m.peak_bytes, <=, cost.bytes);
 
 	for (uint32_t fail_at = 1; err != IMG_OK || fail_at == 1; fail_at++) {
 		heap_init(&h);
 		h.fail_at = fail_at;
 		err = run(file, &t, &h.memory);
-		assert(err == IMG_OK || err == IMG_ERR_NO_MEMORY);
-		assert(h.live_count == 0);
+		CHECK(err == IMG_OK || err == IMG_ERR_NO_MEMORY);
+		CHECK_NUMBER(h.live_count, ==, 0);
 	}
 }
 
@@ -252,7 +262,7 @@ static void check_encode_estimate(struct bytes file, enum img_format_number to)
 	enum img_err err =
 		img_probe(&header, file.data, file.count, &no_limits);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	t.enlarge = true;
 	for (uint32_t side = 50; side < 3000; side *= 2) {
 		struct img_view view;
@@ -261,7 +271,7 @@ static void check_encode_estimate(struct bytes file, enum img_format_number to)
 		t.box = (struct img_size){ side, side };
 		view = img_fit(&header, &t);
 		ns = img_cost(&header, &view, &t).encode_ns;
-		assert(ns > last_ns);
+		CHECK_NUMBER(ns, >, last_ns);
 		last_ns = ns;
 	}
 }
@@ -294,6 +304,6 @@ int main(void)
 			}
 			free(file.data);
 		}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	return 0;
 }

@@ -5,10 +5,10 @@
  * continues while a file arrives finds the same as one walk over the whole
  * file.
  */
+#include "base/test/check.h"
 #include "imgops/formats/jpeg/header.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,10 +26,10 @@ static void test_other_files_are_not_jpeg(void)
 
 	heap_init(&h);
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		assert(decode_bytes(&img, (const uint8_t *)others[i],
-				    strlen(others[i]), &no_limits,
-				    &h) == IMG_ERR_UNKNOWN_FORMAT);
-	assert(h.alloc_count == 0);
+		CHECK_NUMBER(decode_bytes(&img, (const uint8_t *)others[i],
+					  strlen(others[i]), &no_limits, &h),
+			     ==, IMG_ERR_UNKNOWN_FORMAT);
+	CHECK_NUMBER(h.alloc_count, ==, 0);
 }
 
 static void test_orientation_turns_the_upright_size(void)
@@ -45,12 +45,14 @@ static void test_orientation_turns_the_upright_size(void)
 		enum img_err err =
 			img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 
-		assert(err == IMG_OK);
-		assert(header.orientation == expected);
-		assert(header.stored.width_px == 30);
-		assert(header.stored.height_px == 20);
-		assert(header.upright.width_px == (expected >= 5 ? 20 : 30));
-		assert(header.upright.height_px == (expected >= 5 ? 30 : 20));
+		CHECK_NUMBER(err, ==, IMG_OK);
+		CHECK_NUMBER(header.orientation, ==, expected);
+		CHECK_NUMBER(header.stored.width_px, ==, 30);
+		CHECK_NUMBER(header.stored.height_px, ==, 20);
+		CHECK_NUMBER(header.upright.width_px, ==,
+			     (expected >= 5 ? 20 : 30));
+		CHECK_NUMBER(header.upright.height_px, ==,
+			     (expected >= 5 ? 30 : 20));
 		free(jpeg.data);
 	}
 }
@@ -64,7 +66,8 @@ static void test_the_target_is_upright(void)
 	heap_init(&h);
 	struct image img = must_decode(jpeg, (struct img_size){ 3, 14 }, &h);
 
-	assert(img.planes[0].width == 16 && img.planes[0].height == 4);
+	CHECK_NUMBER(img.planes[0].width, ==, 16);
+	CHECK_NUMBER(img.planes[0].height, ==, 4);
 	img_release(&img);
 	free(jpeg.data);
 }
@@ -78,11 +81,12 @@ static void test_a_cut_app1_is_an_error(void)
 
 	heap_init(&h);
 	memcpy(length, "\xff\xff", 2);
-	assert(decode_limits(jpeg, &no_limits, &h) == IMG_ERR_TRUNCATED);
-	assert(h.alloc_count == 0);
+	CHECK_NUMBER(decode_limits(jpeg, &no_limits, &h), ==,
+		     IMG_ERR_TRUNCATED);
+	CHECK_NUMBER(h.alloc_count, ==, 0);
 	/* An impossible length counts as no data, as in libjpeg. */
 	memcpy(length, "\0\1", 2);
-	assert(decode_limits(jpeg, &no_limits, &h) == IMG_OK);
+	CHECK_NUMBER(decode_limits(jpeg, &no_limits, &h), ==, IMG_OK);
 	free(jpeg.data);
 }
 
@@ -94,14 +98,16 @@ static void test_the_first_orientation_counts(void)
 	struct bytes b = { malloc(a.count + length), a.count + length };
 	struct img_header header;
 
-	assert(b.data != NULL);
+	CHECK(b.data != NULL);
 	memcpy(b.data, a.data, head + length);
 	memcpy(b.data + head + length, a.data + head, a.count - head);
-	assert(b.data[head + 1] == 0xe1 && b.data[head + length + 1] == 0xe1);
+	CHECK_NUMBER(b.data[head + 1], ==, 0xe1);
+	CHECK_NUMBER(b.data[head + length + 1], ==, 0xe1);
 	*(uint8_t *)memchr(b.data + head + length + 28, 6, 8) = 3;
 	enum img_err err = img_probe(&header, b.data, b.count, &no_limits);
 
-	assert(err == IMG_OK && header.orientation == 6);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(header.orientation, ==, 6);
 	free(a.data);
 	free(b.data);
 }
@@ -124,23 +130,24 @@ static void check_as_libjpeg(struct bytes jpeg, uint32_t scan_count)
 	struct img_header h;
 	enum img_err err = img_probe(&h, jpeg.data, jpeg.count, &no_limits);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	d.err = jpeg_std_error(&errors);
 	errors.output_message = on_output;
 	jpeg_create_decompress(&d);
 	jpeg_mem_src(&d, jpeg.data, jpeg.count);
 	(void)jpeg_read_header(&d, TRUE);
-	assert(h.stored.width_px == d.image_width);
-	assert(h.stored.height_px == d.image_height);
-	assert(h.component_count == (uint32_t)d.num_components);
-	assert(spaces[h.space] == d.jpeg_color_space);
+	CHECK_NUMBER(h.stored.width_px, ==, d.image_width);
+	CHECK_NUMBER(h.stored.height_px, ==, d.image_height);
+	CHECK_NUMBER(h.component_count, ==, (uint32_t)d.num_components);
+	CHECK_NUMBER(spaces[h.space], ==, d.jpeg_color_space);
 	for (uint32_t i = 0; i < h.component_count; i++) {
-		assert(h.h_factors[i] == d.comp_info[i].h_samp_factor);
-		assert(h.v_factors[i] == d.comp_info[i].v_samp_factor);
+		CHECK_NUMBER(h.h_factors[i], ==, d.comp_info[i].h_samp_factor);
+		CHECK_NUMBER(h.v_factors[i], ==, d.comp_info[i].v_samp_factor);
 	}
-	assert(h.is_progressive == d.progressive_mode);
-	assert(jpeg_own(&h)->is_arithmetic == d.arith_code);
-	assert(jpeg_own(&h)->scan_count == scan_count && h.icc_bytes == 0);
+	CHECK_NUMBER(h.is_progressive, ==, d.progressive_mode);
+	CHECK_NUMBER(jpeg_own(&h)->is_arithmetic, ==, d.arith_code);
+	CHECK_NUMBER(jpeg_own(&h)->scan_count, ==, scan_count);
+	CHECK_NUMBER(h.icc_bytes, ==, 0);
 	jpeg_destroy_decompress(&d);
 }
 
@@ -168,6 +175,7 @@ static void test_all_kinds_are_told(void)
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct jpeg_spec spec = kinds[i].spec;
 
+		check_case("kinds[%zu]", i);
 		spec.width = 35;
 		spec.height = 19;
 		struct bytes jpeg = jpeg_make(&spec);
@@ -242,7 +250,7 @@ static enum img_err probe(const char *data, size_t count)
 	struct img_header header;
 	uint8_t *copy = malloc(count); /* sanitizers notice overruns */
 
-	assert(copy != NULL);
+	CHECK(copy != NULL);
 	memcpy(copy, data, count);
 	enum img_err err = img_probe(&header, copy, count, &limits);
 
@@ -254,22 +262,23 @@ static void test_broken_headers_are_corrupt(void)
 {
 	static const char file[] = SOI SOF SOS;
 
-	assert(PROBE(SOI SOF SOS) == IMG_OK);
+	CHECK_NUMBER(PROBE(SOI SOF SOS), ==, IMG_OK);
 	for (size_t n = 2; n < sizeof(file) - 1; n++)
-		assert(probe(file, n) == IMG_ERR_TRUNCATED);
-	assert(PROBE(SOI SOF EOI SOS) == IMG_ERR_CORRUPT);
-	assert(PROBE(SOI SOS SOF) == IMG_ERR_CORRUPT);
-	assert(PROBE(SOI SOF SOF SOS) == IMG_ERR_CORRUPT);
-	assert(PROBE(SOI SOI SOF SOS) == IMG_ERR_CORRUPT);
-	assert(PROBE(SOI "\xff\xf0\0\2" SOF SOS) == IMG_ERR_CORRUPT);
-	assert(PROBE(SOI "\xff\xc0\0\2") == IMG_ERR_CORRUPT);
-	assert(PROBE(SOI SOF "\xff\xda\0\2") == IMG_ERR_CORRUPT);
+		CHECK_NUMBER(probe(file, n), ==, IMG_ERR_TRUNCATED);
+	CHECK_NUMBER(PROBE(SOI SOF EOI SOS), ==, IMG_ERR_CORRUPT);
+	CHECK_NUMBER(PROBE(SOI SOS SOF), ==, IMG_ERR_CORRUPT);
+	CHECK_NUMBER(PROBE(SOI SOF SOF SOS), ==, IMG_ERR_CORRUPT);
+	CHECK_NUMBER(PROBE(SOI SOI SOF SOS), ==, IMG_ERR_CORRUPT);
+	CHECK_NUMBER(PROBE(SOI "\xff\xf0\0\2" SOF SOS), ==, IMG_ERR_CORRUPT);
+	CHECK_NUMBER(PROBE(SOI "\xff\xc0\0\2"), ==, IMG_ERR_CORRUPT);
+	CHECK_NUMBER(PROBE(SOI SOF "\xff\xda\0\2"), ==, IMG_ERR_CORRUPT);
 	/* A scan of no component, of five, and of a wrong length. */
-	assert(PROBE(SOI SOF "\xff\xda\0\6\0\0\x3f\0") == IMG_ERR_CORRUPT);
-	assert(PROBE(SOI SOF "\xff\xda\0\x10\5..........\0\x3f\0") ==
-	       IMG_ERR_CORRUPT);
-	assert(PROBE(SOI SOF "\xff\xda\0\x09\1\1\0\0\x3f\0.") ==
-	       IMG_ERR_CORRUPT);
+	CHECK_NUMBER(PROBE(SOI SOF "\xff\xda\0\6\0\0\x3f\0"), ==,
+		     IMG_ERR_CORRUPT);
+	CHECK_NUMBER(PROBE(SOI SOF "\xff\xda\0\x10\5..........\0\x3f\0"), ==,
+		     IMG_ERR_CORRUPT);
+	CHECK_NUMBER(PROBE(SOI SOF "\xff\xda\0\x09\1\1\0\0\x3f\0."), ==,
+		     IMG_ERR_CORRUPT);
 }
 
 static void test_broken_frames_are_told_apart(void)
@@ -299,29 +308,35 @@ static void test_broken_frames_are_told_apart(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char file[] = SOI SOF SOS;
 
+		check_case("cases[%zu]", i);
 		file[6 + cases[i].at] = (char)cases[i].value;
-		assert(probe(file, sizeof(file) - 1) == cases[i].err);
+		CHECK_NUMBER(probe(file, sizeof(file) - 1), ==, cases[i].err);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(sofs); i++) {
 		char file[] = SOI SOF SOS;
 
 		file[3] = (char)sofs[i];
-		assert(probe(file, sizeof(file) - 1) == IMG_ERR_UNSUPPORTED);
+		CHECK_NUMBER(probe(file, sizeof(file) - 1), ==,
+			     IMG_ERR_UNSUPPORTED);
 	}
 	/* 65,501 pixels are more than libjpeg's 65,500. */
-	assert(PROBE(SOI "\xff\xc0\0\x0b\x08\xff\xdc\xff\xdc\1\1\x11\0" SOS) ==
-	       IMG_OK);
-	assert(PROBE(SOI "\xff\xc0\0\x0b\x08\xff\xdd\0\1\1\1\x11\0" SOS) ==
-	       IMG_ERR_TOO_LARGE);
-	assert(PROBE(SOI "\xff\xc0\0\x0b\x08\0\1\xff\xdd\1\1\x11\0" SOS) ==
-	       IMG_ERR_TOO_LARGE);
+	CHECK_NUMBER(
+		PROBE(SOI "\xff\xc0\0\x0b\x08\xff\xdc\xff\xdc\1\1\x11\0" SOS),
+		==, IMG_OK);
+	CHECK_NUMBER(PROBE(SOI "\xff\xc0\0\x0b\x08\xff\xdd\0\1\1\1\x11\0" SOS),
+		     ==, IMG_ERR_TOO_LARGE);
+	CHECK_NUMBER(PROBE(SOI "\xff\xc0\0\x0b\x08\0\1\xff\xdd\1\1\x11\0" SOS),
+		     ==, IMG_ERR_TOO_LARGE);
 	/* No component, two, and five. */
-	assert(PROBE(SOI "\xff\xc0\0\x08\x08\0\1\0\1\0" SOF SOS) ==
-	       IMG_ERR_CORRUPT);
-	assert(PROBE(SOI "\xff\xc0\0\x0e\x08\0\1\0\1\2\1\x11\0\2\x11\0" SOS) ==
-	       IMG_ERR_UNSUPPORTED);
-	assert(PROBE(SOI "\xff\xc0\0\x17\x08\0\1\0\1\5\1\x11\0\2\x11\0\3\x11\0"
-			 "\4\x11\0\5\x11\0" SOS) == IMG_ERR_UNSUPPORTED);
+	CHECK_NUMBER(PROBE(SOI "\xff\xc0\0\x08\x08\0\1\0\1\0" SOF SOS), ==,
+		     IMG_ERR_CORRUPT);
+	CHECK_NUMBER(
+		PROBE(SOI "\xff\xc0\0\x0e\x08\0\1\0\1\2\1\x11\0\2\x11\0" SOS),
+		==, IMG_ERR_UNSUPPORTED);
+	CHECK_NUMBER(
+		PROBE(SOI "\xff\xc0\0\x17\x08\0\1\0\1\5\1\x11\0\2\x11\0\3\x11\0"
+			  "\4\x11\0\5\x11\0" SOS),
+		==, IMG_ERR_UNSUPPORTED);
 }
 
 static void test_the_profile_is_measured(void)
@@ -335,7 +350,8 @@ static void test_the_profile_is_measured(void)
 	enum img_err err = img_probe(&h, (const uint8_t *)file,
 				     sizeof(file) - 1, &no_limits);
 
-	assert(err == IMG_OK && h.icc_bytes == 5);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(h.icc_bytes, ==, 5);
 }
 
 /*
@@ -352,7 +368,8 @@ static void test_baseline_data_are_not_walked(void)
 	enum img_err err =
 		img_probe(&h, (const uint8_t *)file, sizeof(file) - 1, &limits);
 
-	assert(err == IMG_OK && jpeg_own(&h)->scan_count == 1);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(jpeg_own(&h)->scan_count, ==, 1);
 }
 
 /*
@@ -370,15 +387,15 @@ static void check_arriving(struct bytes jpeg, size_t step)
 		uint8_t *part = malloc(n); /* sanitizers notice overruns */
 		struct img_header whole;
 
-		assert(part != NULL);
+		CHECK(part != NULL);
 		memcpy(part, jpeg.data, n);
 
 		enum img_err expected = img_probe(&whole, part, n, &no_limits);
 		enum img_err err = img_probe_more(&more, part, n, &no_limits);
 
-		assert(err == expected);
+		CHECK_NUMBER(err, ==, expected);
 		if (err == IMG_OK)
-			assert(memcmp(&more, &whole, sizeof(more)) == 0);
+			CHECK(memcmp(&more, &whole, sizeof(more)) == 0);
 		free(part);
 	}
 	free(jpeg.data);
@@ -419,9 +436,10 @@ static void test_scans_that_come_later_are_too_many(void)
 	limits.scans_max = 2;
 	for (; err == IMG_ERR_TRUNCATED && n < jpeg.count; n++)
 		err = img_probe_more(&h, jpeg.data, n, &limits);
-	assert(err == IMG_OK && jpeg_own(&h)->scan_count == 1);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(jpeg_own(&h)->scan_count, ==, 1);
 	err = img_probe_more(&h, jpeg.data, jpeg.count, &limits);
-	assert(err == IMG_ERR_TOO_MANY_SCANS);
+	CHECK_NUMBER(err, ==, IMG_ERR_TOO_MANY_SCANS);
 	free(jpeg.data);
 }
 

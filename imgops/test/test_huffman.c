@@ -5,10 +5,10 @@
  * reader knows that they are not real.  For any table, symbols are those of a
  * bit-by-bit decoder (F.2.2.3); an invalid table is refused.
  */
+#include "base/test/check.h"
 #include "imgops/formats/jpeg/partial.c"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 /* The data as single bits. */
@@ -59,7 +59,7 @@ static void test_bits_come_in_order_and_end_where_data_do(void)
 		uint8_t *data = malloc(bytes);
 		uint32_t end;
 
-		assert(data != NULL);
+		CHECK(data != NULL);
 		fill(data, bytes, seed);
 		slow_open(&s, data, bytes);
 		struct bits b = { .at = data, .end = data + bytes };
@@ -69,11 +69,13 @@ static void test_bits_come_in_order_and_end_where_data_do(void)
 			uint32_t n = scramble(seed + i) % 32;
 
 			b = bits_refill(b);
-			assert(b.count >= REFILL_BITS && b.count < 64);
+			CHECK_NUMBER(b.count, >=, REFILL_BITS);
+			CHECK_NUMBER(b.count, <, 64);
 			if (n > 0)
-				assert(b.next >> (64 - n) == slow_take(&s, n));
+				CHECK_NUMBER(b.next >> (64 - n), ==,
+					     slow_take(&s, n));
 			bits_drop(&b, (int32_t)n);
-			assert(bits_are_real(&b) == (s.at <= s.count));
+			CHECK_NUMBER(bits_are_real(&b), ==, (s.at <= s.count));
 		}
 		free(data);
 	}
@@ -94,8 +96,10 @@ static void test_values_are_signed_by_their_first_bit(void)
 				b.next = (uint64_t)n << (64 - size);
 			int32_t value = huffman_value(&b, size);
 
-			assert(value == (n >= half ? n : n - 2 * half + 1));
-			assert(b.count == 60 - size && b.next == 0);
+			CHECK_NUMBER(value, ==,
+				     (n >= half ? n : n - 2 * half + 1));
+			CHECK_NUMBER(b.count, ==, 60 - size);
+			CHECK_NUMBER(b.next, ==, 0);
 		}
 }
 
@@ -152,7 +156,7 @@ static void test_symbols_are_those_of_a_slow_decoder(void)
 		(void)make_counts(counts, seed);
 		bool ok = huffman_make(&h, counts, symbols, UINT8_MAX);
 
-		assert(ok);
+		CHECK(ok);
 		fill(data, sizeof(data), seed * 4);
 		slow_open(&s, data, sizeof(data));
 		struct bits b = { .at = data, .end = data + sizeof(data) };
@@ -162,7 +166,7 @@ static void test_symbols_are_those_of_a_slow_decoder(void)
 			int32_t symbol = slow_symbol(&s, counts, symbols);
 
 			b = bits_refill(b);
-			assert(huffman_symbol(&b, &h) == symbol);
+			CHECK_NUMBER(huffman_symbol(&b, &h), ==, symbol);
 			long_count += s.at - from > LOOK_BITS && symbol >= 0;
 			if (symbol >= 0)
 				continue;
@@ -170,7 +174,8 @@ static void test_symbols_are_those_of_a_slow_decoder(void)
 			bits_drop(&b, CODE_BITS_MAX);
 		}
 	}
-	assert(bad_count > 100 && long_count > 100);
+	CHECK_NUMBER(bad_count, >, 100);
+	CHECK_NUMBER(long_count, >, 100);
 }
 
 static void test_tables_that_make_no_sense_are_refused(void)
@@ -179,24 +184,24 @@ static void test_tables_that_make_no_sense_are_refused(void)
 	static const uint8_t symbols[SYMBOLS_MAX] = { 1, 2, 15 };
 	uint8_t counts[CODE_BITS_MAX + 1] = { 0 };
 
-	assert(huffman_make(&h, counts, symbols, 255));
+	CHECK(huffman_make(&h, counts, symbols, 255));
 	counts[1] = 2; /* 0 and 1: all ones */
-	assert(!huffman_make(&h, counts, symbols, 255));
+	CHECK(!huffman_make(&h, counts, symbols, 255));
 	counts[1] = 1;
-	assert(huffman_make(&h, counts, symbols, 255));
+	CHECK(huffman_make(&h, counts, symbols, 255));
 	counts[2] = 1;
 	counts[3] = 1; /* 110 */
-	assert(huffman_make(&h, counts, symbols, 15));
-	assert(!huffman_make(&h, counts, symbols, 14));
+	CHECK(huffman_make(&h, counts, symbols, 15));
+	CHECK(!huffman_make(&h, counts, symbols, 14));
 	counts[3] = 2;
-	assert(!huffman_make(&h, counts, symbols, 255));
+	CHECK(!huffman_make(&h, counts, symbols, 255));
 	counts[3] = 3;
-	assert(!huffman_make(&h, counts, symbols, 255));
+	CHECK(!huffman_make(&h, counts, symbols, 255));
 	counts[3] = 1;
 	counts[16] = 253;
-	assert(huffman_make(&h, counts, symbols, 255));
+	CHECK(huffman_make(&h, counts, symbols, 255));
 	counts[16] = 254; /* 257 in all */
-	assert(!huffman_make(&h, counts, symbols, 255));
+	CHECK(!huffman_make(&h, counts, symbols, 255));
 }
 
 int main(void)

@@ -6,11 +6,11 @@
  * than icc_bytes_max(), whatever it claims; long chains in a profile take no
  * time.
  */
+#include "base/test/check.h"
 #include "imgops/colour/icc.h"
 #include "imgops/test/meter.h"
 #include "imgops/test/profiles.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -29,7 +29,7 @@ static void convert(const struct icc *icc, uint8_t *rgb, const uint8_t *device,
 	const uint8_t *in[] = { planes[3], planes[4], planes[5], planes[6] };
 	uint8_t *out[] = { planes[0], planes[1], planes[2] };
 
-	assert(count <= PIXELS_MAX);
+	CHECK_NUMBER(count, <=, PIXELS_MAX);
 	for (uint32_t i = 0; i < count * icc->channels; i++)
 		planes[3 + i % icc->channels][i / icc->channels] = device[i];
 	icc_convert(icc, out, in, flip, count);
@@ -49,20 +49,20 @@ static enum icc_verdict judge(struct bytes profile, size_t count,
 	struct meter meter;
 	struct icc icc;
 
-	assert(copy != NULL);
+	CHECK(copy != NULL);
 	memcpy(copy, profile.data, count);
 	meter_init(&meter);
 	verdict = icc_open(&icc, copy, count, space, pixels, &meter.memory);
 	free(copy);
-	assert((verdict == ICC_OTHER) == (icc.channels != 0));
+	CHECK_NUMBER((verdict == ICC_OTHER), ==, (icc.channels != 0));
 	if (verdict == ICC_OTHER) {
 		/* The conversion must not need the profile's bytes any more. */
 		convert(&icc, (uint8_t[3]){ 0 },
 			(uint8_t[4]){ 10, 100, 200, 30 }, 1);
 	}
 	icc_close(&icc);
-	assert(meter.live_bytes == 0);
-	assert(meter.peak_bytes <= icc_bytes_max(count));
+	CHECK_NUMBER(meter.live_bytes, ==, 0);
+	CHECK_NUMBER(meter.peak_bytes, <=, icc_bytes_max(count));
 	return verdict;
 }
 
@@ -79,9 +79,9 @@ static void test_srgb_is_known_in_any_form(void)
 		struct bytes profile =
 			profile_rgb(&gamuts[SRGB], CURVE_SRGB, steps[i]);
 
-		assert(judge_all(profile, IMG_YCBCR) == ICC_SRGB);
-		assert(judge_all(profile, IMG_RGB) == ICC_SRGB);
-		assert(judge_all(profile, IMG_GREY) == ICC_SRGB);
+		CHECK_NUMBER(judge_all(profile, IMG_YCBCR), ==, ICC_SRGB);
+		CHECK_NUMBER(judge_all(profile, IMG_RGB), ==, ICC_SRGB);
+		CHECK_NUMBER(judge_all(profile, IMG_GREY), ==, ICC_SRGB);
 		free(profile.data);
 	}
 }
@@ -90,12 +90,12 @@ static void test_what_looks_different_is_not_srgb(void)
 {
 	struct bytes gamma = profile_rgb(&gamuts[SRGB], 2.2, 0);
 
-	assert(judge_all(gamma, IMG_YCBCR) == ICC_OTHER);
+	CHECK_NUMBER(judge_all(gamma, IMG_YCBCR), ==, ICC_OTHER);
 	free(gamma.data);
 	for (int i = DISPLAY_P3; i < GAMUT_COUNT; i++) {
 		struct bytes profile = profile_rgb(&gamuts[i], CURVE_SRGB, 0);
 
-		assert(judge_all(profile, IMG_YCBCR) == ICC_OTHER);
+		CHECK_NUMBER(judge_all(profile, IMG_YCBCR), ==, ICC_OTHER);
 		free(profile.data);
 	}
 }
@@ -113,12 +113,14 @@ static void test_a_profile_must_fit_the_pixels(void)
 	for (size_t i = 0; i < ARRAY_SIZE(spaces); i++) {
 		bool is_inks = spaces[i] == IMG_CMYK || spaces[i] == IMG_YCCK;
 
-		assert((judge_all(rgb, spaces[i]) == ICC_OTHER) == !is_inks);
-		assert((judge_all(cmyk, spaces[i]) == ICC_OTHER) == is_inks);
-		assert((judge_all(grey, spaces[i]) == ICC_OTHER) ==
-		       (spaces[i] == IMG_GREY));
-		assert(judge_all(lab, spaces[i]) == ICC_BAD);
-		assert(judge_all(link, spaces[i]) == ICC_BAD);
+		CHECK_NUMBER((judge_all(rgb, spaces[i]) == ICC_OTHER), ==,
+			     !is_inks);
+		CHECK_NUMBER((judge_all(cmyk, spaces[i]) == ICC_OTHER), ==,
+			     is_inks);
+		CHECK_NUMBER((judge_all(grey, spaces[i]) == ICC_OTHER), ==,
+			     (spaces[i] == IMG_GREY));
+		CHECK_NUMBER(judge_all(lab, spaces[i]), ==, ICC_BAD);
+		CHECK_NUMBER(judge_all(link, spaces[i]), ==, ICC_BAD);
 	}
 	free(rgb.data);
 	free(grey.data);
@@ -142,7 +144,8 @@ static void check_colours(struct bytes profile, enum img_space space,
 	heap_init(&h);
 	verdict = icc_open(&icc, profile.data, profile.count, space, pixels,
 			   &h.memory);
-	assert(verdict == ICC_OTHER && icc.channels == T_CHANNELS(type));
+	CHECK_NUMBER(verdict, ==, ICC_OTHER);
+	CHECK_NUMBER(icc.channels, ==, T_CHANNELS(type));
 	for (uint32_t i = 0; i < sizeof(device); i++)
 		device[i] = (uint8_t)scramble(i);
 	convert(&icc, rgb, device, COUNT);
@@ -152,10 +155,10 @@ static void check_colours(struct bytes profile, enum img_space space,
 	for (int i = 0; i < COUNT; i++) {
 		double error = cmsCIE2000DeltaE(&meant[i], &found[i], 1, 1, 1);
 
-		assert(error < error_max);
+		CHECK_NUMBER(error, <, error_max);
 		total += error;
 	}
-	assert(total / COUNT < error_max / 8);
+	CHECK_NUMBER(total / COUNT, <, error_max / 8);
 }
 
 static void test_colours_are_what_lcms2_says(void)
@@ -181,7 +184,7 @@ static void test_a_part_of_a_profile_is_bad(void)
 	struct bytes profile = profile_rgb(&gamuts[DISPLAY_P3], 2.2, 0);
 
 	for (size_t count = 0; count < 300; count++)
-		assert(judge(profile, count, IMG_YCBCR, 1) == ICC_BAD);
+		CHECK_NUMBER(judge(profile, count, IMG_YCBCR, 1), ==, ICC_BAD);
 	for (size_t count = 300; count < profile.count; count++)
 		(void)judge(profile, count, IMG_YCBCR, 1);
 	free(profile.data);
@@ -192,9 +195,9 @@ static void test_nothing_is_believed_of_a_huge_profile(void)
 	struct bytes huge = { calloc(1, 5 << 20), 5 << 20 };
 	struct bytes profile = profile_rgb(&gamuts[DISPLAY_P3], 2.2, 0);
 
-	assert(huge.data != NULL);
+	CHECK(huge.data != NULL);
 	memcpy(huge.data, profile.data, profile.count);
-	assert(judge_all(huge, IMG_RGB) == ICC_BAD);
+	CHECK_NUMBER(judge_all(huge, IMG_RGB), ==, ICC_BAD);
 	free(profile.data);
 	free(huge.data);
 }
@@ -222,7 +225,7 @@ static struct bytes table_head(const char *space, const char *type,
 			   TABLE_AT + TABLE_BYTES };
 	uint8_t *table = p.data + TABLE_AT;
 
-	assert(p.data != NULL);
+	CHECK(p.data != NULL);
 	put32(p.data, (uint32_t)p.count);
 	p.data[8] = 2;
 	memcpy(p.data + 12, "mntr", 4);
@@ -257,8 +260,10 @@ static void test_a_claim_takes_no_memory(void)
 				struct bytes inks = table_head(
 					"CMYK", types[t], 4, outputs, steps[s]);
 
-				assert(judge_all(rgb, IMG_YCBCR) == ICC_BAD);
-				assert(judge_all(inks, IMG_CMYK) == ICC_BAD);
+				CHECK_NUMBER(judge_all(rgb, IMG_YCBCR), ==,
+					     ICC_BAD);
+				CHECK_NUMBER(judge_all(inks, IMG_CMYK), ==,
+					     ICC_BAD);
 				free(rgb.data);
 				free(inks.data);
 			}
@@ -308,7 +313,7 @@ static struct bytes with_chain(struct bytes profile, int links)
 			chain, cmsAT_BEGIN,
 			cmsStageAllocMatrix(NULL, 3, 3, turn, NULL));
 	ok = ok && cmsWriteTag(handle, cmsSigDToB0Tag, chain);
-	assert(ok);
+	CHECK(ok);
 	cmsPipelineFree(chain);
 	return profile_bytes(handle);
 }
@@ -319,8 +324,8 @@ static void test_chains_are_not_followed(void)
 	struct bytes chained = with_chain(plain, 20000);
 	clock_t start = clock();
 
-	assert(judge_all(chained, IMG_RGB) == ICC_OTHER);
-	assert((double)(clock() - start) / CLOCKS_PER_SEC < 1);
+	CHECK_NUMBER(judge_all(chained, IMG_RGB), ==, ICC_OTHER);
+	CHECK_NUMBER((double)(clock() - start) / CLOCKS_PER_SEC, <, 1);
 	free(plain.data);
 	free(chained.data);
 }

@@ -7,10 +7,10 @@
  * The linker's option --wrap redirects malloc() and realloc() of imgops to this
  * file.
  */
+#include "base/test/check.h"
 #include "imgops/colour/icc.h"
 #include "imgops/test/profiles.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -46,7 +46,7 @@ static enum icc_verdict judge(struct bytes profile, enum img_space space,
 	verdict = icc_open(&icc, profile.data, profile.count, space, pixels,
 			   &h.memory);
 	icc_close(&icc);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	*alloc_count = h.alloc_count;
 	return verdict;
 }
@@ -56,10 +56,11 @@ static void check(struct bytes profile, enum img_space space, uint64_t pixels)
 	uint32_t count, reached;
 	enum icc_verdict whole = judge(profile, space, pixels, 0, &count);
 
-	assert(count > 1 && whole == ICC_OTHER);
+	CHECK_NUMBER(count, >, 1);
+	CHECK_NUMBER(whole, ==, ICC_OTHER);
 	for (uint32_t nth = 1; nth <= count; nth++)
-		assert(judge(profile, space, pixels, nth, &reached) ==
-		       ICC_NO_MEMORY);
+		CHECK_NUMBER(judge(profile, space, pixels, nth, &reached), ==,
+			     ICC_NO_MEMORY);
 	(void)printf("%zu bytes: %u allocations\n", profile.count, count);
 }
 
@@ -83,9 +84,10 @@ static void check_probe(struct bytes profile, enum img_profile state)
 	uint32_t before = malloc_count;
 	enum img_err err = img_probe(&h, jpeg.data, jpeg.count, &no_limits);
 
-	assert(err == IMG_OK && h.icc_bytes == profile.count);
-	assert(h.profile == state);
-	assert(malloc_count == before);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(h.icc_bytes, ==, profile.count);
+	CHECK_NUMBER(h.profile, ==, state);
+	CHECK_NUMBER(malloc_count, ==, before);
 	free(plain.data);
 	free(jpeg.data);
 	free(profile.data);

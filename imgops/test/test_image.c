@@ -3,19 +3,19 @@
  * Promises: planes of an image do not overlap, and have room for the samples
  * that libjpeg writes past their edges; without memory the image is empty.
  */
+#include "base/test/check.h"
 #include "imgops/image.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <string.h>
 
 static void test_every_error_has_words(void)
 {
 	for (int e = IMG_OK; e <= IMG_ERR_NO_MEMORY; e++) {
-		assert(strlen(img_strerror((enum img_err)e)) > 3);
+		CHECK_NUMBER(strlen(img_strerror((enum img_err)e)), >, 3);
 		for (int f = IMG_OK; f < e; f++)
-			assert(strcmp(img_strerror((enum img_err)e),
-				      img_strerror((enum img_err)f)) != 0);
+			CHECK(strcmp(img_strerror((enum img_err)e),
+				     img_strerror((enum img_err)f)) != 0);
 	}
 }
 
@@ -27,16 +27,18 @@ static void check_layout(const struct image *img)
 		const struct img_plane *p = &img->planes[i];
 		size_t rows = p->height + IMAGE_ROW_GROUP_MAX - 1;
 
-		assert(p->stride_bytes >= p->width + IMAGE_BLOCK_PX - 1);
-		assert(p->samples >= end);
+		CHECK_NUMBER(p->stride_bytes, >=,
+			     p->width + IMAGE_BLOCK_PX - 1);
+		CHECK_NUMBER(p->samples, >=, end);
 		/* The sanitizers see a write past the block. */
 		memset(p->samples, (int)i, rows * p->stride_bytes);
 		end = p->samples + rows * p->stride_bytes;
 	}
-	assert(end <= (uint8_t *)img->block + image_bytes(img));
+	CHECK_NUMBER(end, <=, (uint8_t *)img->block + image_bytes(img));
 	for (uint32_t i = 0; i < img->plane_count; i++)
-		assert(sample(&img->planes[i], 0, img->planes[i].height - 1) ==
-		       i);
+		CHECK_NUMBER(
+			sample(&img->planes[i], 0, img->planes[i].height - 1),
+			==, i);
 }
 
 static void test_planes_have_room_for_whole_blocks(void)
@@ -51,15 +53,15 @@ static void test_planes_have_room_for_whole_blocks(void)
 		image_shape(&img, (struct img_size){ width, 70 - width },
 			    IMG_YCBCR, false);
 		ok = image_alloc(&img, &h.memory);
-		assert(ok);
-		assert(image_is_shaped(&img));
+		CHECK(ok);
+		CHECK(image_is_shaped(&img));
 		check_layout(&img);
 		img.planes[1].width++;
-		assert(!image_is_shaped(&img));
+		CHECK(!image_is_shaped(&img));
 		img_release(&img);
-		assert(is_empty(&img));
+		CHECK(is_empty(&img));
 	}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_the_largest_image_is_counted_in_full(void)
@@ -67,8 +69,8 @@ static void test_the_largest_image_is_counted_in_full(void)
 	struct image img;
 
 	image_shape(&img, (struct img_size){ 65500, 65500 }, IMG_YCBCR, false);
-	assert(image_bytes(&img) > (uint64_t)65500 * 65500 * 3 / 2);
-	assert(image_bytes(&img) < (uint64_t)66000 * 66000 * 3 / 2);
+	CHECK_NUMBER(image_bytes(&img), >, (uint64_t)65500 * 65500 * 3 / 2);
+	CHECK_NUMBER(image_bytes(&img), <, (uint64_t)66000 * 66000 * 3 / 2);
 }
 
 static void test_no_memory_leaves_an_empty_image(void)
@@ -81,10 +83,10 @@ static void test_no_memory_leaves_an_empty_image(void)
 	h.fail_at = 1;
 	image_shape(&img, (struct img_size){ 9, 9 }, IMG_GREY, false);
 	ok = image_alloc(&img, &h.memory);
-	assert(!ok);
-	assert(is_empty(&img));
+	CHECK(!ok);
+	CHECK(is_empty(&img));
 	img_release(&img);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 int main(void)

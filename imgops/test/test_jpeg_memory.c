@@ -4,10 +4,10 @@
  * with its own manager; when memory runs out at any request, or a limit is
  * reached, error_exit is called; all memory is freed in every case.
  */
+#include "base/test/check.h"
 #include "imgops/formats/jpeg/memory.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void on_message(j_common_ptr jpeg, int level)
 
 static void put(struct run *r, const void *data, size_t bytes)
 {
-	assert(bytes <= r->out_bytes - r->out_used);
+	CHECK_NUMBER(bytes, <=, r->out_bytes - r->out_used);
 	memcpy(r->out + r->out_used, data, bytes);
 	r->out_used += bytes;
 }
@@ -81,7 +81,7 @@ static void decode_step(struct run *r)
 		uint8_t row[4 * 512];
 		JSAMPROW at = row;
 
-		assert(jpeg->output_width <= 512);
+		CHECK_NUMBER(jpeg->output_width, <=, 512);
 		(void)jpeg_read_scanlines(jpeg, &at, 1);
 		put(r, row,
 		    (size_t)jpeg->output_width *
@@ -153,7 +153,7 @@ static void run(struct run *r, void (*step)(struct run *r))
 	r->jpeg.common.client_data = r;
 	r->out_bytes = (size_t)1 << 20;
 	r->out = malloc(r->out_bytes);
-	assert(r->out != NULL);
+	CHECK(r->out != NULL);
 	if (setjmp(r->failed) == 0)
 		step(r);
 	jpeg_memory_release(&r->memory, &r->jpeg.common);
@@ -170,17 +170,19 @@ static void check(const struct run *plain, void (*step)(struct run *r))
 	struct heap h;
 
 	run(&own, step);
-	assert(own.msg_code == 0 && own.out_used > 100);
+	CHECK_NUMBER(own.msg_code, ==, 0);
+	CHECK_NUMBER(own.out_used, >, 100);
 
 	heap_init(&h);
 	same.heap = &h.memory;
 	same.bytes_max = UINT64_MAX;
 	run(&same, step);
-	assert(same.msg_code == 0);
-	assert(same.out_used == own.out_used);
-	assert(memcmp(same.out, own.out, own.out_used) == 0);
-	assert(h.alloc_count > 0 && h.live_count == 0);
-	assert(same.memory.account.bytes == 0);
+	CHECK_NUMBER(same.msg_code, ==, 0);
+	CHECK_NUMBER(same.out_used, ==, own.out_used);
+	CHECK(memcmp(same.out, own.out, own.out_used) == 0);
+	CHECK_NUMBER(h.alloc_count, >, 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
+	CHECK_NUMBER(same.memory.account.bytes, ==, 0);
 	free(same.out);
 
 	for (uint32_t fail_at = 1, count = h.alloc_count; fail_at <= count;
@@ -192,9 +194,9 @@ static void check(const struct run *plain, void (*step)(struct run *r))
 		failing.heap = &h.memory;
 		failing.bytes_max = UINT64_MAX;
 		run(&failing, step);
-		assert(failing.msg_code == JERR_OUT_OF_MEMORY);
-		assert(!failing.memory.account.over_limit);
-		assert(h.live_count == 0);
+		CHECK_NUMBER(failing.msg_code, ==, JERR_OUT_OF_MEMORY);
+		CHECK(!failing.memory.account.over_limit);
+		CHECK_NUMBER(h.live_count, ==, 0);
 		free(failing.out);
 	}
 	free(own.out);
@@ -276,19 +278,19 @@ static void test_stays_within_the_limit(void)
 
 		trial.bytes_max = too_little + (enough - too_little) / 2;
 		run(&trial, decode_step);
-		assert(h.live_count == 0);
+		CHECK_NUMBER(h.live_count, ==, 0);
 		free(trial.out);
 		if (trial.msg_code == 0) {
 			enough = trial.bytes_max;
 		} else {
-			assert(trial.msg_code == JERR_OUT_OF_MEMORY);
-			assert(trial.memory.account.over_limit);
+			CHECK_NUMBER(trial.msg_code, ==, JERR_OUT_OF_MEMORY);
+			CHECK(trial.memory.account.over_limit);
 			too_little = trial.bytes_max;
 		}
 	}
 	/* At least all coefficients; at most some rows more. */
-	assert(enough > 304 * 208 * 3);
-	assert(enough < 304 * 208 * 3 + (200 << 10));
+	CHECK_NUMBER(enough, >, 304 * 208 * 3);
+	CHECK_NUMBER(enough, <, 304 * 208 * 3 + (200 << 10));
 	free(r.in.data);
 }
 
@@ -315,14 +317,15 @@ static void test_the_limit_may_be_lowered(void)
 	j_common_ptr jpeg = &r.jpeg.common;
 
 	(void)jpeg->mem->alloc_large(jpeg, JPOOL_IMAGE, 100000);
-	assert(r.memory.account.bytes > 50000);
+	CHECK_NUMBER(r.memory.account.bytes, >, 50000);
 	r.memory.account.bytes_max = 50000;
 	r.msg_code = 0;
 	if (setjmp(r.failed) == 0)
 		(void)jpeg->mem->alloc_large(jpeg, JPOOL_IMAGE, 100000);
-	assert(r.msg_code == JERR_OUT_OF_MEMORY && r.memory.account.over_limit);
+	CHECK_NUMBER(r.msg_code, ==, JERR_OUT_OF_MEMORY);
+	CHECK(r.memory.account.over_limit);
 	jpeg_destroy(jpeg);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_rows_are_aligned_and_apart(void)
@@ -340,26 +343,26 @@ static void test_rows_are_aligned_and_apart(void)
 			jpeg->mem->alloc_barray(jpeg, JPOOL_IMAGE, width, 3);
 
 		for (uint32_t y = 0; y < 5; y++) {
-			assert((uintptr_t)rows[y] % 32 == 0);
+			CHECK_NUMBER((uintptr_t)rows[y] % 32, ==, 0);
 			memset(rows[y], (int)y, stride);
 		}
 		for (uint32_t y = 0; y < 3; y++) {
-			assert((uintptr_t)blocks[y] % 32 == 0);
+			CHECK_NUMBER((uintptr_t)blocks[y] % 32, ==, 0);
 			memset(blocks[y], 0xff, width * sizeof(JBLOCK));
 		}
 		for (uint32_t y = 0; y < 5; y++)
-			assert(rows[y][0] == y && rows[y][stride - 1] == y);
+			CHECK(rows[y][0] == y && rows[y][stride - 1] == y);
 	}
 	/* Permanent memory stays when that of the picture is freed. */
 	JSAMPARRAY kept = r.jpeg.common.mem->alloc_sarray(
 		&r.jpeg.common, JPOOL_PERMANENT, 10000, 2);
 
 	jpeg_abort(&r.jpeg.common);
-	assert(h.live_count > 0);
+	CHECK_NUMBER(h.live_count, >, 0);
 	memset(kept[1], 1, 10000);
 	/* Without jpeg_memory_release(): destroying does it. */
 	jpeg_destroy(&r.jpeg.common);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static bool fails_with(struct run *r, int msg_code, jvirt_barray_ptr blocks,
@@ -389,17 +392,17 @@ static void test_virtual_rows_are_zero_and_bounded(void)
 		jpeg, JPOOL_IMAGE, FALSE, 7, 10, 4);
 
 	/* The array was not allocated. */
-	assert(fails_with(&r, bad, zeroed, 0, 1, TRUE));
+	CHECK(fails_with(&r, bad, zeroed, 0, 1, TRUE));
 	jpeg->mem->realize_virt_arrays(jpeg);
-	assert(fails_with(&r, bad, zeroed, 0, 5, TRUE)); /* too many */
-	assert(fails_with(&r, bad, zeroed, 8, 3, TRUE)); /* past the end */
-	assert(fails_with(&r, bad, zeroed, 10, 1, FALSE));
-	assert(fails_with(&r, bad, zeroed, UINT32_MAX, 2, FALSE));
-	assert(fails_with(&r, bad, zeroed, 3, 1, TRUE)); /* rows skipped */
-	assert(fails_with(&r, bad, plain, 0, 1, FALSE)); /* never written */
-	assert(fails_with(&r, 0, plain, 0, 4, TRUE));
-	assert(fails_with(&r, 0, plain, 0, 4, FALSE));
-	assert(fails_with(&r, 0, zeroed, 6, 4, FALSE)); /* read ahead */
+	CHECK(fails_with(&r, bad, zeroed, 0, 5, TRUE)); /* too many */
+	CHECK(fails_with(&r, bad, zeroed, 8, 3, TRUE)); /* past the end */
+	CHECK(fails_with(&r, bad, zeroed, 10, 1, FALSE));
+	CHECK(fails_with(&r, bad, zeroed, UINT32_MAX, 2, FALSE));
+	CHECK(fails_with(&r, bad, zeroed, 3, 1, TRUE)); /* rows skipped */
+	CHECK(fails_with(&r, bad, plain, 0, 1, FALSE)); /* never written */
+	CHECK(fails_with(&r, 0, plain, 0, 4, TRUE));
+	CHECK(fails_with(&r, 0, plain, 0, 4, FALSE));
+	CHECK(fails_with(&r, 0, zeroed, 6, 4, FALSE)); /* read ahead */
 
 	JBLOCKARRAY rows =
 		jpeg->mem->access_virt_barray(jpeg, zeroed, 0, 2, TRUE);
@@ -410,11 +413,12 @@ static void test_virtual_rows_are_zero_and_bounded(void)
 	for (uint32_t i = 0; i < 7; i++)
 		for (uint32_t k = 0; k < DCTSIZE2; k++) {
 			/* What was written is still there. */
-			assert(rows[0][i][k] == -1);
-			assert(rows[1][i][k] == 0 && rows[3][i][k] == 0);
+			CHECK_NUMBER(rows[0][i][k], ==, -1);
+			CHECK_NUMBER(rows[1][i][k], ==, 0);
+			CHECK_NUMBER(rows[3][i][k], ==, 0);
 		}
 	jpeg_memory_release(&r.memory, jpeg);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	jpeg_destroy(jpeg);
 }
 

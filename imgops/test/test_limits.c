@@ -5,7 +5,8 @@
  */
 #include "imgops/test/support.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +24,8 @@ static enum img_err probe_limits(struct bytes jpeg,
 	/*
 	 * The size is known, so that a message about the refusal can name it.
 	 */
-	assert((img_pixels(header.stored) > 0) ==
-	       (err == IMG_OK || err == IMG_ERR_TOO_LARGE));
+	CHECK_NUMBER((img_pixels(header.stored) > 0), ==,
+		     (err == IMG_OK || err == IMG_ERR_TOO_LARGE));
 	return err;
 }
 
@@ -37,25 +38,25 @@ static void test_limits_hold_before_anything_is_allocated(void)
 
 	heap_init(&h);
 	side.side_px_max = 34;
-	assert(probe_limits(jpeg, &side) == IMG_ERR_TOO_LARGE);
+	CHECK_NUMBER(probe_limits(jpeg, &side), ==, IMG_ERR_TOO_LARGE);
 	/* The side may be the other one. */
 	memcpy(jpeg_marker(jpeg, 0xc2) + 1, "\0\x23\0\x13", 4);
-	assert(probe_limits(jpeg, &side) == IMG_ERR_TOO_LARGE);
+	CHECK_NUMBER(probe_limits(jpeg, &side), ==, IMG_ERR_TOO_LARGE);
 	memcpy(jpeg_marker(jpeg, 0xc2) + 1, "\0\x13\0\x23", 4);
 	pixels.pixels_max = 35 * 19 - 1;
-	assert(probe_limits(jpeg, &pixels) == IMG_ERR_TOO_LARGE);
+	CHECK_NUMBER(probe_limits(jpeg, &pixels), ==, IMG_ERR_TOO_LARGE);
 	/* Y', and Cb and Cr of half the size. */
 	bytes.decode_bytes_max = 35 * 19 * 2;
-	assert(decode_limits(jpeg, &bytes, &h) == IMG_ERR_TOO_LARGE);
-	assert(h.alloc_count == 0);
+	CHECK_NUMBER(decode_limits(jpeg, &bytes, &h), ==, IMG_ERR_TOO_LARGE);
+	CHECK_NUMBER(h.alloc_count, ==, 0);
 	scans.scans_max = 9; /* libjpeg's script has 10 */
-	assert(probe_limits(jpeg, &scans) == IMG_ERR_TOO_MANY_SCANS);
+	CHECK_NUMBER(probe_limits(jpeg, &scans), ==, IMG_ERR_TOO_MANY_SCANS);
 	side.side_px_max = 35;
 	side.pixels_max = 35 * 19;
 	side.scans_max = 10;
 	side.decode_bytes_max = 100000;
-	assert(decode_limits(jpeg, &side, &h) == IMG_OK);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(decode_limits(jpeg, &side, &h), ==, IMG_OK);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	free(jpeg.data);
 }
 
@@ -73,17 +74,17 @@ static void test_a_large_picture_may_have_fewer_scans(void)
 	struct img_limits limits = no_limits;
 
 	limits.pixels_max = 64 * 32;
-	assert(probe_limits(jpeg, &limits) == IMG_ERR_TOO_MANY_SCANS);
+	CHECK_NUMBER(probe_limits(jpeg, &limits), ==, IMG_ERR_TOO_MANY_SCANS);
 	limits.pixels_max = 64 * 32 * 18 / 16 - 1;
-	assert(probe_limits(jpeg, &limits) == IMG_ERR_TOO_MANY_SCANS);
+	CHECK_NUMBER(probe_limits(jpeg, &limits), ==, IMG_ERR_TOO_MANY_SCANS);
 	limits.pixels_max++;
-	assert(probe_limits(jpeg, &limits) == IMG_OK);
+	CHECK_NUMBER(probe_limits(jpeg, &limits), ==, IMG_OK);
 	/* As large as a result may be, not as large as a file. */
 	limits.result_pixels_max = limits.pixels_max - 1;
 	limits.pixels_max = UINT64_MAX;
-	assert(probe_limits(jpeg, &limits) == IMG_ERR_TOO_MANY_SCANS);
+	CHECK_NUMBER(probe_limits(jpeg, &limits), ==, IMG_ERR_TOO_MANY_SCANS);
 	limits.result_pixels_max++;
-	assert(probe_limits(jpeg, &limits) == IMG_OK);
+	CHECK_NUMBER(probe_limits(jpeg, &limits), ==, IMG_OK);
 	free(jpeg.data);
 }
 
@@ -96,14 +97,14 @@ static void test_a_result_has_a_limit_of_its_own(void)
 
 	heap_init(&h);
 	limits.result_pixels_max = 35 * 19;
-	assert(decode_limits(jpeg, &limits, &h) == IMG_OK);
+	CHECK_NUMBER(decode_limits(jpeg, &limits, &h), ==, IMG_OK);
 	limits.result_pixels_max--;
-	assert(probe_limits(jpeg, &limits) == IMG_OK);
-	assert(decode_limits(jpeg, &limits, &h) == IMG_ERR_TOO_LARGE);
+	CHECK_NUMBER(probe_limits(jpeg, &limits), ==, IMG_OK);
+	CHECK_NUMBER(decode_limits(jpeg, &limits, &h), ==, IMG_ERR_TOO_LARGE);
 	limits.result_pixels_max = UINT64_MAX;
 	limits.pixels_max = 35 * 19 - 1;
-	assert(probe_limits(jpeg, &limits) == IMG_ERR_TOO_LARGE);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(probe_limits(jpeg, &limits), ==, IMG_ERR_TOO_LARGE);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	free(jpeg.data);
 }
 
@@ -117,8 +118,8 @@ static void test_a_false_size_costs_no_memory(void)
 
 	heap_init(&h);
 	memcpy(jpeg_marker(jpeg, 0xc0) + 1, "\xff\xdc\xff\xdc", 4);
-	assert(decode_limits(jpeg, &limits, &h) == IMG_ERR_TOO_LARGE);
-	assert(h.largest_bytes < 100000); /* memory of libjpeg itself */
+	CHECK_NUMBER(decode_limits(jpeg, &limits, &h), ==, IMG_ERR_TOO_LARGE);
+	CHECK_NUMBER(h.largest_bytes, <, 100000); /* memory of libjpeg itself */
 	free(jpeg.data);
 }
 
@@ -131,8 +132,8 @@ static uint64_t least_memory(struct bytes jpeg)
 	limits.decode_bytes_max = 0;
 	while (decode_limits(jpeg, &limits, &h) == IMG_ERR_TOO_LARGE)
 		limits.decode_bytes_max += 1024;
-	assert(decode_limits(jpeg, &limits, &h) == IMG_OK);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(decode_limits(jpeg, &limits, &h), ==, IMG_OK);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	return limits.decode_bytes_max;
 }
 
@@ -148,7 +149,8 @@ static void test_coefficients_count_as_memory(void)
 	uint64_t more = least_memory(b) - least_memory(a);
 
 	/* 44 x 24 blocks of Y', 22 x 24 of Cb and Cr, of 64 16-bit values. */
-	assert(more >= 2112 * 128 && more < 2112 * 128 + 100000);
+	CHECK_NUMBER(more, >=, 2112 * 128);
+	CHECK_NUMBER(more, <, 2112 * 128 + 100000);
 	free(a.data);
 	free(b.data);
 }
@@ -161,7 +163,7 @@ static enum img_err probe_with(struct bytes jpeg, size_t at,
 			      jpeg.count + 4 * count };
 	enum img_err err;
 
-	assert(more.data != NULL);
+	CHECK(more.data != NULL);
 	memcpy(more.data, jpeg.data, at);
 	for (size_t i = 0; i < count; i++)
 		memcpy(more.data + at + 4 * i, unit, 4);
@@ -188,21 +190,25 @@ static void test_markers_and_gaps_are_bounded(void)
 	for (size_t i = 0; i < ARRAY_SIZE(markers); i++) {
 		const uint8_t *unit = markers[i];
 
-		assert(probe_with(one, 2, unit, 16000) == IMG_OK);
-		assert(probe_with(one, 2, unit, 33000) == IMG_ERR_CORRUPT);
-		assert(probe_with(one, 2, unit, 8 << 20) == IMG_ERR_CORRUPT);
+		CHECK_NUMBER(probe_with(one, 2, unit, 16000), ==, IMG_OK);
+		CHECK_NUMBER(probe_with(one, 2, unit, 33000), ==,
+			     IMG_ERR_CORRUPT);
+		CHECK_NUMBER(probe_with(one, 2, unit, 8 << 20), ==,
+			     IMG_ERR_CORRUPT);
 		/* Before EOI. */
-		assert(probe_with(scans, scans.count - 2, unit, 16000) ==
-		       IMG_OK);
-		assert(probe_with(scans, scans.count - 2, unit, 33000) ==
-		       IMG_ERR_CORRUPT);
+		CHECK_NUMBER(probe_with(scans, scans.count - 2, unit, 16000),
+			     ==, IMG_OK);
+		CHECK_NUMBER(probe_with(scans, scans.count - 2, unit, 33000),
+			     ==, IMG_ERR_CORRUPT);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(gaps); i++) {
 		const uint8_t *unit = gaps[i];
 
-		assert(probe_with(one, 2, unit, 16000) == IMG_OK);
-		assert(probe_with(one, 2, unit, 17000) == IMG_ERR_TRUNCATED);
-		assert(probe_with(one, 2, unit, 8 << 20) == IMG_ERR_TRUNCATED);
+		CHECK_NUMBER(probe_with(one, 2, unit, 16000), ==, IMG_OK);
+		CHECK_NUMBER(probe_with(one, 2, unit, 17000), ==,
+			     IMG_ERR_TRUNCATED);
+		CHECK_NUMBER(probe_with(one, 2, unit, 8 << 20), ==,
+			     IMG_ERR_TRUNCATED);
 	}
 	free(one.data);
 	free(scans.data);

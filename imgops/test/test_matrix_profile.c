@@ -5,10 +5,10 @@
  * damaged profile is read; other kinds of profile are not matrix profiles; only
  * profiles that look like sRGB count as sRGB.
  */
+#include "base/test/check.h"
 #include "imgops/colour/matrix.h"
 #include "imgops/test/profiles.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static cmsHPROFILE open_profile(struct bytes profile)
 	cmsHPROFILE handle = cmsOpenProfileFromMem(
 		profile.data, (cmsUInt32Number)profile.count);
 
-	assert(handle != NULL);
+	CHECK(handle != NULL);
 	free(profile.data); /* lcms2 has a copy */
 	return handle;
 }
@@ -48,7 +48,8 @@ static struct matrix_profile *profile_new(struct bytes profile)
 	struct matrix_tags tags;
 	bool ok = matrix_read(&tags, profile.data, profile.count);
 
-	assert(s != NULL && ok);
+	CHECK(s != NULL);
+	CHECK(ok);
 	memset(s, 0xff, sizeof(*s));
 	matrix_init(s, &tags);
 	free(profile.data);
@@ -89,7 +90,7 @@ static void meant(double *levels, struct bytes profile, const uint8_t *rgb)
 		cmsFLAGS_NOOPTIMIZE);
 	uint16_t out[3 * WIDTH];
 
-	assert(transform != NULL);
+	CHECK(transform != NULL);
 	cmsDoTransform(transform, rgb, out, WIDTH);
 	for (uint32_t i = 0; i < 3 * WIDTH; i++)
 		levels[i] = out[i] / 257.0;
@@ -107,7 +108,7 @@ static void check_profile(struct bytes profile, uint32_t seed)
 	struct matrix_profile *s;
 	struct row in, out;
 
-	assert(copy.data != NULL);
+	CHECK(copy.data != NULL);
 	memcpy(copy.data, profile.data, profile.count);
 	s = profile_new(copy);
 	row_init(&in, seed);
@@ -117,7 +118,7 @@ static void check_profile(struct bytes profile, uint32_t seed)
 	meant(levels, profile, rgb);
 	convert(s, &out, &in, WIDTH);
 	for (uint32_t i = 0; i < 3 * WIDTH; i++)
-		assert(fabs(out.samples[i % 3][i / 3] - levels[i]) < 1);
+		CHECK_NUMBER(fabs(out.samples[i % 3][i / 3] - levels[i]), <, 1);
 	free(s);
 }
 
@@ -150,9 +151,9 @@ static void test_any_width_is_converted_and_no_more(void)
 
 		convert(s, &out, &in, width);
 		for (int c = 0; c < 3; c++)
-			assert(memcmp(out.samples[c], all.samples[c], width) ==
-			       0);
-		assert(out.samples[1][width] == next);
+			CHECK(memcmp(out.samples[c], all.samples[c], width) ==
+			      0);
+		CHECK_NUMBER(out.samples[1][width], ==, next);
 	}
 	free(s);
 }
@@ -172,8 +173,10 @@ static void test_grey_stays_grey(void)
 		convert(s, &out, &in, 256);
 		for (uint32_t x = 0; x < 256; x++)
 			for (int c = 0; c < 3; c++)
-				assert(abs(out.samples[c][x] - (int)x) <= 1);
-		assert(out.samples[1][0] == 0 && out.samples[1][255] == 255);
+				CHECK_NUMBER(abs(out.samples[c][x] - (int)x),
+					     <=, 1);
+		CHECK_NUMBER(out.samples[1][0], ==, 0);
+		CHECK_NUMBER(out.samples[1][255], ==, 255);
 		free(s);
 	}
 }
@@ -184,11 +187,11 @@ static void test_srgb_is_known_in_any_form(void)
 	struct gamut near = gamuts[SRGB];
 
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
-		assert(is_srgb(
+		CHECK(is_srgb(
 			profile_rgb(&gamuts[SRGB], CURVE_SRGB, steps[i])));
 	/* A difference such as rounding causes. */
 	near.primaries[0][0] += 0.0005;
-	assert(is_srgb(profile_rgb(&near, CURVE_SRGB, 0)));
+	CHECK(is_srgb(profile_rgb(&near, CURVE_SRGB, 0)));
 }
 
 static void test_what_looks_different_is_not_srgb(void)
@@ -200,10 +203,10 @@ static void test_what_looks_different_is_not_srgb(void)
 	memcpy(swapped.primaries[1], gamuts[SRGB].primaries[0],
 	       sizeof(swapped.primaries[0]));
 	moved.primaries[1][0] -= 0.02;
-	assert(!is_srgb(profile_rgb(&swapped, CURVE_SRGB, 0)));
-	assert(!is_srgb(profile_rgb(&moved, CURVE_SRGB, 0)));
-	assert(!is_srgb(profile_rgb(&gamuts[SRGB], 2.2, 0)));
-	assert(!is_srgb(profile_rgb(&gamuts[DISPLAY_P3], CURVE_SRGB, 0)));
+	CHECK(!is_srgb(profile_rgb(&swapped, CURVE_SRGB, 0)));
+	CHECK(!is_srgb(profile_rgb(&moved, CURVE_SRGB, 0)));
+	CHECK(!is_srgb(profile_rgb(&gamuts[SRGB], 2.2, 0)));
+	CHECK(!is_srgb(profile_rgb(&gamuts[DISPLAY_P3], CURVE_SRGB, 0)));
 }
 
 /* sRGB's colours with another curve, which is freed. */
@@ -257,7 +260,7 @@ static bool read_copy(const uint8_t *profile, size_t count)
 	struct matrix_tags tags;
 	bool result;
 
-	assert(copy != NULL);
+	CHECK(copy != NULL);
 	memcpy(copy, profile, count);
 	result = matrix_read(&tags, copy, count);
 	if (result)
@@ -278,25 +281,25 @@ static void test_no_byte_outside_is_read(void)
 		for (size_t i = 0; i < p.count; i++) {
 			uint8_t whole = p.data[i];
 
-			assert(!read_copy(p.data, i));
+			CHECK(!read_copy(p.data, i));
 			for (size_t v = 0; v < ARRAY_SIZE(values); v++) {
 				p.data[i] = values[v];
 				(void)read_copy(p.data, p.count);
 			}
 			p.data[i] = whole;
 		}
-		assert(read_copy(p.data, p.count));
+		CHECK(read_copy(p.data, p.count));
 		free(p.data);
 	}
 }
 
 static void test_other_kinds_do_not_fit(void)
 {
-	assert(fits(bent(0)));
-	assert(!fits(bent(3000))); /* black is not black */
-	assert(!fits(profile_grey(2.2)));
-	assert(!fits(profile_cmyk()));
-	assert(!fits(profile_bytes(cmsCreateLab4Profile(NULL))));
+	CHECK(fits(bent(0)));
+	CHECK(!fits(bent(3000))); /* black is not black */
+	CHECK(!fits(profile_grey(2.2)));
+	CHECK(!fits(profile_cmyk()));
+	CHECK(!fits(profile_bytes(cmsCreateLab4Profile(NULL))));
 }
 
 static void test_nonsense_is_black_or_white(void)
@@ -311,9 +314,9 @@ static void test_nonsense_is_black_or_white(void)
 	row_init(&out, 2);
 	convert(s, &out, &in, WIDTH);
 	for (uint32_t x = 0; x < WIDTH; x++) {
-		assert(out.samples[0][x] == 0);
-		assert(out.samples[1][x] == 255);
-		assert(out.samples[2][x] == 0);
+		CHECK_NUMBER(out.samples[0][x], ==, 0);
+		CHECK_NUMBER(out.samples[1][x], ==, 255);
+		CHECK_NUMBER(out.samples[2][x], ==, 0);
 	}
 	free(s);
 }

@@ -5,10 +5,10 @@
  * tables, a second picture after the first, profiles in chunks of any order,
  * and very many fill bytes and markers.  Each goes through the whole pipeline.
  */
+#include "base/test/check.h"
 #include "imgops/formats/jpeg/header.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -41,15 +41,15 @@ static enum img_err run(struct bytes jpeg,
 	if (err != IMG_OK)
 		return err;
 	err = img_probe(&header, jpeg.data, jpeg.count, &no_limits);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	struct img_view view = img_fit(&header, transform);
 
 	err = img_scale(&scaled, &decoded, &view, transform, &h.memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	err = img_blur(&blurred, &scaled, 2, &h.memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	err = img_encode(&out.data, &out.count, &blurred, transform, &h.memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	struct jpeg_view seen = jpeg_read(out, JCS_GRAYSCALE, 8);
 
 	*size = (struct img_size){ seen.width, seen.height };
@@ -58,7 +58,7 @@ static enum img_err run(struct bytes jpeg,
 	img_release(&blurred);
 	img_release(&scaled);
 	img_release(&decoded);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	return IMG_OK;
 }
 
@@ -71,8 +71,9 @@ static void must_run(struct bytes jpeg, const struct img_transform *transform,
 	struct img_size size;
 	enum img_err err = run(jpeg, transform, &size);
 
-	assert(err == IMG_OK);
-	assert(size.width_px == width && size.height_px == height);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(size.width_px, ==, width);
+	CHECK_NUMBER(size.height_px, ==, height);
 }
 
 static void check_same_at(struct bytes a, struct bytes b, struct img_size size)
@@ -83,10 +84,10 @@ static void check_same_at(struct bytes a, struct bytes b, struct img_size size)
 	struct image x = must_decode(a, size, &h);
 	struct image y = must_decode(b, size, &h);
 
-	assert(is_same(&x, &y));
+	CHECK(is_same(&x, &y));
 	img_release(&x);
 	img_release(&y);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 /* Both files hold the same picture, at full size and at 1/8. */
@@ -195,7 +196,7 @@ static struct bytes without(struct bytes jpeg, uint8_t code)
 	struct bytes out = { malloc(jpeg.count), 2 };
 	size_t at = 2;
 
-	assert(out.data != NULL);
+	CHECK(out.data != NULL);
 	memcpy(out.data, jpeg.data, 2);
 	while (jpeg.data[at + 1] != 0xda) {
 		size_t n = 2 +
@@ -225,7 +226,7 @@ static void test_no_huffman_tables_are_the_usual_ones(void)
 	struct bytes bare = without(whole, 0xc4);
 	struct img_size size;
 
-	assert(bare.count + 400 < whole.count);
+	CHECK_NUMBER(bare.count + 400, <, whole.count);
 	check_same_at(whole, bare, full_size);
 	must_run(bare, &full, 50, 37);
 	must_run(bare, &thumb, 4, 3);
@@ -235,16 +236,16 @@ static void test_no_huffman_tables_are_the_usual_ones(void)
 	spec.progressive = true;
 	whole = jpeg_make(&spec);
 	bare = without(whole, 0xc4);
-	assert(run(bare, &full, &size) == IMG_ERR_CORRUPT);
-	assert(run(bare, &thumb, &size) == IMG_ERR_CORRUPT);
+	CHECK_NUMBER(run(bare, &full, &size), ==, IMG_ERR_CORRUPT);
+	CHECK_NUMBER(run(bare, &thumb, &size), ==, IMG_ERR_CORRUPT);
 	free(whole.data);
 	free(bare.data);
 	spec.progressive = false;
 	whole = jpeg_make(&spec);
 	/* without quantisation tables it is an error: they have no default */
 	bare = without(whole, 0xdb);
-	assert(run(bare, &full, &size) == IMG_ERR_CORRUPT);
-	assert(run(bare, &thumb, &size) == IMG_ERR_CORRUPT);
+	CHECK_NUMBER(run(bare, &full, &size), ==, IMG_ERR_CORRUPT);
+	CHECK_NUMBER(run(bare, &thumb, &size), ==, IMG_ERR_CORRUPT);
 	free(whole.data);
 	free(bare.data);
 }
@@ -254,7 +255,7 @@ static struct bytes with(struct bytes jpeg, const uint8_t *more, size_t count)
 {
 	struct bytes out = { malloc(jpeg.count + count), jpeg.count + count };
 
-	assert(out.data != NULL);
+	CHECK(out.data != NULL);
 	memcpy(out.data, jpeg.data, 2);
 	memcpy(out.data + 2, more, count);
 	memcpy(out.data + 2 + count, jpeg.data + 2, jpeg.count - 2);
@@ -286,7 +287,7 @@ static void test_a_second_picture_is_not_looked_at(void)
 		struct bytes mpo = { malloc(first.count + second.count),
 				     first.count + second.count };
 
-		assert(mpo.data != NULL);
+		CHECK(mpo.data != NULL);
 		memcpy(mpo.data, first.data, first.count);
 		memcpy(mpo.data + first.count, second.data, second.count);
 		enum img_err a =
@@ -294,11 +295,13 @@ static void test_a_second_picture_is_not_looked_at(void)
 		enum img_err b =
 			img_probe(&both, mpo.data, mpo.count, &no_limits);
 
-		assert(a == IMG_OK && b == IMG_OK);
-		assert(jpeg_own(&both)->scan_count ==
-		       jpeg_own(&alone)->scan_count);
-		assert(both.orientation == 1 && both.icc_bytes == 0);
-		assert(both.stored.width_px == 50);
+		CHECK_NUMBER(a, ==, IMG_OK);
+		CHECK_NUMBER(b, ==, IMG_OK);
+		CHECK_NUMBER(jpeg_own(&both)->scan_count, ==,
+			     jpeg_own(&alone)->scan_count);
+		CHECK_NUMBER(both.orientation, ==, 1);
+		CHECK_NUMBER(both.icc_bytes, ==, 0);
+		CHECK_NUMBER(both.stored.width_px, ==, 50);
 		check_same(first, mpo);
 		must_run(mpo, &thumb, 4, 3);
 		free(mpo.data);
@@ -316,12 +319,13 @@ static void test_chunks_of_a_profile_come_in_any_order(void)
 	heap_init(&h);
 	struct image img = must_decode(jpeg, full_size, &h);
 
-	assert(img.profile_bytes == 6 && img.notes == 0);
-	assert(memcmp(img.profile, "abcdef", 6) == 0);
+	CHECK_NUMBER(img.profile_bytes, ==, 6);
+	CHECK_NUMBER(img.notes, ==, 0);
+	CHECK(memcmp(img.profile, "abcdef", 6) == 0);
 	img_release(&img);
 	/* it is not a profile, so it is ignored */
 	must_run(jpeg, &full, 20, 20);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	free(jpeg.data);
 }
 
@@ -331,7 +335,7 @@ static struct bytes many(struct bytes jpeg, const char *text, size_t bytes,
 {
 	uint8_t *more = malloc(bytes * count);
 
-	assert(more != NULL);
+	CHECK(more != NULL);
 	for (size_t i = 0; i < count; i++)
 		memcpy(more + i * bytes, text, bytes);
 	jpeg = with(jpeg, more, bytes * count);
@@ -373,7 +377,7 @@ static void test_long_headers_take_linear_time(void)
 			must_run(jpeg, &full, 50, 37);
 			must_run(jpeg, &thumb, 4, 3);
 			free(jpeg.data);
-			assert(cpu_seconds() - start < 2);
+			CHECK_NUMBER(cpu_seconds() - start, <, 2);
 		}
 }
 
@@ -403,16 +407,16 @@ static void test_long_data_take_linear_time(void)
 			struct img_size size;
 			double start = cpu_seconds();
 
-			assert(copy.data != NULL);
+			CHECK(copy.data != NULL);
 			memcpy(copy.data, tail.data, tail.count);
 			copy = many(copy, texts[i], 4, COUNT);
 			jpeg.data = realloc(jpeg.data, at - 2 + copy.count);
-			assert(jpeg.data != NULL);
+			CHECK(jpeg.data != NULL);
 			memcpy(jpeg.data + at - 2, copy.data, copy.count);
 			jpeg.count = at - 2 + copy.count;
 			(void)run(jpeg, &full, &size);
 			(void)run(jpeg, &lenient, &size);
-			assert(cpu_seconds() - start < 2);
+			CHECK_NUMBER(cpu_seconds() - start, <, 2);
 			free(copy.data);
 			free(jpeg.data);
 		}

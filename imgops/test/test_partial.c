@@ -7,10 +7,10 @@
  * samples.  So they never change whether a file is accepted.  Blocks that the
  * frame cuts are tested in test_edge, too.  Reading pauses often.
  */
+#include "base/test/check.h"
 #include "imgops/test/reduced.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +37,7 @@ static bool decode_partial(struct image *img, struct bytes jpeg, struct heap *h)
 	bool ok = reduced_by_partial(img, 1, jpeg.data, jpeg.count, &small,
 				     &h->memory);
 
-	assert(ok || is_empty(img));
+	CHECK(ok || is_empty(img));
 	return ok;
 }
 
@@ -50,7 +50,7 @@ static bool is_partial(struct bytes jpeg)
 	bool ok = decode_partial(&img, jpeg, &h);
 
 	img_release(&img);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	return ok;
 }
 
@@ -91,8 +91,8 @@ static bool check_agrees_at(uint32_t n, struct bytes jpeg, struct heap *h)
 		enum img_err err = reduced_by_arrays(
 			&same, n, jpeg.data, jpeg.count, &small, &h->memory);
 
-		assert(err == IMG_OK);
-		assert(is_same(&img, &same));
+		CHECK_NUMBER(err, ==, IMG_OK);
+		CHECK(is_same(&img, &same));
 		img_release(&same);
 	}
 	img_release(&img);
@@ -120,18 +120,18 @@ static bool check_agrees(struct bytes jpeg)
 	 * run past the end of a block, or for damage in a scan that is not read
 	 * at 1/8.
 	 */
-	assert(ok || !at_4);
+	CHECK(ok || !at_4);
 
 	if (ok) {
 		enum img_err err = reduced_by_libjpeg(
 			&same, jpeg.data, jpeg.count, &small, &h.memory);
 
-		assert(err == IMG_OK);
-		assert(reduced_is_same(&img, &same));
+		CHECK_NUMBER(err, ==, IMG_OK);
+		CHECK(reduced_is_same(&img, &same));
 		img_release(&same);
 	}
 	img_release(&img);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	return ok;
 }
 
@@ -144,22 +144,23 @@ static void check_components(struct bytes jpeg)
 	heap_init(&h);
 	bool ok = decode_partial(&img, jpeg, &h);
 
-	assert(ok);
+	CHECK(ok);
 	for (uint32_t i = 0; i < img.plane_count; i++) {
 		const struct img_plane *p = &img.planes[i];
 		struct bytes alone = jpeg_component(jpeg, (int)i);
 		struct jpeg_view view = jpeg_read(alone, JCS_GRAYSCALE, 1);
 
-		assert(p->width <= view.width && p->height <= view.height);
+		CHECK_NUMBER(p->width, <=, view.width);
+		CHECK_NUMBER(p->height, <=, view.height);
 		for (uint32_t y = 0; y < reduced_visible(p->span_y, 1) / 8; y++)
-			assert(memcmp(p->samples + y * p->stride_bytes,
-				      view.pixels + y * view.width,
-				      reduced_visible(p->span_x, 1) / 8) == 0);
+			CHECK(memcmp(p->samples + y * p->stride_bytes,
+				     view.pixels + y * view.width,
+				     reduced_visible(p->span_x, 1) / 8) == 0);
 		free(view.pixels);
 		free(alone.data);
 	}
 	img_release(&img);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void check_intact(struct jpeg_spec spec)
@@ -173,13 +174,13 @@ static void check_intact(struct jpeg_spec spec)
 		bool agrees = check_agrees(jpeg);
 		struct heap h;
 
-		assert(agrees);
+		CHECK(agrees);
 		heap_init(&h);
 		for (uint32_t n = 2; n <= 4; n++) {
 			agrees = check_agrees_at(n, jpeg, &h);
-			assert(agrees);
+			CHECK(agrees);
 		}
-		assert(h.live_count == 0);
+		CHECK_NUMBER(h.live_count, ==, 0);
 		check_components(jpeg);
 		free(jpeg.data);
 	}
@@ -238,8 +239,8 @@ static void test_what_is_rare_is_left_to_libjpeg(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rare); i++) {
 		struct bytes jpeg = jpeg_make(&rare[i]);
 
-		assert(!is_partial(jpeg));
-		assert(libjpeg_says(jpeg) == IMG_OK);
+		CHECK(!is_partial(jpeg));
+		CHECK_NUMBER(libjpeg_says(jpeg), ==, IMG_OK);
 		free(jpeg.data);
 	}
 }
@@ -254,7 +255,7 @@ static struct bytes with_steps(struct bytes jpeg, uint32_t dc)
 	struct bytes b = { calloc(jpeg.count + TABLES * SEGMENT_BYTES, 1), 2 };
 	uint8_t *tail = jpeg_marker(jpeg, 0xdb) - 4;
 
-	assert(b.data != NULL);
+	CHECK(b.data != NULL);
 	memcpy(b.data, jpeg.data, 2);
 	for (uint8_t i = 0; i < TABLES; i++) {
 		uint8_t *d = b.data + b.count;
@@ -300,7 +301,8 @@ static void test_extreme_values_are_as_libjpeg_has_them(void)
 			struct bytes jpeg = jpeg_make(&spec);
 			struct bytes steep = with_steps(jpeg, steps[i]);
 
-			assert(check_agrees(steep) == (steps[i] <= INT16_MAX));
+			CHECK_NUMBER(check_agrees(steep), ==,
+				     (steps[i] <= INT16_MAX));
 			free(steep.data);
 			free(jpeg.data);
 		}
@@ -335,8 +337,8 @@ static void test_reduced_blocks_have_libjpegs_coefficients(void)
 			struct image img = must_decode(one, size, &h);
 			struct image same = must_decode(three, size, &h);
 
-			assert(img.planes[0].width == 16 * n);
-			assert(is_same(&img, &same));
+			CHECK_NUMBER(img.planes[0].width, ==, 16 * n);
+			CHECK(is_same(&img, &same));
 			img_release(&img);
 			img_release(&same);
 		}
@@ -360,11 +362,11 @@ static void check_coefficients(struct jpeg_spec spec)
 		struct image img = must_decode(one, size, &h);
 		struct image same = must_decode(three, size, &h);
 
-		assert(is_same(&img, &same));
+		CHECK(is_same(&img, &same));
 		img_release(&img);
 		img_release(&same);
 	}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	free(one.data);
 	free(three.data);
 }
@@ -400,13 +402,13 @@ static void check_dense(uint32_t width, uint32_t height,
 	bool agrees = check_agrees(jpeg);
 	struct heap h;
 
-	assert(agrees);
+	CHECK(agrees);
 	heap_init(&h);
 	for (uint32_t n = 2; n <= 4; n++) {
 		agrees = check_agrees_at(n, jpeg, &h);
-		assert(agrees);
+		CHECK(agrees);
 	}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	free(jpeg.data);
 }
 
@@ -430,9 +432,9 @@ static uint32_t count_pauses(struct bytes jpeg)
 	heap_init(&h);
 	ok = reduced_by_partial(&img, 1, jpeg.data, jpeg.count, &no_limits,
 				&h.memory);
-	assert(ok);
+	CHECK(ok);
 	img_release(&img);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	return h.pause_count;
 }
 
@@ -441,8 +443,8 @@ static void test_pauses_come_often_in_any_strip(void)
 	struct bytes row = jpeg_dense(65500, 8, wide);
 	struct bytes column = jpeg_dense(8, 65500, tall);
 
-	assert(count_pauses(row) >= 65500 / 8 / 256);
-	assert(count_pauses(column) >= 65500 / 8 / 256);
+	CHECK_NUMBER(count_pauses(row), >=, 65500 / 8 / 256);
+	CHECK_NUMBER(count_pauses(column), >=, 65500 / 8 / 256);
 	free(row.data);
 	free(column.data);
 }
@@ -469,9 +471,9 @@ static void test_a_cut_file_is_refused(void)
 		for (size_t n = 2; n < jpeg.count - 2; n++) {
 			uint8_t *copy = malloc(n);
 
-			assert(copy != NULL);
+			CHECK(copy != NULL);
 			memcpy(copy, jpeg.data, n);
-			assert(!is_partial((struct bytes){ copy, n }));
+			CHECK(!is_partial((struct bytes){ copy, n }));
 			free(copy);
 		}
 		free(jpeg.data);
@@ -493,22 +495,22 @@ static void test_wrong_restart_markers_are_refused(void)
 			continue;
 		markers_count++;
 		m[1] ^= 1;
-		assert(!is_partial(jpeg));
+		CHECK(!is_partial(jpeg));
 		m[1] ^= 1;
 		m[0] = 0;
-		assert(!is_partial(jpeg));
+		CHECK(!is_partial(jpeg));
 		m[0] = 0xff;
 		/* A copy of the file without the marker's two bytes. */
 		struct bytes less = { malloc(jpeg.count), jpeg.count - 2 };
 
-		assert(less.data != NULL);
+		CHECK(less.data != NULL);
 		memcpy(less.data, jpeg.data, i);
 		memcpy(less.data + i, m + 2, jpeg.count - i - 2);
-		assert(!is_partial(less));
+		CHECK(!is_partial(less));
 		free(less.data);
 	}
-	assert(markers_count > 10);
-	assert(is_partial(jpeg));
+	CHECK_NUMBER(markers_count, >, 10);
+	CHECK(is_partial(jpeg));
 	free(jpeg.data);
 }
 
@@ -521,16 +523,18 @@ static void test_tables_that_libjpeg_refuses_are_refused(void)
 	struct bytes jpeg = jpeg_make(&kinds[0]);
 	uint8_t *dht = jpeg_marker(jpeg, 0xc4);
 
-	assert(dht[0] == 0x00 && dht[9] == 1 && dht[28] == 11);
+	CHECK_NUMBER(dht[0], ==, 0x00);
+	CHECK_NUMBER(dht[9], ==, 1);
+	CHECK_NUMBER(dht[28], ==, 11);
 	dht[28] = 16; /* the last, longest DC code */
-	assert(libjpeg_says(jpeg) == IMG_ERR_CORRUPT);
-	assert(!is_partial(jpeg));
+	CHECK_NUMBER(libjpeg_says(jpeg), ==, IMG_ERR_CORRUPT);
+	CHECK(!is_partial(jpeg));
 	dht[28] = 11;
 	/* Give the last two codes 8 bits: the second is then all ones. */
 	dht[9]--;
 	dht[8]++;
-	assert(libjpeg_says(jpeg) == IMG_ERR_CORRUPT);
-	assert(!is_partial(jpeg));
+	CHECK_NUMBER(libjpeg_says(jpeg), ==, IMG_ERR_CORRUPT);
+	CHECK(!is_partial(jpeg));
 	free(jpeg.data);
 }
 
@@ -542,8 +546,8 @@ static void test_an_mcu_of_more_than_ten_blocks_is_refused(void)
 	/* A picture of one MCU with 16 + 1 + 1 blocks: no block is missing. */
 	memcpy(sof + 1, "\0\1\0\1", 4);
 	sof[7] = 0x44;
-	assert(libjpeg_says(jpeg) == IMG_ERR_CORRUPT);
-	assert(!is_partial(jpeg));
+	CHECK_NUMBER(libjpeg_says(jpeg), ==, IMG_ERR_CORRUPT);
+	CHECK(!is_partial(jpeg));
 	free(jpeg.data);
 }
 
@@ -556,13 +560,13 @@ static void test_broken_tables_of_dropped_scans_are_refused(void)
 	while (jpeg.data[last] != 0xff || jpeg.data[last + 1] != 0xc4)
 		last--;
 	jpeg.data[last + 4] = 0x14; /* table 4 */
-	assert(libjpeg_says(jpeg) == IMG_ERR_CORRUPT);
-	assert(!is_partial(jpeg));
+	CHECK_NUMBER(libjpeg_says(jpeg), ==, IMG_ERR_CORRUPT);
+	CHECK(!is_partial(jpeg));
 	jpeg.data[last + 4] = 0x10;
-	assert(is_partial(jpeg));
+	CHECK(is_partial(jpeg));
 	jpeg.data[last + 20]++;
-	assert(libjpeg_says(jpeg) == IMG_ERR_CORRUPT);
-	assert(!is_partial(jpeg));
+	CHECK_NUMBER(libjpeg_says(jpeg), ==, IMG_ERR_CORRUPT);
+	CHECK(!is_partial(jpeg));
 	free(jpeg.data);
 }
 
@@ -578,14 +582,17 @@ static void test_a_run_past_the_block_is_refused(void)
 	uint8_t *dc = jpeg_marker(jpeg, 0xc4);
 	uint8_t *ac = dc + 18 + 4; /* the next segment */
 
-	assert(dc[0] == 0x00 && dc[1] == 1 && ac[0] == 0x10 && ac[1] >= 1);
+	CHECK_NUMBER(dc[0], ==, 0x00);
+	CHECK_NUMBER(dc[1], ==, 1);
+	CHECK_NUMBER(ac[0], ==, 0x10);
+	CHECK_NUMBER(ac[1], >=, 1);
 	dc[17] = 0;    /* code 0 means: no difference */
 	ac[17] = 0x00; /* code 0 means: EOB */
 	jpeg_marker(jpeg, 0xda)[6] = 0;
-	assert(is_partial(jpeg));
+	CHECK(is_partial(jpeg));
 	ac[17] = 0xf0; /* code 0 means: ZRL; a block has no room for four */
-	assert(!is_partial(jpeg));
-	assert(libjpeg_says(jpeg) == IMG_OK);
+	CHECK(!is_partial(jpeg));
+	CHECK_NUMBER(libjpeg_says(jpeg), ==, IMG_OK);
 	free(jpeg.data);
 }
 
@@ -605,7 +612,8 @@ static void test_no_flipped_bit_changes_the_verdict(void)
 			read_count += check_agrees(jpeg);
 			jpeg.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		}
-		assert(read_count > 500 && read_count < jpeg.count * 8);
+		CHECK_NUMBER(read_count, >, 500);
+		CHECK_NUMBER(read_count, <, jpeg.count * 8);
 		free(jpeg.data);
 	}
 }
@@ -617,7 +625,7 @@ static void test_no_damage_changes_the_verdict(void)
 		struct bytes copy = { malloc(jpeg.count), jpeg.count };
 		uint32_t read_count = 0;
 
-		assert(copy.data != NULL);
+		CHECK(copy.data != NULL);
 		for (uint32_t n = 0; n < 1000; n++) {
 			uint32_t r = scramble(n + 1000 * (uint32_t)i);
 
@@ -627,7 +635,8 @@ static void test_no_damage_changes_the_verdict(void)
 					k & 1 ? 0xff : (uint8_t)(r >> 8 * k);
 			read_count += check_agrees(copy);
 		}
-		assert(read_count > 20 && read_count < 900);
+		CHECK_NUMBER(read_count, >, 20);
+		CHECK_NUMBER(read_count, <, 900);
 		free(copy.data);
 		free(jpeg.data);
 	}
@@ -647,9 +656,9 @@ static void test_no_memory_is_no_error(void)
 			h.fail_at = ++at;
 			ok = decode_partial(&img, jpeg, &h);
 			img_release(&img);
-			assert(h.live_count == 0);
+			CHECK_NUMBER(h.live_count, ==, 0);
 		} while (!ok);
-		assert(at > 1);
+		CHECK_NUMBER(at, >, 1);
 		free(jpeg.data);
 	}
 }

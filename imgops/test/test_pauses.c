@@ -4,10 +4,10 @@
  * decode pauses at least once for each PART_BYTES that libjpeg reads.  So a
  * small upload need not wait for a large file with a single row of MCUs.
  */
+#include "base/test/check.h"
 #include "imgops/formats/jpeg/markers.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static uint32_t count_pauses(struct image *img, struct bytes jpeg,
 	enum img_err err =
 		decode_bytes(img, jpeg.data, jpeg.count, &no_limits, h);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	return h->pause_count - before;
 }
 
@@ -43,10 +43,10 @@ static void check_row(const struct jpeg_spec *spec)
 	struct heap h;
 
 	heap_init(&h);
-	assert(jpeg.count > 10 * PART_BYTES);
-	assert(count_pauses(&img, jpeg, &h) >= jpeg.count / PART_BYTES);
+	CHECK_NUMBER(jpeg.count, >, 10 * PART_BYTES);
+	CHECK_NUMBER(count_pauses(&img, jpeg, &h), >=, jpeg.count / PART_BYTES);
 	img_release(&img);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	free(jpeg.data);
 }
 
@@ -76,7 +76,7 @@ static struct bytes with_segments(struct bytes jpeg, uint8_t code,
 	struct bytes b = { malloc(jpeg.count + SEGMENTS * (2 + segment_bytes)),
 			   2 };
 
-	assert(b.data != NULL);
+	CHECK(b.data != NULL);
 	memcpy(b.data, jpeg.data, 2);
 	for (int i = 0; i < SEGMENTS; i++) {
 		uint8_t *to = b.data + b.count;
@@ -108,7 +108,7 @@ static void test_long_headers_pause(void)
 	heap_init(&h);
 	memset(table + 1, 1, DCTSIZE2);
 	jpeg = with_segments(plain, MARKER_DQT, table, sizeof(table), bytes);
-	assert(count_pauses(&img, jpeg, &h) >= jpeg.count / PART_BYTES);
+	CHECK_NUMBER(count_pauses(&img, jpeg, &h), >=, jpeg.count / PART_BYTES);
 	img_release(&img);
 	free(jpeg.data);
 	free(plain.data);
@@ -130,12 +130,12 @@ static void test_parts_of_a_file_are_one_file(void)
 				      (const uint8_t *)"\xff\xd8", 2, bytes);
 
 		(void)count_pauses(&img, jpeg, &h);
-		assert(is_same(&img, &expected));
+		CHECK(is_same(&img, &expected));
 		img_release(&img);
 		free(jpeg.data);
 	}
 	img_release(&expected);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	free(plain.data);
 }
 

@@ -7,10 +7,10 @@
  */
 #include "imgops/test/support.h"
 
+#include "base/test/check.h"
 #include "imgops/imgops.h"
 #include "imgops/image.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static struct image picture_make(struct img_size size, enum img_space space,
 
 	image_shape(&img, size, space, full_chroma);
 	ok = image_alloc(&img, &h->memory);
-	assert(ok);
+	CHECK(ok);
 	for (uint32_t i = 0; i < img.plane_count; i++) {
 		const struct img_plane *p = &img.planes[i];
 
@@ -50,7 +50,7 @@ static struct img_placeholder placeholder_of(struct img_size size,
 	struct image img = picture_make(size, space, full_chroma, ycc, &h);
 
 	img_placeholder(&placeholder, &img);
-	assert(h.alloc_count == 1);
+	CHECK_NUMBER(h.alloc_count, ==, 1);
 	img_release(&img);
 	return placeholder;
 }
@@ -156,7 +156,8 @@ static void test_the_hash_is_that_of_others(void)
 			placeholder_of(cases[i].size, cases[i].space,
 				       cases[i].full_chroma, cases[i].ycc);
 
-		assert(strcmp(p.blurhash, cases[i].blurhash) == 0);
+		check_case("cases[%zu]", i);
+		CHECK_TEXT(p.blurhash, cases[i].blurhash);
 	}
 }
 
@@ -228,10 +229,12 @@ static void test_the_hash_looks_like_the_picture(void)
 			double r = luma + 1.402 * (sunset(2, x, y) - 128);
 			double b = luma + 1.772 * (sunset(1, x, y) - 128);
 
-			assert(fabs(decoded_light(p.blurhash, 0, x, y) -
-				    srgb_light(r)) < 0.12);
-			assert(fabs(decoded_light(p.blurhash, 2, x, y) -
-				    srgb_light(b)) < 0.12);
+			CHECK_NUMBER(fabs(decoded_light(p.blurhash, 0, x, y) -
+					  srgb_light(r)),
+				     <, 0.12);
+			CHECK_NUMBER(fabs(decoded_light(p.blurhash, 2, x, y) -
+					  srgb_light(b)),
+				     <, 0.12);
 		}
 	}
 }
@@ -249,8 +252,10 @@ static void test_the_largest_factor_may_be_negative(void)
 						  IMG_GREY, false, left_dark);
 
 	for (uint32_t colour = 0; colour < 3; colour++) {
-		assert(decoded_light(p.blurhash, colour, 0.1, 0.5) < 0.25);
-		assert(decoded_light(p.blurhash, colour, 0.9, 0.5) > 0.75);
+		CHECK_NUMBER(decoded_light(p.blurhash, colour, 0.1, 0.5), <,
+			     0.25);
+		CHECK_NUMBER(decoded_light(p.blurhash, colour, 0.9, 0.5), >,
+			     0.75);
 	}
 }
 
@@ -284,9 +289,9 @@ static void test_the_dominant_colour_is_not_a_mean(void)
 			placeholder_of(sizes[i], IMG_YCBCR, false, fruit);
 
 		/* ITU-R BT.601: 150 + 1.402 * 62 and so on. */
-		assert(is_near(p.dominant[0], 237, 2));
-		assert(is_near(p.dominant[1], 126, 2));
-		assert(is_near(p.dominant[2], 47, 2));
+		CHECK(is_near(p.dominant[0], 237, 2));
+		CHECK(is_near(p.dominant[1], 126, 2));
+		CHECK(is_near(p.dominant[2], 47, 2));
 	}
 }
 
@@ -302,7 +307,7 @@ static void test_a_flat_picture_is_its_own_dominant_colour(void)
 			pictures[n % 3]);
 
 		for (uint32_t colour = 0; colour < 3; colour++)
-			assert(p.dominant[colour] == values[n % 3]);
+			CHECK_NUMBER(p.dominant[colour], ==, values[n % 3]);
 	}
 }
 

@@ -7,12 +7,12 @@
  * samples of one plane are placed on those of another.  The scale is the
  * smallest that covers the target.
  */
+#include "base/test/check.h"
 #include "imgops/formats/jpeg/idct.h"
 #include "imgops/formats/jpeg/scans.h"
 #include "imgops/test/reduced.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,11 +65,13 @@ static void check_spans(const struct image *img, struct img_size size,
 	for (uint32_t i = 0; i < img->plane_count; i++) {
 		const struct img_plane *p = &img->planes[i];
 
-		assert(p->span_x > p->width - 1 && p->span_x <= p->width);
-		assert(p->span_y > p->height - 1 && p->span_y <= p->height);
+		CHECK_NUMBER(p->span_x, >, p->width - 1);
+		CHECK_NUMBER(p->span_x, <=, p->width);
+		CHECK_NUMBER(p->span_y, >, p->height - 1);
+		CHECK_NUMBER(p->span_y, <=, p->height);
 		full = fmax(full, p->span_x);
 	}
-	assert(fabs(full - size.width_px * dct_scale / 8.0) < 1e-9);
+	CHECK_NUMBER(fabs(full - size.width_px * dct_scale / 8.0), <, 1e-9);
 }
 
 /*
@@ -83,15 +85,16 @@ static void check_against(const struct img_plane *p, struct bytes alone,
 	uint32_t width = reduced_visible(p->span_x, 1) / 8;
 	uint32_t height = reduced_visible(p->span_y, 1) / 8;
 
-	assert(p->width <= view.width && p->height <= view.height);
+	CHECK_NUMBER(p->width, <=, view.width);
+	CHECK_NUMBER(p->height, <=, view.height);
 	if (dct_scale > 1) {
 		width = p->width;
 		height = p->height;
 	}
 	for (uint32_t y = 0; y < height; y++)
 		for (uint32_t x = 0; x < width; x++)
-			assert(sample(p, x, y) ==
-			       view.pixels[y * view.width + x]);
+			CHECK_NUMBER(sample(p, x, y), ==,
+				     view.pixels[y * view.width + x]);
 	free(view.pixels);
 }
 
@@ -130,11 +133,12 @@ static void check_reduced(const struct img_plane *p, struct bytes alone,
 
 		for (uint32_t y = 0; y < n && top + y < p->height; y++)
 			for (uint32_t x = 0; x < n && left + x < p->width; x++)
-				assert(abs(sample(p, left + x, top + y) -
-					   out[y * IDCT_MAX + x]) <=
-				       error_max + is_cut);
+				CHECK_NUMBER(abs(sample(p, left + x, top + y) -
+						 out[y * IDCT_MAX + x]),
+					     <=, error_max + is_cut);
 	}
-	assert(p->width <= blocks.across * n && p->height <= blocks.down * n);
+	CHECK_NUMBER(p->width, <=, blocks.across * n);
+	CHECK_NUMBER(p->height, <=, blocks.down * n);
 	free(blocks.values);
 }
 
@@ -172,8 +176,9 @@ static void check_picture(const struct image *img, struct img_size size)
 				double at_y = fmin((y + 0.5) * step_y,
 						   size.height_px - 0.5);
 
-				assert(fabs(sample(p, x, y) -
-					    waves(i, at_x, at_y)) < 12);
+				CHECK_NUMBER(fabs(sample(p, x, y) -
+						  waves(i, at_x, at_y)),
+					     <, 12);
 			}
 	}
 }
@@ -199,7 +204,7 @@ static void check(struct jpeg_spec spec)
 		if (dct_scale == 8)
 			check_picture(&img, size);
 		img_release(&img);
-		assert(h.live_count == 0);
+		CHECK_NUMBER(h.live_count, ==, 0);
 	}
 	free(jpeg.data);
 }
@@ -211,6 +216,7 @@ static void test_planes_equal_libjpeg_at_every_sampling(void)
 		int blocks = f->h[0] * f->v[0] + f->h[1] * f->v[1] +
 			     f->h[2] * f->v[2];
 
+		check_case("samplings[%zu]", s);
 		for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 			struct jpeg_spec spec = {
 				.width = sizes[i].width_px,
@@ -314,11 +320,11 @@ static void test_long_codes_in_a_row(void)
 		struct image img = must_decode(
 			jpeg, target_at((struct img_size){ 64, 8 }, n), &h);
 
-		assert(img.planes[0].width == 8 * n);
+		CHECK_NUMBER(img.planes[0].width, ==, 8 * n);
 		check_reduced(&img.planes[0], jpeg, n, 0);
 		img_release(&img);
 	}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_planes_equal_libjpeg_in_every_space(void)
@@ -338,7 +344,7 @@ static void test_planes_equal_libjpeg_in_every_space(void)
 		heap_init(&h);
 		struct image img = must_decode(jpeg, full_size, &h);
 
-		assert(img.space == names[i]);
+		CHECK_NUMBER(img.space, ==, names[i]);
 		check_picture(&img, (struct img_size){ 45, 37 });
 		img_release(&img);
 		check(spec);
@@ -361,9 +367,11 @@ static void test_full_chroma_is_as_large_as_the_target(void)
 	enum img_err err = decode_transform(&img, jpeg.data, jpeg.count,
 					    &transform, &no_limits, &h);
 
-	assert(err == IMG_OK);
-	assert(img.planes[0].width == 24 && img.planes[0].height == 16);
-	assert(img.planes[1].width == 12 && img.planes[1].height == 8);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(img.planes[0].width, ==, 24);
+	CHECK_NUMBER(img.planes[0].height, ==, 16);
+	CHECK_NUMBER(img.planes[1].width, ==, 12);
+	CHECK_NUMBER(img.planes[1].height, ==, 8);
 	img_release(&img);
 	free(jpeg.data);
 }
@@ -379,8 +387,9 @@ static void test_grey_stays_one_plane(void)
 	heap_init(&h);
 	struct image img = must_decode(jpeg, (struct img_size){ 9, 11 }, &h);
 
-	assert(img.plane_count == 1);
-	assert(img.planes[0].width == 9 && img.planes[0].height == 11);
+	CHECK_NUMBER(img.plane_count, ==, 1);
+	CHECK_NUMBER(img.planes[0].width, ==, 9);
+	CHECK_NUMBER(img.planes[0].height, ==, 11);
 	img_release(&img);
 	free(jpeg.data);
 }

@@ -8,9 +8,9 @@
  */
 #include "imgops/test/support.h"
 
+#include "base/test/check.h"
 #include "imgops/image.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,17 +62,19 @@ static void test_headers(void)
 		struct img_header h;
 		enum img_err err = probe(&h, file);
 
-		assert(err == cases[i].err);
+		check_case("cases[%zu]: %s", i, cases[i].text);
+		CHECK_NUMBER(err, ==, cases[i].err);
 		/* Asked again, the answer is the same. */
 		if (err == IMG_ERR_TOO_LARGE)
-			assert(img_probe_more(&h, file.data, file.count,
-					      &no_limits) == err);
+			CHECK_NUMBER(img_probe_more(&h, file.data, file.count,
+						    &no_limits),
+				     ==, err);
 		if (err == IMG_OK)
-			assert(h.format == img_formats[IMG_FORMAT_PPM] &&
-			       h.stored.width_px == 2 &&
-			       h.stored.height_px == 3 &&
-			       h.space == (file.data[1] == '5' ? IMG_GREY :
-								 IMG_RGB));
+			CHECK(h.format == img_formats[IMG_FORMAT_PPM] &&
+			      h.stored.width_px == 2 &&
+			      h.stored.height_px == 3 &&
+			      h.space == (file.data[1] == '5' ? IMG_GREY :
+								IMG_RGB));
 	}
 }
 
@@ -82,15 +84,15 @@ static void test_long_header(void)
 	struct bytes file = { malloc(10000), 10000 };
 	struct img_header h = { 0 };
 
-	assert(file.data != NULL);
+	CHECK(file.data != NULL);
 	memset(file.data, '#', file.count);
 	memcpy(file.data, "P6", 2);
 	for (size_t n = 2; n < 4096; n += 100)
-		assert(img_probe_more(&h, file.data, n, &no_limits) ==
-		       IMG_ERR_TRUNCATED);
-	assert(probe(&h, file) == IMG_ERR_CORRUPT);
+		CHECK_NUMBER(img_probe_more(&h, file.data, n, &no_limits), ==,
+			     IMG_ERR_TRUNCATED);
+	CHECK_NUMBER(probe(&h, file), ==, IMG_ERR_CORRUPT);
 	memcpy(file.data + 4080, "\n2 3 255\n", 9);
-	assert(probe(&h, file) == IMG_OK);
+	CHECK_NUMBER(probe(&h, file), ==, IMG_OK);
 	free(file.data);
 }
 
@@ -101,17 +103,18 @@ static void check_samples(struct bytes file, const uint8_t *samples,
 	struct heap h;
 
 	heap_init(&h);
-	assert(decode_bytes(&img, file.data, file.count, &no_limits, &h) ==
-	       IMG_OK);
-	assert(img.planes[0].width == size.width_px &&
-	       img.planes[0].height == size.height_px && img.notes == 0);
+	CHECK_NUMBER(decode_bytes(&img, file.data, file.count, &no_limits, &h),
+		     ==, IMG_OK);
+	CHECK_NUMBER(img.planes[0].width, ==, size.width_px);
+	CHECK_NUMBER(img.planes[0].height, ==, size.height_px);
+	CHECK_NUMBER(img.notes, ==, 0);
 	for (uint32_t y = 0; y < size.height_px; y++)
 		for (uint32_t x = 0; x < size.width_px; x++)
 			for (uint32_t i = 0; i < img.plane_count; i++)
-				assert(sample(&img.planes[i], x, y) ==
-				       *samples++);
+				CHECK_NUMBER(sample(&img.planes[i], x, y), ==,
+					     *samples++);
 	img_release(&img);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_samples(void)
@@ -141,21 +144,23 @@ static void test_damage(void)
 	struct heap h;
 
 	heap_init(&h);
-	assert(decode_bytes(&img, file.data, file.count, &no_limits, &h) ==
-	       IMG_ERR_TRUNCATED);
-	assert(decode_transform(&img, file.data, file.count, &lenient,
-				&no_limits, &h) == IMG_OK);
-	assert(img.notes == IMG_NOTE_DAMAGED);
+	CHECK_NUMBER(decode_bytes(&img, file.data, file.count, &no_limits, &h),
+		     ==, IMG_ERR_TRUNCATED);
+	CHECK_NUMBER(decode_transform(&img, file.data, file.count, &lenient,
+				      &no_limits, &h),
+		     ==, IMG_OK);
+	CHECK_NUMBER(img.notes, ==, IMG_NOTE_DAMAGED);
 	for (uint32_t i = 0; i < 3; i++) {
-		assert(sample(&img.planes[i], 0, 0) == i + 1);
-		assert(sample(&img.planes[i], 0, 1) == i + 4);
-		assert(sample(&img.planes[i], 0, 2) == 128);
+		CHECK_NUMBER(sample(&img.planes[i], 0, 0), ==, i + 1);
+		CHECK_NUMBER(sample(&img.planes[i], 0, 1), ==, i + 4);
+		CHECK_NUMBER(sample(&img.planes[i], 0, 2), ==, 128);
 	}
 	img_release(&img);
 	/* Not one row. */
-	assert(decode_transform(&img, file.data, file.count - 6, &lenient,
-				&no_limits, &h) == IMG_ERR_TRUNCATED);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(decode_transform(&img, file.data, file.count - 6, &lenient,
+				      &no_limits, &h),
+		     ==, IMG_ERR_TRUNCATED);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_limits(void)
@@ -165,21 +170,23 @@ static void test_limits(void)
 	struct img_header h;
 
 	l.side_px_max = 29;
-	assert(img_probe(&h, file.data, file.count, &l) == IMG_ERR_TOO_LARGE);
-	assert(h.stored.height_px == 30);
+	CHECK_NUMBER(img_probe(&h, file.data, file.count, &l), ==,
+		     IMG_ERR_TOO_LARGE);
+	CHECK_NUMBER(h.stored.height_px, ==, 30);
 	l.side_px_max = 30;
 	l.pixels_max = 299;
-	assert(img_probe(&h, file.data, file.count, &l) == IMG_ERR_TOO_LARGE);
+	CHECK_NUMBER(img_probe(&h, file.data, file.count, &l), ==,
+		     IMG_ERR_TOO_LARGE);
 	l.pixels_max = 300;
-	assert(img_probe(&h, file.data, file.count, &l) == IMG_OK);
+	CHECK_NUMBER(img_probe(&h, file.data, file.count, &l), ==, IMG_OK);
 
 	struct bytes one = TEXT("P5 1 1 255\nx");
 	struct heap heap;
 
 	heap_init(&heap);
 	l.decode_bytes_max = 100;
-	assert(decode_limits(one, &l, &heap) == IMG_ERR_TOO_LARGE);
-	assert(heap.alloc_count == 0);
+	CHECK_NUMBER(decode_limits(one, &l, &heap), ==, IMG_ERR_TOO_LARGE);
+	CHECK_NUMBER(heap.alloc_count, ==, 0);
 }
 
 static void check_result(struct img_size size, enum img_space space)
@@ -193,27 +200,28 @@ static void check_result(struct img_size size, enum img_space space)
 
 	heap_init(&h);
 	image_shape(&img, size, space, true);
-	assert(image_alloc(&img, &h.memory));
+	CHECK(image_alloc(&img, &h.memory));
 	for (uint32_t i = 0; i < img.plane_count; i++)
 		for (uint32_t y = 0; y < size.height_px; y++)
 			for (uint32_t x = 0; x < size.width_px; x++)
 				img.planes[i].samples
 					[y * img.planes[i].stride_bytes + x] =
 					i > 0 ? 128 : (uint8_t)(7 * x + 3 * y);
-	assert(img_encode(&out, &count, &img, &t, &h.memory) == IMG_OK);
+	CHECK_NUMBER(img_encode(&out, &count, &img, &t, &h.memory), ==, IMG_OK);
 	n = (size_t)snprintf(header, sizeof(header), "P%c\n%u %u\n255\n",
 			     space == IMG_GREY ? '5' : '6', size.width_px,
 			     size.height_px);
-	assert(count == n + img_pixels(size) * img.plane_count);
-	assert(memcmp(out, header, n) == 0);
+	CHECK_NUMBER(count, ==, n + img_pixels(size) * img.plane_count);
+	CHECK(memcmp(out, header, n) == 0);
 	p = out + n;
 	for (uint32_t y = 0; y < size.height_px; y++)
 		for (uint32_t x = 0; x < size.width_px; x++)
 			for (uint32_t i = 0; i < img.plane_count; i++)
-				assert(*p++ == (uint8_t)(7 * x + 3 * y));
+				CHECK_NUMBER(*p++, ==,
+					     (uint8_t)(7 * x + 3 * y));
 	img_release(&img);
 	memory_free(&h.memory, out);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 /* R, G and B are in this order. */
@@ -228,12 +236,13 @@ static void test_colours(void)
 
 	heap_init(&h);
 	image_shape(&img, (struct img_size){ 1, 1 }, IMG_YCBCR, true);
-	assert(image_alloc(&img, &h.memory));
+	CHECK(image_alloc(&img, &h.memory));
 	for (uint32_t i = 0; i < 3; i++)
 		img.planes[i].samples[0] = red[i];
-	assert(img_encode(&out, &count, &img, &t, &h.memory) == IMG_OK);
-	assert(out[count - 3] >= 253 && out[count - 2] <= 2 &&
-	       out[count - 1] <= 2);
+	CHECK_NUMBER(img_encode(&out, &count, &img, &t, &h.memory), ==, IMG_OK);
+	CHECK_NUMBER(out[count - 3], >=, 253);
+	CHECK_NUMBER(out[count - 2], <=, 2);
+	CHECK_NUMBER(out[count - 1], <=, 2);
 	img_release(&img);
 	memory_free(&h.memory, out);
 }

@@ -6,10 +6,10 @@
  */
 #include "imgops/formats/jpeg/header.h"
 
+#include "base/test/check.h"
 #include "imgops/image.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static struct bytes file_begin(void)
 {
 	struct bytes f = { malloc(FILE_BYTES_MAX), 2 };
 
-	assert(f.data != NULL);
+	CHECK(f.data != NULL);
 	memcpy(f.data, "\xff\xd8", 2);
 	return f;
 }
@@ -30,7 +30,8 @@ static void put_chunk(struct bytes *f, uint32_t number, uint32_t count,
 {
 	uint8_t *to = f->data + f->count;
 
-	assert(n + 16 <= 0xffff && f->count + n + 18 <= FILE_BYTES_MAX);
+	CHECK_NUMBER(n + 16, <=, 0xffff);
+	CHECK_NUMBER(f->count + n + 18, <=, FILE_BYTES_MAX);
 	memcpy(to, "\xff\xe2..ICC_PROFILE", 16);
 	to[2] = (uint8_t)((n + 16) >> 8);
 	to[3] = (uint8_t)(n + 16);
@@ -54,14 +55,14 @@ static enum profile_state end_state(struct bytes f)
 	size_t bytes = 0;
 	enum profile_state state;
 
-	assert(whole != NULL);
+	CHECK(whole != NULL);
 	heap_init(&h);
 	state = profile_read(&profile, &bytes, whole, f.count, &h.memory);
-	assert(h.alloc_count == (state == PROFILE_READ));
-	assert((profile != NULL) == (state == PROFILE_READ));
+	CHECK_NUMBER(h.alloc_count, ==, (state == PROFILE_READ));
+	CHECK_NUMBER((profile != NULL), ==, (state == PROFILE_READ));
 	if (profile != NULL)
 		h.memory.free(h.memory.arg, profile);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	free(whole);
 	return state;
 }
@@ -87,8 +88,9 @@ static void test_chunks_come_in_any_order(void)
 		enum profile_state state = profile_read(
 			&profile, &bytes, f.data, f.count, &h.memory);
 
-		assert(state == PROFILE_READ && bytes == 6);
-		assert(memcmp(profile, "bccddd", 6) == 0);
+		CHECK_NUMBER(state, ==, PROFILE_READ);
+		CHECK_NUMBER(bytes, ==, 6);
+		CHECK(memcmp(profile, "bccddd", 6) == 0);
 		h.memory.free(h.memory.arg, profile);
 		free(f.data);
 	}
@@ -103,11 +105,11 @@ static void test_other_markers_are_no_profile(void)
 	put(&f, "\xff\xe1\0\x14ICC_PROFILE\0\1\1....", 22);
 	put(&f, "\xff\xda\0\2", 4);
 	put_chunk(&f, 1, 1, 0, 10); /* not in the header */
-	assert(end_state(f) == PROFILE_NONE);
+	CHECK_NUMBER(end_state(f), ==, PROFILE_NONE);
 	f = file_begin();
 	f.data[1] = 0;
 	put_chunk(&f, 1, 1, 0, 10);
-	assert(end_state(f) == PROFILE_NONE);
+	CHECK_NUMBER(end_state(f), ==, PROFILE_NONE);
 }
 
 static void test_contradictions_are_broken(void)
@@ -126,12 +128,12 @@ static void test_contradictions_are_broken(void)
 
 		put_chunk(&f, cases[i][0], cases[i][1], 0, 10);
 		put_chunk(&f, cases[i][2], cases[i][3], 0, 10);
-		assert(end_state(f) == PROFILE_BROKEN);
+		CHECK_NUMBER(end_state(f), ==, PROFILE_BROKEN);
 	}
 	struct bytes f = file_begin();
 
 	put_chunk(&f, 1, 1, 0, 0); /* a chunk of no bytes */
-	assert(end_state(f) == PROFILE_BROKEN);
+	CHECK_NUMBER(end_state(f), ==, PROFILE_BROKEN);
 }
 
 static void test_all_255_chunks_are_read(void)
@@ -140,7 +142,7 @@ static void test_all_255_chunks_are_read(void)
 
 	for (uint32_t i = 255; i > 0; i--)
 		put_chunk(&f, i, 255, 7, 10000);
-	assert(end_state(f) == PROFILE_READ);
+	CHECK_NUMBER(end_state(f), ==, PROFILE_READ);
 }
 
 static void test_a_profile_has_a_largest_size(void)
@@ -151,7 +153,8 @@ static void test_a_profile_has_a_largest_size(void)
 		for (uint32_t i = 1; i <= 128; i++)
 			put_chunk(&f, i, 128, 7,
 				  PROFILE_BYTES_MAX / 128 + (i == 9) * over);
-		assert(end_state(f) == (over ? PROFILE_BROKEN : PROFILE_READ));
+		CHECK_NUMBER(end_state(f), ==,
+			     (over ? PROFILE_BROKEN : PROFILE_READ));
 	}
 }
 
@@ -162,7 +165,7 @@ static void test_a_cut_chunk_is_missing(void)
 	put_chunk(&f, 1, 2, 0, 10);
 	put_chunk(&f, 2, 2, 0, 10);
 	f.count--;
-	assert(end_state(f) == PROFILE_BROKEN);
+	CHECK_NUMBER(end_state(f), ==, PROFILE_BROKEN);
 }
 
 static void test_no_memory_is_told(void)
@@ -178,8 +181,10 @@ static void test_no_memory_is_told(void)
 	enum profile_state state =
 		profile_read(&profile, &bytes, f.data, f.count, &h.memory);
 
-	assert(state == PROFILE_NO_MEMORY);
-	assert(profile == NULL && bytes == 0 && h.live_count == 0);
+	CHECK_NUMBER(state, ==, PROFILE_NO_MEMORY);
+	CHECK(profile == NULL);
+	CHECK_NUMBER(bytes, ==, 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	free(f.data);
 }
 

@@ -5,10 +5,10 @@
  */
 #include "imgops/blur/blur.c"
 
+#include "base/test/check.h"
 #include "imgops/blur/rows.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -57,7 +57,7 @@ static struct level must_reduce(const struct level *from, int16_t *to)
 {
 	struct level next = pyramid_next(from);
 
-	assert(next.width * next.stride <= ARRAY_SIZE(values[0]));
+	CHECK_NUMBER(next.width * next.stride, <=, ARRAY_SIZE(values[0]));
 	next.values = to;
 	pyramid_reduce(&next, from, lines, &plain);
 	return next;
@@ -80,8 +80,9 @@ static void check_reduced(const struct level *small, const struct level *large)
 	/* Also outside of the level's own edges. */
 	for (int64_t y = -4; y < (int64_t)small->height + 4; y++)
 		for (int64_t x = -4; x < (int64_t)small->width + 4; x++)
-			assert(fabs(value_at(small, x, y) -
-				    reduced(large, x, y)) <= 1.01);
+			CHECK_NUMBER(fabs(value_at(small, x, y) -
+					  reduced(large, x, y)),
+				     <=, 1.01);
 }
 
 static double expanded(const struct level *small, int64_t x, int64_t y)
@@ -101,8 +102,9 @@ static void check_expanded(const struct level *large, const struct level *small,
 
 	for (int64_t y = first; y < large->height + first; y++)
 		for (int64_t x = first; x < large->width + first; x++)
-			assert(fabs(value_at(large, x, y) -
-				    expanded(small, x, y)) <= near);
+			CHECK_NUMBER(fabs(value_at(large, x, y) -
+					  expanded(small, x, y)),
+				     <=, near);
 }
 
 static void test_levels_at_any_size(void)
@@ -146,7 +148,8 @@ static void test_flat_stays_flat(void)
 		pyramid_expand(&plane, &half, lines, &plain);
 		for (uint32_t y = 0; y < plane.height; y++)
 			for (uint32_t x = 0; x < plane.width; x++)
-				assert(samples[y * STRIDE + x] == value);
+				CHECK_NUMBER(samples[y * STRIDE + x], ==,
+					     value);
 	}
 }
 
@@ -156,10 +159,11 @@ static void test_levels_shrink_to_a_few_samples(void)
 
 	for (uint32_t i = 0; i < 20; i++) {
 		level = pyramid_next(&level);
-		assert(level.width >= 3 && level.height == 3);
-		assert(level.width <= level.stride);
+		CHECK_NUMBER(level.width, >=, 3);
+		CHECK_NUMBER(level.height, ==, 3);
+		CHECK_NUMBER(level.width, <=, level.stride);
 	}
-	assert(level.width <= 4);
+	CHECK_NUMBER(level.width, <=, 4);
 }
 
 int main(void)

@@ -4,11 +4,11 @@
  * one level, for any ratio, subsampling and part of the picture, in each EXIF
  * orientation.  It pauses often, whatever the ratio.
  */
+#include "base/test/check.h"
 #include "imgops/image.h"
 #include "imgops/resample/scale.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,11 +27,11 @@ static struct image must_show(const struct image *src,
 		&dst, src, view, &(struct img_transform){ .filter = filter },
 		&h->memory);
 
-	assert(err == IMG_OK);
-	assert(dst.plane_count == src->plane_count);
-	assert(image_is_shaped(&dst));
-	assert(dst.planes[0].width == view->size.width_px);
-	assert(dst.planes[0].height == view->size.height_px);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(dst.plane_count, ==, src->plane_count);
+	CHECK(image_is_shaped(&dst));
+	CHECK_NUMBER(dst.planes[0].width, ==, view->size.width_px);
+	CHECK_NUMBER(dst.planes[0].height, ==, view->size.height_px);
 	return dst;
 }
 
@@ -104,7 +104,7 @@ static double reference(const struct img_plane *p, double u, double v,
 	long first = (long)floor(x - 3 * wide_x);
 	static double across[TAPS_MAX]; /* the same in each row */
 
-	assert(6 * wide_x + 2 <= TAPS_MAX);
+	CHECK_NUMBER(6 * wide_x + 2, <=, TAPS_MAX);
 	for (long i = first; i <= x + 3 * wide_x; i++)
 		across[i - first] = weight((double)i - x, step_x);
 	for (long j = (long)floor(y - 3 * wide_y); j <= y + 3 * wide_y; j++) {
@@ -162,13 +162,13 @@ static void check_plane(const struct img_plane *dst,
 			double error = sample(dst, x, y) -
 				       reference(src, u, v, step_x, step_y);
 
-			assert(fabs(error) <= 1);
+			CHECK_NUMBER(fabs(error), <=, 1);
 			squares += error * error;
 		}
 	}
 	/* Rounding alone gives 59 dB, but by chance less in short lines. */
 	if (dst->width >= 6 && dst->height >= 6)
-		assert(psnr(squares, dst->width * dst->height) > 57);
+		CHECK_NUMBER(psnr(squares, dst->width * dst->height), >, 57);
 	filter = asked;
 }
 
@@ -219,7 +219,7 @@ static void test_scaling_is_the_filter_at_any_ratio(void)
 		check_scale(&src, cases[i][1], 1, &h);
 		img_release(&src);
 	}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_every_orientation_is_turned_upright(void)
@@ -235,7 +235,7 @@ static void test_every_orientation_is_turned_upright(void)
 		check_scale(&src, (struct img_size){ 40, 50 }, orientation, &h);
 		img_release(&src);
 	}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_any_part_is_shown_in_every_orientation(void)
@@ -281,7 +281,7 @@ static void test_any_part_is_shown_in_every_orientation(void)
 		}
 	}
 	img_release(&src);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 /* A picture of four planes, each of another size and span. */
@@ -297,7 +297,7 @@ static struct image odd_planes(struct img_size size, struct heap *h)
 		p->width = (uint32_t)ceil(p->span_x);
 		p->height = (uint32_t)ceil(p->span_y);
 	}
-	assert(image_alloc(&img, &h->memory));
+	CHECK(image_alloc(&img, &h->memory));
 	return img;
 }
 
@@ -311,19 +311,19 @@ static void test_four_planes_of_any_spans(void)
 	struct image dst;
 
 	image_shape(&dst, view.size, IMG_CMYK, true);
-	assert(image_alloc(&dst, &h.memory));
+	CHECK(image_alloc(&dst, &h.memory));
 	for (uint32_t i = 0; i < IMG_PLANES_MAX; i++) {
 		struct img_plane *p = &src.planes[i];
 
 		for (size_t at = 0; at < p->stride_bytes * p->height; at++)
 			p->samples[at] = (uint8_t)scramble((uint32_t)at + i);
 	}
-	assert(scale_planes(&dst, &src, &view, filter, &h.memory));
+	CHECK(scale_planes(&dst, &src, &view, filter, &h.memory));
 	for (uint32_t i = 0; i < IMG_PLANES_MAX; i++)
 		check_plane(&dst.planes[i], &src.planes[i], &view);
 	img_release(&src);
 	img_release(&dst);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_turning_alone_moves_samples_unchanged(void)
@@ -345,15 +345,16 @@ static void test_turning_alone_moves_samples_unchanged(void)
 				double v = (y + 0.5) / p->height;
 
 				stored_place(&u, &v, orientation);
-				assert(sample(p, x, y) ==
-				       sample(&src.planes[0], (uint32_t)(u * 7),
-					      (uint32_t)(v * 5)));
+				CHECK_NUMBER(sample(p, x, y), ==,
+					     sample(&src.planes[0],
+						    (uint32_t)(u * 7),
+						    (uint32_t)(v * 5)));
 			}
 		}
 		img_release(&dst);
 	}
 	img_release(&src);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_extreme_ratios_are_the_filter_too(void)
@@ -376,7 +377,7 @@ static void test_extreme_ratios_are_the_filter_too(void)
 		check_scale(&src, cases[i][1], 1, &h);
 		img_release(&src);
 	}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 /* Larger than the tiles of stb.c, whose ends must not show. */
@@ -397,7 +398,7 @@ static void test_large_planes_have_no_seams(void)
 		check_scale(&src, cases[i][1], 7, &h);
 		img_release(&src);
 	}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 /* Waves as short as six samples: more than a photo has. */
@@ -417,14 +418,14 @@ static struct image scale_file(struct bytes jpeg, const struct img_view *view,
 	enum img_err err =
 		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	header.texture = IMG_TEXTURE_IGNORED;
 	err = img_decode(&decoded, jpeg.data, jpeg.count, &header, view,
 			 &transform, &no_limits, &h->memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	transform.filter = filter;
 	err = img_scale(&dst, &decoded, view, &transform, &h->memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	img_release(&decoded);
 	return dst;
 }
@@ -475,15 +476,16 @@ static void test_filters_see_the_whole_file(void)
 		 * Decoded at the size for Lanczos-3, the result would have 25
 		 * to 42 dB.
 		 */
-		assert(luma_psnr(&named, &whole) > 38);
-		assert(luma_psnr(&named, &whole) > luma_psnr(&reduced, &whole));
+		CHECK_NUMBER(luma_psnr(&named, &whole), >, 38);
+		CHECK_NUMBER(luma_psnr(&named, &whole), >,
+			     luma_psnr(&reduced, &whole));
 		img_release(&reduced);
 		img_release(&named);
 		img_release(&decoded);
 		img_release(&whole);
 	}
 	free(jpeg.data);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_no_memory_is_an_error(void)
@@ -504,11 +506,12 @@ static void test_no_memory_is_an_error(void)
 		h.alloc_count = 0;
 		h.fail_at = at;
 		err = img_scale(&dst, &src, &view, &transform, &h.memory);
-		assert(err == IMG_OK || is_empty(&dst));
+		CHECK(err == IMG_OK || is_empty(&dst));
 		img_release(&dst);
-		assert(h.live_count == 1);
+		CHECK_NUMBER(h.live_count, ==, 1);
 	}
-	assert(err == IMG_OK && h.alloc_count > 2);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(h.alloc_count, >, 2);
 	img_release(&src);
 }
 
@@ -533,7 +536,7 @@ static uint32_t count_pauses(struct img_size from, struct img_size to)
 	dst = must_scale(&src, to, 1, &h);
 	img_release(&dst);
 	img_release(&src);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	return h.pause_count - before;
 }
 
@@ -547,9 +550,10 @@ static void test_pauses_come_often_at_any_ratio(void)
 	uint32_t large = count_pauses((struct img_size){ 4000, 3000 },
 				      (struct img_size){ 40, 8 });
 
-	assert(large >= 4000 * 3000 / (1 << 20));
-	assert(count_pauses((struct img_size){ 8, 80 },
-			    (struct img_size){ 80, 8000 }) >= 1000);
+	CHECK_NUMBER(large, >=, 4000 * 3000 / (1 << 20));
+	CHECK_NUMBER(count_pauses((struct img_size){ 8, 80 },
+				  (struct img_size){ 80, 8000 }),
+		     >=, 1000);
 }
 
 static void test_all(void)

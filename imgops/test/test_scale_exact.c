@@ -4,10 +4,10 @@
  * same size changes nothing, also for a part; chroma is not shifted; without
  * memory there is an error, and nothing is left.
  */
+#include "base/test/check.h"
 #include "imgops/image.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static struct image must_scale(const struct image *src, struct img_size size,
 		&dst, src, &view, &(struct img_transform){ .filter = filter },
 		&h->memory);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	return dst;
 }
 
@@ -51,8 +51,8 @@ static void check_flat(const struct image *img, uint8_t value)
 	for (uint32_t i = 0; i < img->plane_count; i++)
 		for (uint32_t y = 0; y < img->planes[i].height; y++)
 			for (uint32_t x = 0; x < img->planes[i].width; x++)
-				assert(sample(&img->planes[i], x, y) ==
-				       (value ^ i));
+				CHECK_NUMBER(sample(&img->planes[i], x, y), ==,
+					     (value ^ i));
 }
 
 static void test_flat_image_stays_flat(void)
@@ -77,7 +77,7 @@ static void test_flat_image_stays_flat(void)
 		}
 	}
 	img_release(&src);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_same_size_changes_nothing(void)
@@ -90,11 +90,11 @@ static void test_same_size_changes_nothing(void)
 		struct image src = image_make(size, IMG_YCBCR, noise, &h);
 		struct image dst = must_scale(&src, size, 1, &h);
 
-		assert(is_same(&src, &dst));
+		CHECK(is_same(&src, &dst));
 		img_release(&src);
 		img_release(&dst);
 	}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 /* This is for luma; chroma of such a part may begin between two samples. */
@@ -116,18 +116,20 @@ static void test_a_part_of_the_same_size_is_a_copy(void)
 					 { width, height }, 1 };
 		struct image dst = { 0 };
 
-		assert(img_scale(&dst, &src, &view,
-				 &(struct img_transform){ .filter = filter },
-				 &h.memory) == IMG_OK);
+		CHECK_NUMBER(
+			img_scale(&dst, &src, &view,
+				  &(struct img_transform){ .filter = filter },
+				  &h.memory),
+			==, IMG_OK);
 		for (uint32_t y = 0; y < height; y++)
 			for (uint32_t x = 0; x < width; x++)
-				assert(sample(&dst.planes[0], x, y) ==
-				       sample(&src.planes[0], left + x,
-					      top + y));
+				CHECK_NUMBER(sample(&dst.planes[0], x, y), ==,
+					     sample(&src.planes[0], left + x,
+						    top + y));
 		img_release(&dst);
 	}
 	img_release(&src);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 enum { EDGE_PX = 64 };
@@ -177,16 +179,18 @@ static void test_chroma_stays_where_it_is(void)
 			struct image dst = must_scale(&src, size, 1, &h);
 			double edge = EDGE_PX / 128.0 * widths[i] / 2;
 
-			assert(fabs(edge_place(&dst.planes[1], false) - edge) <
-			       0.1);
-			assert(fabs(edge_place(&dst.planes[2], true) - edge) <
-			       0.1);
+			CHECK_NUMBER(
+				fabs(edge_place(&dst.planes[1], false) - edge),
+				<, 0.1);
+			CHECK_NUMBER(
+				fabs(edge_place(&dst.planes[2], true) - edge),
+				<, 0.1);
 			img_release(&src);
 			img_release(&dst);
 		}
 		free(jpeg.data);
 	}
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_no_memory_is_an_error(void)
@@ -206,14 +210,14 @@ static void test_no_memory_is_an_error(void)
 		err = img_scale(&dst, &src, &view, &(struct img_transform){ 0 },
 				&failing.memory);
 		if (err == IMG_ERR_NO_MEMORY)
-			assert(is_empty(&dst));
+			CHECK(is_empty(&dst));
 		img_release(&dst);
-		assert(failing.live_count == 0);
+		CHECK_NUMBER(failing.live_count, ==, 0);
 	}
-	assert(err == IMG_OK);
-	assert(failing.alloc_count >= 1 + 3);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(failing.alloc_count, >=, 1 + 3);
 	img_release(&src);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 int main(void)

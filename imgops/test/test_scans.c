@@ -7,10 +7,10 @@
 #include "imgops/formats/jpeg/header.h"
 #include "imgops/formats/jpeg/scans.h"
 
+#include "base/test/check.h"
 #include "imgops/formats/jpeg/markers.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static struct bytes join(const struct piece *pieces, uint32_t count)
 
 	for (uint32_t i = 0; i < count; i++) {
 		all.data = realloc(all.data, all.count + pieces[i].bytes);
-		assert(all.data != NULL);
+		CHECK(all.data != NULL);
 		memcpy(all.data + all.count, pieces[i].data, pieces[i].bytes);
 		all.count += pieces[i].bytes;
 	}
@@ -34,7 +34,7 @@ static uint32_t count_pieces(struct bytes jpeg, uint32_t dct_scale)
 	/* sanitizers notice overruns */
 	uint8_t *copy = malloc(jpeg.count);
 
-	assert(copy != NULL);
+	CHECK(copy != NULL);
 	memcpy(copy, jpeg.data, jpeg.count);
 	uint32_t count = scans_keep(pieces, copy, jpeg.count, dct_scale);
 
@@ -50,11 +50,11 @@ static uint32_t ac_scans(struct bytes jpeg)
 	uint32_t found = 0;
 	bool ok = markers_start(&w, jpeg.data, jpeg.count);
 
-	assert(ok);
+	CHECK(ok);
 	while (markers_next(&w, &m))
 		if (m.code == MARKER_SOS && m.data[m.bytes - 3] > 0)
 			found |= 1u << (m.data[1] - 1);
-	assert(m.code == MARKER_EOI);
+	CHECK_NUMBER(m.code, ==, MARKER_EOI);
 	return found;
 }
 
@@ -81,11 +81,11 @@ static void check_kept(struct bytes jpeg, struct bytes kept, int components,
 		struct jpeg_blocks b = jpeg_read_blocks(after);
 
 		for (uint32_t k = 0; k < a.across * a.down; k++) {
-			assert(a.values[k][0] == b.values[k][0]);
+			CHECK_NUMBER(a.values[k][0], ==, b.values[k][0]);
 			if (dct_scale == 2)
-				assert(quarter_error(a.values[k],
-						     b.values[k]) <=
-				       SCANS_ERROR_MAX);
+				CHECK_NUMBER(
+					quarter_error(a.values[k], b.values[k]),
+					<=, SCANS_ERROR_MAX);
 		}
 		free(a.values);
 		free(b.values);
@@ -100,12 +100,12 @@ static size_t check(struct bytes jpeg, int components, uint32_t dct_scale)
 	struct piece pieces[SCANS_PIECES_MAX];
 	uint32_t count = scans_keep(pieces, jpeg.data, jpeg.count, dct_scale);
 
-	assert(count > 0);
+	CHECK_NUMBER(count, >, 0);
 	struct bytes kept = join(pieces, count);
 
 	check_kept(jpeg, kept, components, dct_scale);
 	if (dct_scale == 1)
-		assert(ac_scans(kept) == 0);
+		CHECK_NUMBER(ac_scans(kept), ==, 0);
 	free(kept.data);
 	return kept.count;
 }
@@ -168,9 +168,9 @@ static void test_fewer_bits_where_steps_are_fine(void)
 		size_t kept = check(jpeg, 3, 2);
 		size_t part = kept * 1000 / jpeg.count;
 
-		assert(part <= least);
-		assert(qualities[i] > 10 || kept == jpeg.count);
-		assert(qualities[i] < 97 || part < 700);
+		CHECK_NUMBER(part, <=, least);
+		CHECK(qualities[i] > 10 || kept == jpeg.count);
+		CHECK(qualities[i] < 97 || part < 700);
 		least = part;
 		free(jpeg.data);
 	}
@@ -222,7 +222,7 @@ static void test_sequential_files_are_read_whole(void)
 		spec.arithmetic = i / 2;
 		struct bytes jpeg = jpeg_make(&spec);
 
-		assert(count_pieces(jpeg, 1) == 0);
+		CHECK_NUMBER(count_pieces(jpeg, 1), ==, 0);
 		free(jpeg.data);
 	}
 }
@@ -232,8 +232,8 @@ static void test_cut_files_are_read_whole(void)
 	struct bytes jpeg = jpeg_make(&progressive), part = jpeg;
 
 	for (part.count = 1; part.count < jpeg.count; part.count++)
-		assert(count_pieces(part, 1) == 0);
-	assert(count_pieces(jpeg, 1) > 0);
+		CHECK_NUMBER(count_pieces(part, 1), ==, 0);
+	CHECK_NUMBER(count_pieces(jpeg, 1), >, 0);
 	free(jpeg.data);
 }
 
@@ -243,13 +243,13 @@ static void test_bytes_after_eoi_are_left_out(void)
 	struct piece pieces[SCANS_PIECES_MAX];
 	uint8_t *longer = calloc(jpeg.count + 100, 1);
 
-	assert(longer != NULL);
+	CHECK(longer != NULL);
 	memcpy(longer, jpeg.data, jpeg.count);
 	uint32_t count = scans_keep(pieces, longer, jpeg.count + 100, 1);
 
-	assert(count > 0);
-	assert(pieces[count - 1].data + pieces[count - 1].bytes ==
-	       longer + jpeg.count);
+	CHECK_NUMBER(count, >, 0);
+	CHECK_NUMBER(pieces[count - 1].data + pieces[count - 1].bytes, ==,
+		     longer + jpeg.count);
 	free(longer);
 	free(jpeg.data);
 }
@@ -270,35 +270,35 @@ static void test_bytes_after_eoi_are_left_out(void)
 
 static void test_odd_markers_are_read_whole(void)
 {
-	assert(TAKEN(SOI SOF DC "\xff\xfe\0\4.." AC_1 AC_2 EOI));
-	assert(TAKEN(SOI "\xff\xe5\0\2" SOF DC AC_1 AC_2 "\xff\xd0" EOI));
+	CHECK(TAKEN(SOI SOF DC "\xff\xfe\0\4.." AC_1 AC_2 EOI));
+	CHECK(TAKEN(SOI "\xff\xe5\0\2" SOF DC AC_1 AC_2 "\xff\xd0" EOI));
 	/* Garbage, fill bytes, TEM, RSTn, SOI, DNL, JPG7. */
-	assert(!TAKEN(SOI "." SOF DC AC_1 AC_2 EOI));
-	assert(!TAKEN(SOI SOF "\xff" DC AC_1 AC_2 EOI));
-	assert(!TAKEN(SOI SOF "\xff\x01" DC AC_1 AC_2 EOI));
-	assert(!TAKEN(SOI SOF "\xff\xd0" DC AC_1 AC_2 EOI));
-	assert(!TAKEN(SOI SOF DC SOI AC_1 AC_2 EOI));
-	assert(!TAKEN(SOI SOF DC "\xff\xdc\0\4\0\1" AC_1 AC_2 EOI));
-	assert(!TAKEN(SOI SOF DC "\xff\xf7\0\2" AC_1 AC_2 EOI));
+	CHECK(!TAKEN(SOI "." SOF DC AC_1 AC_2 EOI));
+	CHECK(!TAKEN(SOI SOF "\xff" DC AC_1 AC_2 EOI));
+	CHECK(!TAKEN(SOI SOF "\xff\x01" DC AC_1 AC_2 EOI));
+	CHECK(!TAKEN(SOI SOF "\xff\xd0" DC AC_1 AC_2 EOI));
+	CHECK(!TAKEN(SOI SOF DC SOI AC_1 AC_2 EOI));
+	CHECK(!TAKEN(SOI SOF DC "\xff\xdc\0\4\0\1" AC_1 AC_2 EOI));
+	CHECK(!TAKEN(SOI SOF DC "\xff\xf7\0\2" AC_1 AC_2 EOI));
 }
 
 static void test_odd_frames_are_read_whole(void)
 {
-	assert(!TAKEN(SOI EOI));
-	assert(!TAKEN(SOI DC AC_1 AC_2 EOI));
-	assert(!TAKEN(SOI DC AC_1 AC_2 SOF EOI));
-	assert(!TAKEN(SOI SOF SOF DC AC_1 AC_2 EOI));
-	assert(!TAKEN(SOI "\xff\xc2\0\2"));
+	CHECK(!TAKEN(SOI EOI));
+	CHECK(!TAKEN(SOI DC AC_1 AC_2 EOI));
+	CHECK(!TAKEN(SOI DC AC_1 AC_2 SOF EOI));
+	CHECK(!TAKEN(SOI SOF SOF DC AC_1 AC_2 EOI));
+	CHECK(!TAKEN(SOI "\xff\xc2\0\2"));
 	/*
 	 * A frame without a component, and one with the same component twice.
 	 */
-	assert(!TAKEN(SOI "\xff\xc2\0\x08\x08\0\1\0\1\0" DC AC_1 AC_2 EOI));
-	assert(!TAKEN(SOI "\xff\xc2\0\x0e\x08\0\1\0\1\2\1\x11\0\1\x11\0" DC AC_1
-			      AC_2 EOI));
+	CHECK(!TAKEN(SOI "\xff\xc2\0\x08\x08\0\1\0\1\0" DC AC_1 AC_2 EOI));
+	CHECK(!TAKEN(SOI "\xff\xc2\0\x0e\x08\0\1\0\1\2\1\x11\0\1\x11\0" DC AC_1
+			     AC_2 EOI));
 	/* A frame of five components, and one whose length fits three. */
-	assert(!TAKEN(SOI "\xff\xc2\0\x17\x08\0\1\0\1\5\1\x11\0\2\x11\0\3\x11\0"
-			  "\4\x11\0\5\x11\0" DC AC_1 AC_2 EOI));
-	assert(!TAKEN(
+	CHECK(!TAKEN(SOI "\xff\xc2\0\x17\x08\0\1\0\1\5\1\x11\0\2\x11\0\3\x11\0"
+			 "\4\x11\0\5\x11\0" DC AC_1 AC_2 EOI));
+	CHECK(!TAKEN(
 		SOI
 		"\xff\xc2\0\x11\x08\0\1\0\1\2\1\x11\0\2\x11\0\3\x11\0" DC AC_1
 			AC_2 EOI));
@@ -322,44 +322,44 @@ static void test_odd_frames_are_read_whole(void)
 
 static void test_illegal_scans_are_read_whole(void)
 {
-	assert(TAKEN(SOI SOF DC AC_1 AC_2_HIGH AC_2_LOW EOI));
+	CHECK(TAKEN(SOI SOF DC AC_1 AC_2_HIGH AC_2_LOW EOI));
 	/* AC before DC of the component. */
-	assert(!TAKEN(SOI SOF AC_1 DC AC_2 EOI));
-	assert(!TAKEN(SOI SOF DC DC AC_1 AC_2 EOI));
-	assert(!TAKEN(SOI SOF DC AC_1 AC_2 AC_2 EOI));
-	assert(!TAKEN(SOI SOF DC AC_1 AC_2_HIGH EOI));
-	assert(!TAKEN(SOI SOF DC AC_1 AC_2_HIGH AC_2 EOI));
-	assert(!TAKEN(SOI SOF DC AC_1 AC_2_LOW EOI));
-	assert(!TAKEN(SOI SOF DC AC_1 AC_2_LOW AC_2_HIGH EOI));
+	CHECK(!TAKEN(SOI SOF AC_1 DC AC_2 EOI));
+	CHECK(!TAKEN(SOI SOF DC DC AC_1 AC_2 EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_1 AC_2 AC_2 EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_1 AC_2_HIGH EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_1 AC_2_HIGH AC_2 EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_1 AC_2_LOW EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_1 AC_2_LOW AC_2_HIGH EOI));
 	/* From bit 2 to bit 0. */
-	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\1\x3f\2"
-				      "\xff\xda\0\x08\1\2\0\1\x3f\x20" EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\1\x3f\2"
+				     "\xff\xda\0\x08\1\2\0\1\x3f\x20" EOI));
 	/* From bit 13 on, and from one above, which libjpeg refuses. */
-	assert(TAKEN(SOI SOF DC AC_1
-		     "\xff\xda\0\x08\1\2\0\1\x3f\x0d" AC_2_FROM_13 EOI));
-	assert(!TAKEN(SOI SOF DC AC_1
-		      "\xff\xda\0\x08\1\2\0\1\x3f\x0e"
-		      "\xff\xda\0\x08\1\2\0\1\x3f\xed" AC_2_FROM_13 EOI));
+	CHECK(TAKEN(SOI SOF DC AC_1
+		    "\xff\xda\0\x08\1\2\0\1\x3f\x0d" AC_2_FROM_13 EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_1
+		     "\xff\xda\0\x08\1\2\0\1\x3f\x0e"
+		     "\xff\xda\0\x08\1\2\0\1\x3f\xed" AC_2_FROM_13 EOI));
 	/*
 	 * AC together with DC; AC of two components; first after last;
 	 * coefficient 64.
 	 */
-	assert(!TAKEN(SOI SOF "\xff\xda\0\x0a\2\1\0\2\0\0\x3f\0" EOI));
-	assert(!TAKEN(SOI SOF DC "\xff\xda\0\x0a\2\1\0\2\0\1\x3f\0" EOI));
-	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\2\1\0" AC_2 EOI));
-	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\1\x40\0" EOI));
+	CHECK(!TAKEN(SOI SOF "\xff\xda\0\x0a\2\1\0\2\0\0\x3f\0" EOI));
+	CHECK(!TAKEN(SOI SOF DC "\xff\xda\0\x0a\2\1\0\2\0\1\x3f\0" EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\2\1\0" AC_2 EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\1\x40\0" EOI));
 	/*
 	 * A scan of no component, of a third one, of the same one twice; and a
 	 * scan of a wrong length.
 	 */
-	assert(!TAKEN(SOI SOF DC AC_1 AC_2 "\xff\xda\0\6\0\0\0\0" EOI));
-	assert(!TAKEN(SOI SOF DC AC_1 AC_2 "\xff\xda\0\x08\1\3\0\0\0\0" EOI));
-	assert(!TAKEN(SOI SOF "\xff\xda\0\x08\1\1\0\0\0\0"
-			      "\xff\xda\0\x0a\2\2\0\2\0\0\0\0" AC_1 AC_2 EOI));
-	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x09\1\2\0\1\x3f\0." EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_1 AC_2 "\xff\xda\0\6\0\0\0\0" EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_1 AC_2 "\xff\xda\0\x08\1\3\0\0\0\0" EOI));
+	CHECK(!TAKEN(SOI SOF "\xff\xda\0\x08\1\1\0\0\0\0"
+			     "\xff\xda\0\x0a\2\2\0\2\0\0\0\0" AC_1 AC_2 EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x09\1\2\0\1\x3f\0." EOI));
 	/* Components in another order than in the frame. */
-	assert(!TAKEN(SOI SOF "\xff\xda\0\x0a\2\2\0\1\0\0\0\0" AC_1 AC_2 EOI));
-	assert(!TAKEN(SOI SOF DC AC_1 AC_2 "\xff\xda\0\2"));
+	CHECK(!TAKEN(SOI SOF "\xff\xda\0\x0a\2\2\0\1\0\0\0\0" AC_1 AC_2 EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_1 AC_2 "\xff\xda\0\2"));
 }
 
 #define STEPS_8 "\0\1\0\1\0\1\0\1\0\1\0\1\0\1\0\1"
@@ -372,18 +372,18 @@ static void test_illegal_scans_are_read_whole(void)
 /* Steps that our inverse transform cannot use. */
 static void test_files_with_huge_steps_are_read_whole(void)
 {
-	assert(TAKEN(SOI DQT("\x7f\xff") SOF DC AC_1 AC_2 EOI));
-	assert(!TAKEN(SOI DQT("\x80\0") SOF DC AC_1 AC_2 EOI));
+	CHECK(TAKEN(SOI DQT("\x7f\xff") SOF DC AC_1 AC_2 EOI));
+	CHECK(!TAKEN(SOI DQT("\x80\0") SOF DC AC_1 AC_2 EOI));
 }
 
 /* A file that lacks one of its scans is incomplete or out of order. */
 static void test_each_scan_is_needed(void)
 {
-	assert(!TAKEN(SOI SOF AC_1 AC_2_HIGH AC_2_LOW EOI));
-	assert(!TAKEN(SOI SOF DC AC_2_HIGH AC_2_LOW EOI));
-	assert(!TAKEN(SOI SOF DC AC_1 EOI));
-	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\1\x3e\0" EOI));
-	assert(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\2\x3f\0" EOI));
+	CHECK(!TAKEN(SOI SOF AC_1 AC_2_HIGH AC_2_LOW EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_2_HIGH AC_2_LOW EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_1 EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\1\x3e\0" EOI));
+	CHECK(!TAKEN(SOI SOF DC AC_1 "\xff\xda\0\x08\1\2\0\2\x3f\0" EOI));
 }
 
 /* `jpeg` is a grey file with a scan for each coefficient. */
@@ -397,11 +397,13 @@ static void check_scan_counts(struct bytes jpeg)
 		.decode_bytes_max = 1 << 20,
 	};
 
-	assert(img_probe(&header, jpeg.data, jpeg.count, &limits) == IMG_OK);
-	assert(jpeg_own(&header)->scan_count == 64);
-	assert(scans_pieces_scans(&jpeg_own(&header)->scans, SCANS_AT_1) == 1);
-	assert(scans_pieces_scans(&jpeg_own(&header)->scans, SCANS_AT_2) ==
-	       5); /* 0 to 4 */
+	CHECK_NUMBER(img_probe(&header, jpeg.data, jpeg.count, &limits), ==,
+		     IMG_OK);
+	CHECK_NUMBER(jpeg_own(&header)->scan_count, ==, 64);
+	CHECK_NUMBER(scans_pieces_scans(&jpeg_own(&header)->scans, SCANS_AT_1),
+		     ==, 1);
+	CHECK_NUMBER(scans_pieces_scans(&jpeg_own(&header)->scans, SCANS_AT_2),
+		     ==, 5); /* 0 to 4 */
 }
 
 static void test_there_is_a_largest_number_of_pieces(void)
@@ -417,13 +419,13 @@ static void test_there_is_a_largest_number_of_pieces(void)
 	/* The pieces: the table before each dropped scan, and EOI. */
 	struct bytes jpeg = jpeg_with_scans(jpeg_make(&spec), script, 64);
 
-	assert(count_pieces(jpeg, 1) == SCANS_PIECES_MAX);
+	CHECK_NUMBER(count_pieces(jpeg, 1), ==, SCANS_PIECES_MAX);
 	check_scan_counts(jpeg);
 	free(jpeg.data);
 	for (int k = 1; k < 64; k++)
 		script[k].Al = 1;
 	jpeg = jpeg_with_scans(jpeg_make(&spec), script, ARRAY_SIZE(script));
-	assert(count_pieces(jpeg, 1) == 0);
+	CHECK_NUMBER(count_pieces(jpeg, 1), ==, 0);
 	free(jpeg.data);
 }
 
@@ -445,12 +447,13 @@ static void test_any_byte_may_be_wrong(void)
 		uint32_t count =
 			scans_keep(pieces, jpeg.data, jpeg.count, 1 + (i & 1));
 
-		assert(count <= SCANS_PIECES_MAX);
+		CHECK_NUMBER(count, <=, SCANS_PIECES_MAX);
 		for (uint32_t k = 0; k < count; k++) {
-			assert(pieces[k].data >= end && pieces[k].bytes > 0);
+			CHECK_NUMBER(pieces[k].data, >=, end);
+			CHECK_NUMBER(pieces[k].bytes, >, 0);
 			end = pieces[k].data + pieces[k].bytes;
 		}
-		assert(end <= jpeg.data + jpeg.count);
+		CHECK_NUMBER(end, <=, jpeg.data + jpeg.count);
 		*byte = was;
 	}
 	free(jpeg.data);

@@ -9,9 +9,9 @@
 #include "imgops/formats/jpeg/header.h"
 #include "imgops/test/support.h"
 
+#include "base/test/check.h"
 #include "imgops/image.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -49,7 +49,7 @@ static struct img_header probe(struct bytes jpeg)
 	enum img_err err =
 		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	return header;
 }
 
@@ -66,7 +66,7 @@ static enum img_err decode(struct image *img, struct bytes jpeg,
 	*img = (struct image){ 0 };
 	err = img_decode(img, jpeg.data, jpeg.count, header, &view,
 			 &(struct img_transform){ 0 }, limits, &heap.memory);
-	assert(err == IMG_OK || is_empty(img));
+	CHECK(err == IMG_OK || is_empty(img));
 	return err;
 }
 
@@ -77,21 +77,22 @@ static void check_fine(struct bytes jpeg, uint32_t px)
 	struct image img;
 	double before, after;
 
-	assert(decode(&img, jpeg, &header, px, &no_limits) == IMG_ERR_TEXTURE);
-	assert(heap.live_count == 0);
+	CHECK_NUMBER(decode(&img, jpeg, &header, px, &no_limits), ==,
+		     IMG_ERR_TEXTURE);
+	CHECK_NUMBER(heap.live_count, ==, 0);
 
 	header.texture = IMG_TEXTURE_IGNORED;
-	assert(decode(&img, jpeg, &header, px, &no_limits) == IMG_OK);
+	CHECK_NUMBER(decode(&img, jpeg, &header, px, &no_limits), ==, IMG_OK);
 	before = img.planes[0].span_x;
 	img_release(&img);
 
 	header.texture = IMG_TEXTURE_UNKNOWN;
-	assert(img_decode_again(&header, IMG_ERR_TEXTURE));
-	assert(header.texture == IMG_TEXTURE_FINE);
-	assert(decode(&img, jpeg, &header, px, &no_limits) == IMG_OK);
+	CHECK(img_decode_again(&header, IMG_ERR_TEXTURE));
+	CHECK_NUMBER(header.texture, ==, IMG_TEXTURE_FINE);
+	CHECK_NUMBER(decode(&img, jpeg, &header, px, &no_limits), ==, IMG_OK);
 	after = img.planes[0].span_x;
 	img_release(&img);
-	assert(after > before);
+	CHECK_NUMBER(after, >, before);
 }
 
 /* The same samples as if nobody had looked for texture. */
@@ -100,10 +101,10 @@ static void check_ordinary(struct bytes jpeg, uint32_t px)
 	struct img_header header = probe(jpeg);
 	struct image img, same;
 
-	assert(decode(&img, jpeg, &header, px, &no_limits) == IMG_OK);
+	CHECK_NUMBER(decode(&img, jpeg, &header, px, &no_limits), ==, IMG_OK);
 	header.texture = IMG_TEXTURE_IGNORED;
-	assert(decode(&same, jpeg, &header, px, &no_limits) == IMG_OK);
-	assert(is_same(&img, &same));
+	CHECK_NUMBER(decode(&same, jpeg, &header, px, &no_limits), ==, IMG_OK);
+	CHECK(is_same(&img, &same));
 	img_release(&img);
 	img_release(&same);
 }
@@ -122,7 +123,7 @@ static void check_from(uint32_t least, const struct jpeg_spec *spec,
 			check_fine(jpeg, px);
 		else
 			check_ordinary(jpeg, px);
-		assert(heap.live_count == 0);
+		CHECK_NUMBER(heap.live_count, ==, 0);
 	}
 	free(jpeg.data);
 }
@@ -195,17 +196,17 @@ static void test_progressive_at_one_eighth(void)
 	spec.progressive = true;
 	jpeg = jpeg_make(&spec);
 	header = probe(jpeg);
-	assert(jpeg_own(&header)->scans.is_dense);
-	assert(img_decode_scale(&header, &view, &transform) == 2);
+	CHECK(jpeg_own(&header)->scans.is_dense);
+	CHECK_NUMBER(img_decode_scale(&header, &view, &transform), ==, 2);
 	header.texture = IMG_TEXTURE_IGNORED;
-	assert(img_decode_scale(&header, &view, &transform) == 1);
+	CHECK_NUMBER(img_decode_scale(&header, &view, &transform), ==, 1);
 	free(jpeg.data);
 
 	spec.picture = slope;
 	jpeg = jpeg_make(&spec);
 	header = probe(jpeg);
-	assert(!jpeg_own(&header)->scans.is_dense);
-	assert(img_decode_scale(&header, &view, &transform) == 1);
+	CHECK(!jpeg_own(&header)->scans.is_dense);
+	CHECK_NUMBER(img_decode_scale(&header, &view, &transform), ==, 1);
 	free(jpeg.data);
 }
 
@@ -257,11 +258,11 @@ static void test_estimate(void)
 
 	header.texture = IMG_TEXTURE_FINE;
 	fine = img_cost(&header, &view, &transform);
-	assert(img_decode_scale(&header, &view, &transform) > n);
-	assert(fine.decode_ns > usual.decode_ns);
-	assert(fine.bytes > usual.bytes);
+	CHECK_NUMBER(img_decode_scale(&header, &view, &transform), >, n);
+	CHECK_NUMBER(fine.decode_ns, >, usual.decode_ns);
+	CHECK_NUMBER(fine.bytes, >, usual.bytes);
 	header.texture = IMG_TEXTURE_IGNORED;
-	assert(img_decode_scale(&header, &view, &transform) == n);
+	CHECK_NUMBER(img_decode_scale(&header, &view, &transform), ==, n);
 	free(jpeg.data);
 }
 
@@ -277,12 +278,15 @@ static void test_a_limit_of_memory(void)
 
 	small.decode_bytes_max = SIDE * SIDE;
 	err = decode(&img, jpeg, &header, px, &small);
-	assert(err == IMG_ERR_TEXTURE && img_decode_again(&header, err));
+	CHECK_NUMBER(err, ==, IMG_ERR_TEXTURE);
+	CHECK(img_decode_again(&header, err));
 	err = decode(&img, jpeg, &header, px, &small);
-	assert(err == IMG_ERR_TOO_LARGE && img_decode_again(&header, err));
-	assert(header.texture == IMG_TEXTURE_IGNORED);
+	CHECK_NUMBER(err, ==, IMG_ERR_TOO_LARGE);
+	CHECK(img_decode_again(&header, err));
+	CHECK_NUMBER(header.texture, ==, IMG_TEXTURE_IGNORED);
 	err = decode(&img, jpeg, &header, px, &small);
-	assert(err == IMG_OK && !img_decode_again(&header, err));
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK(!img_decode_again(&header, err));
 	img_release(&img);
 	free(jpeg.data);
 }
@@ -305,7 +309,7 @@ static enum img_err decode_at(struct bytes jpeg,
 		       target_at(header->stored, n).width_px, &no_limits);
 
 	img_release(&img);
-	assert(heap.live_count == 0);
+	CHECK_NUMBER(heap.live_count, ==, 0);
 	return err;
 }
 
@@ -323,13 +327,14 @@ static void check_hidden(struct jpeg_spec spec)
 	for (uint32_t n = spec.progressive ? 2 : 1; n <= 4; n++) {
 		struct img_header header = probe(plain);
 
-		assert(decode_at(plain, &header, n) == IMG_OK);
+		CHECK_NUMBER(decode_at(plain, &header, n), ==, IMG_OK);
 		header = probe(hidden);
-		assert(decode_at(hidden, &header, n) != IMG_ERR_TEXTURE);
+		CHECK_NUMBER(decode_at(hidden, &header, n), !=,
+			     IMG_ERR_TEXTURE);
 		jpeg_own_change(&header)->needs_all_scans = true;
-		assert(decode_at(hidden, &header, n) == IMG_OK);
+		CHECK_NUMBER(decode_at(hidden, &header, n), ==, IMG_OK);
 		header = probe(fine);
-		assert(decode_at(fine, &header, n) == IMG_ERR_TEXTURE);
+		CHECK_NUMBER(decode_at(fine, &header, n), ==, IMG_ERR_TEXTURE);
 	}
 	free(plain.data);
 	free(hidden.data);
@@ -375,15 +380,16 @@ static void test_all_scans_and_fine(void)
 	spec.hidden = black;
 	jpeg = jpeg_make(&spec);
 	header = probe(jpeg);
-	assert(!jpeg_own(&header)->scans.is_dense);
+	CHECK(!jpeg_own(&header)->scans.is_dense);
 	err = decode_at(jpeg, &header, 1);
-	assert(err == IMG_ERR_NEEDS_ALL_SCANS);
-	assert(img_decode_again(&header, err));
+	CHECK_NUMBER(err, ==, IMG_ERR_NEEDS_ALL_SCANS);
+	CHECK(img_decode_again(&header, err));
 	err = decode_at(jpeg, &header, 1);
-	assert(err == IMG_ERR_TEXTURE && img_decode_again(&header, err));
-	assert(jpeg_own(&header)->needs_all_scans &&
-	       header.texture == IMG_TEXTURE_FINE);
-	assert(decode_at(jpeg, &header, 1) == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_ERR_TEXTURE);
+	CHECK(img_decode_again(&header, err));
+	CHECK(jpeg_own(&header)->needs_all_scans);
+	CHECK_NUMBER(header.texture, ==, IMG_TEXTURE_FINE);
+	CHECK_NUMBER(decode_at(jpeg, &header, 1), ==, IMG_OK);
 	free(jpeg.data);
 }
 

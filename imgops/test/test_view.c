@@ -6,7 +6,8 @@
  */
 #include "imgops/test/support.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <math.h>
 
 static struct img_size fit_inside(struct img_size size, struct img_size box)
@@ -15,8 +16,10 @@ static struct img_size fit_inside(struct img_size size, struct img_size box)
 	struct img_transform transform = { .box = box };
 	struct img_view view = img_fit(&header, &transform);
 
-	assert(view.left == 0 && view.top == 0);
-	assert(view.width == 1 && view.height == 1);
+	CHECK_NUMBER(view.left, ==, 0);
+	CHECK_NUMBER(view.top, ==, 0);
+	CHECK_NUMBER(view.width, ==, 1);
+	CHECK_NUMBER(view.height, ==, 1);
 	return view.size;
 }
 
@@ -50,8 +53,9 @@ static void test_fit_gives_the_known_sizes(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct img_size fit = fit_inside(cases[i].size, cases[i].box);
 
-		assert(fit.width_px == cases[i].fit.width_px);
-		assert(fit.height_px == cases[i].fit.height_px);
+		check_case("cases[%zu]", i);
+		CHECK_NUMBER(fit.width_px, ==, cases[i].fit.width_px);
+		CHECK_NUMBER(fit.height_px, ==, cases[i].fit.height_px);
 	}
 }
 
@@ -68,14 +72,15 @@ static void test_fit_stays_inside_and_keeps_the_aspect(void)
 		double h =
 			(double)size.height_px * fit.width_px / size.width_px;
 
-		assert(fit.width_px >= 1 && fit.height_px >= 1);
-		assert(fit.width_px <= size.width_px);
-		assert(fit.height_px <= size.height_px);
-		assert(box.width_px == 0 || fit.width_px <= box.width_px);
-		assert(box.height_px == 0 || fit.height_px <= box.height_px);
+		CHECK_NUMBER(fit.width_px, >=, 1);
+		CHECK_NUMBER(fit.height_px, >=, 1);
+		CHECK_NUMBER(fit.width_px, <=, size.width_px);
+		CHECK_NUMBER(fit.height_px, <=, size.height_px);
+		CHECK(box.width_px == 0 || fit.width_px <= box.width_px);
+		CHECK(box.height_px == 0 || fit.height_px <= box.height_px);
 		/* One side decides, the other is rounded, but not to 0. */
-		assert(fabs(fit.width_px - fmax(1, w)) <= 0.5001 ||
-		       fabs(fit.height_px - fmax(1, h)) <= 0.5001);
+		CHECK(fabs(fit.width_px - fmax(1, w)) <= 0.5001 ||
+		      fabs(fit.height_px - fmax(1, h)) <= 0.5001);
 	}
 }
 
@@ -125,23 +130,27 @@ static void check_cover(const struct img_view *v, const struct trial *t)
 	double w = (double)v->size.height_px * box.width_px / box.height_px;
 	double h = (double)v->size.width_px * box.height_px / box.width_px;
 
-	assert(fabs(v->size.width_px - fmax(1, w)) <= 0.5001 ||
-	       fabs(v->size.height_px - fmax(1, h)) <= 0.5001);
-	assert(v->size.width_px <= box.width_px);
-	assert(v->size.height_px <= box.height_px);
+	CHECK(fabs(v->size.width_px - fmax(1, w)) <= 0.5001 ||
+	      fabs(v->size.height_px - fmax(1, h)) <= 0.5001);
+	CHECK_NUMBER(v->size.width_px, <=, box.width_px);
+	CHECK_NUMBER(v->size.height_px, <=, box.height_px);
 	if (t->transform.enlarge && box.width_px <= 65500 &&
 	    box.height_px <= 65500) {
-		assert(v->size.width_px == box.width_px);
-		assert(v->size.height_px == box.height_px);
+		CHECK_NUMBER(v->size.width_px, ==, box.width_px);
+		CHECK_NUMBER(v->size.height_px, ==, box.height_px);
 	}
 	/* All of one side is kept, and a part of the other. */
-	assert(v->width == 1 || v->height == 1);
-	assert(v->width > 0 && v->left >= 0 && v->left + v->width <= 1);
-	assert(v->height > 0 && v->top >= 0 && v->top + v->height <= 1);
+	CHECK(v->width == 1 || v->height == 1);
+	CHECK_NUMBER(v->width, >, 0);
+	CHECK_NUMBER(v->left, >=, 0);
+	CHECK_NUMBER(v->left + v->width, <=, 1);
+	CHECK_NUMBER(v->height, >, 0);
+	CHECK_NUMBER(v->top, >=, 0);
+	CHECK_NUMBER(v->top + v->height, <=, 1);
 	/* Not stretched, and not enlarged unless asked. */
 	scales(&x, &y, v, full);
-	assert(fabs(x / y - 1) < 1e-9);
-	assert(t->transform.enlarge || x <= 1 + 1e-9);
+	CHECK_NUMBER(fabs(x / y - 1), <, 1e-9);
+	CHECK(t->transform.enlarge || x <= 1 + 1e-9);
 }
 
 static void test_cover_has_the_aspect_of_the_box(void)
@@ -189,12 +198,13 @@ static void test_cover_gives_the_known_views(void)
 							   cases[i].enlarge };
 		struct img_view view = img_fit(&header, &transform);
 
-		assert(view.size.width_px == cases[i].cover.width_px);
-		assert(view.size.height_px == cases[i].cover.height_px);
-		assert(fabs(view.width - cases[i].width) < 1e-12);
-		assert(fabs(view.height - cases[i].height) < 1e-12);
-		assert(fabs(view.left - (1 - view.width) / 2) < 1e-12);
-		assert(fabs(view.top - (1 - view.height) / 2) < 1e-12);
+		check_case("cases[%zu]", i);
+		CHECK_NUMBER(view.size.width_px, ==, cases[i].cover.width_px);
+		CHECK_NUMBER(view.size.height_px, ==, cases[i].cover.height_px);
+		CHECK_NUMBER(fabs(view.width - cases[i].width), <, 1e-12);
+		CHECK_NUMBER(fabs(view.height - cases[i].height), <, 1e-12);
+		CHECK_NUMBER(fabs(view.left - (1 - view.width) / 2), <, 1e-12);
+		CHECK_NUMBER(fabs(view.top - (1 - view.height) / 2), <, 1e-12);
 	}
 }
 
@@ -227,15 +237,18 @@ static void test_gravity_is_of_the_displayed_picture(void)
 			transform.as_stored ? header.stored : upright;
 		double x, y;
 
-		assert(view.orientation == (transform.as_stored ? 1 : turn));
-		assert(view.size.width_px == transform.box.width_px);
-		assert(view.size.height_px == transform.box.height_px);
+		CHECK_NUMBER(view.orientation, ==,
+			     (transform.as_stored ? 1 : turn));
+		CHECK_NUMBER(view.size.width_px, ==, transform.box.width_px);
+		CHECK_NUMBER(view.size.height_px, ==, transform.box.height_px);
 		scales(&x, &y, &view, full);
-		assert(fabs(x - y) < 1e-9);
-		assert(fabs(view.left - (1 - view.width) * ends[gravity][0]) <
-		       1e-12);
-		assert(fabs(view.top - (1 - view.height) * ends[gravity][1]) <
-		       1e-12);
+		CHECK_NUMBER(fabs(x - y), <, 1e-9);
+		CHECK_NUMBER(
+			fabs(view.left - (1 - view.width) * ends[gravity][0]),
+			<, 1e-12);
+		CHECK_NUMBER(
+			fabs(view.top - (1 - view.height) * ends[gravity][1]),
+			<, 1e-12);
 	}
 }
 
@@ -255,11 +268,11 @@ static void test_fill_is_the_box_as_far_as_there_are_pixels(void)
 		t.transform.fit = IMG_FIT_FILL;
 		struct img_view view = img_fit(&t.header, &t.transform);
 
-		assert(is_whole(&view));
-		assert(view.size.width_px ==
-		       least(box.width_px, full.width_px));
-		assert(view.size.height_px ==
-		       least(box.height_px, full.height_px));
+		CHECK(is_whole(&view));
+		CHECK_NUMBER(view.size.width_px, ==,
+			     least(box.width_px, full.width_px));
+		CHECK_NUMBER(view.size.height_px, ==,
+			     least(box.height_px, full.height_px));
 	}
 }
 
@@ -284,9 +297,10 @@ static void test_enlarging_goes_as_far_as_the_box(void)
 						   .enlarge = true };
 		struct img_view view = img_fit(&header, &transform);
 
-		assert(is_whole(&view));
-		assert(view.size.width_px == cases[i].fit.width_px);
-		assert(view.size.height_px == cases[i].fit.height_px);
+		check_case("cases[%zu]", i);
+		CHECK(is_whole(&view));
+		CHECK_NUMBER(view.size.width_px, ==, cases[i].fit.width_px);
+		CHECK_NUMBER(view.size.height_px, ==, cases[i].fit.height_px);
 	}
 }
 
@@ -304,9 +318,10 @@ static void test_a_box_with_an_open_side_is_inside_for_all_fits(void)
 		t.transform.fit = i % 8 < 4 ? IMG_FIT_COVER : IMG_FIT_FILL;
 		struct img_view view = img_fit(&t.header, &t.transform);
 
-		assert(is_whole(&view) && is_whole(&inside));
-		assert(view.size.width_px == inside.size.width_px);
-		assert(view.size.height_px == inside.size.height_px);
+		CHECK(is_whole(&view));
+		CHECK(is_whole(&inside));
+		CHECK_NUMBER(view.size.width_px, ==, inside.size.width_px);
+		CHECK_NUMBER(view.size.height_px, ==, inside.size.height_px);
 	}
 }
 

@@ -4,11 +4,11 @@
  * sum to one, use only inputs within the plane, and need the memory that
  * weights.h says.
  */
+#include "base/test/check.h"
 #include "imgops/resample/bands.h"
 #include "imgops/resample/weights.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,19 +49,19 @@ static void check_output(const struct filter_weights *t, uint32_t i,
 	double error = 0;
 	int total = 0;
 
-	assert(t->first[i] + t->count <= t->reach);
+	CHECK_NUMBER(t->first[i] + t->count, <=, t->reach);
 	for (uint32_t j = 0; j < first; j++)
 		error -= expected[j];
 	for (uint32_t k = 0; k < t->count; k++) {
 		int weight = t->weights[(size_t)i * t->count + k];
 
-		assert(first + k < in || weight == 0);
+		CHECK(first + k < in || weight == 0);
 		total += weight;
 		error += weight - (first + k < in ? expected[first + k] : 0);
 		/* Rounding errors never add up. */
-		assert(fabs(error) < 0.6);
+		CHECK_NUMBER(fabs(error), <, 0.6);
 	}
-	assert(total == BAND_WEIGHT_ONE);
+	CHECK_NUMBER(total, ==, BAND_WEIGHT_ONE);
 }
 
 static void check_axis(const struct axis *a, uint32_t align)
@@ -71,24 +71,25 @@ static void check_axis(const struct axis *a, uint32_t align)
 	struct heap h;
 
 	heap_init(&h);
-	assert(expected != NULL);
-	assert(weights_make(&t, a, align, &h.memory));
-	assert(t.count % 2 == 0 && t.from % align == 0);
-	assert(t.from + t.reach <= a->in + 2);
-	assert(t.count <= 6 * fmax(1, a->in_span / a->out_span) + 3);
+	CHECK(expected != NULL);
+	CHECK(weights_make(&t, a, align, &h.memory));
+	CHECK_NUMBER(t.count % 2, ==, 0);
+	CHECK_NUMBER(t.from % align, ==, 0);
+	CHECK_NUMBER(t.from + t.reach, <=, a->in + 2);
+	CHECK_NUMBER(t.count, <=, 6 * fmax(1, a->in_span / a->out_span) + 3);
 	for (uint32_t i = 0; i < a->out; i++) {
-		assert(t.first[i] % align == 0);
+		CHECK_NUMBER(t.first[i] % align, ==, 0);
 		reference(expected, a, i);
 		check_output(&t, i, a->in, expected);
 	}
 	for (uint32_t i = a->out; i < a->out + WEIGHTS_GROUP - 1; i++) {
-		assert(t.first[i] == t.first[a->out - 1]);
-		assert(memcmp(t.weights + (size_t)i * t.count,
-			      t.weights + (size_t)(a->out - 1) * t.count,
-			      t.count * sizeof(*t.weights)) == 0);
+		CHECK_NUMBER(t.first[i], ==, t.first[a->out - 1]);
+		CHECK(memcmp(t.weights + (size_t)i * t.count,
+			     t.weights + (size_t)(a->out - 1) * t.count,
+			     t.count * sizeof(*t.weights)) == 0);
 	}
 	weights_release(&t, &h.memory);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	free(expected);
 }
 
@@ -144,10 +145,10 @@ static void test_no_memory_is_an_error(void)
 
 	heap_init(&h);
 	h.fail_at = 1;
-	assert(!weights_make(&t, &a, 1, &h.memory));
-	assert(t.block == NULL);
+	CHECK(!weights_make(&t, &a, 1, &h.memory));
+	CHECK(t.block == NULL);
 	weights_release(&t, &h.memory);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 int main(void)

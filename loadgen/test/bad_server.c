@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/test/bad_server.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ static void pause_us(long us)
 static bool read_head(int fd, char head[HEAD_BYTES_MAX])
 {
 	for (size_t i = 0; recv(fd, head + i, 1, 0) == 1; i++) {
-		assert(i + 1 < HEAD_BYTES_MAX);
+		CHECK_NUMBER(i + 1, <, HEAD_BYTES_MAX);
 		head[i + 1] = '\0';
 		if (i >= 3 && strcmp(head + i - 3, "\r\n\r\n") == 0)
 			return true;
@@ -48,7 +49,7 @@ static size_t find_body_size(const char *head)
 	static const char name[] = "\r\nContent-Length: ";
 	const char *found = strstr(head, name);
 
-	assert(found != NULL);
+	CHECK(found != NULL);
 	return strtoul(found + strlen(name), NULL, 10);
 }
 
@@ -58,7 +59,7 @@ static bool read_body(int fd, struct server_body *body, bool slowly)
 	size_t have = 0;
 
 	body->bytes = malloc(body->size_bytes + 1);
-	assert(body->bytes != NULL);
+	CHECK(body->bytes != NULL);
 	while (have < body->size_bytes) {
 		size_t wanted = body->size_bytes - have;
 		ssize_t count;
@@ -100,7 +101,7 @@ static struct server_body *begin(struct bad_server *s, bool *bad)
 	struct server_body *body;
 
 	pthread_mutex_lock(&s->lock);
-	assert(s->request_count < SERVER_BODIES_MAX);
+	CHECK_NUMBER(s->request_count, <, SERVER_BODIES_MAX);
 	*bad = s->request_count % 2 == 0;
 	body = &s->bodies[s->request_count++];
 	pthread_mutex_unlock(&s->lock);
@@ -128,8 +129,8 @@ static bool answer(struct bad_server *s, int fd, const char *head)
 	struct server_body *body = begin(s, &bad);
 	const struct misdeed *m = bad ? &s->misdeed : &good;
 
-	assert(strncmp(head, "POST / HTTP/1.1\r\nHost: 127.0.0.1:", 33) == 0);
-	assert(strstr(head, "\r\nContent-Type: image/jpeg\r\n") != NULL);
+	CHECK(strncmp(head, "POST / HTTP/1.1\r\nHost: 127.0.0.1:", 33) == 0);
+	CHECK_PART(head, "\r\nContent-Type: image/jpeg\r\n");
 	body->size_bytes = find_body_size(head);
 	if (m->early != NULL)
 		write_text(fd, m->early, false, 0);
@@ -162,11 +163,12 @@ static void *accept_all(void *arg)
 	while ((fd = accept(s->port, NULL, NULL)) >= 0) {
 		struct visit *v = &visits[s->connection_count];
 
-		assert(s->connection_count < BAD_SERVER_CONNECTIONS_MAX);
+		CHECK_NUMBER(s->connection_count, <,
+			     BAD_SERVER_CONNECTIONS_MAX);
 		s->connection_count++;
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 		*v = (struct visit){ .server = s, .fd = fd };
-		assert(pthread_create(&v->thread, NULL, serve, v) == 0);
+		CHECK_NUMBER(pthread_create(&v->thread, NULL, serve, v), ==, 0);
 	}
 	for (unsigned i = 0; i < s->connection_count; i++)
 		pthread_join(visits[i].thread, NULL);
@@ -181,8 +183,8 @@ void bad_server_start(struct bad_server *s)
 	if (s->misdeed.reads_slowly || s->misdeed.leaves_body)
 		setsockopt(s->port, SOL_SOCKET, SO_RCVBUF, &bytes,
 			   sizeof(bytes));
-	assert(pthread_mutex_init(&s->lock, NULL) == 0);
-	assert(pthread_create(&s->thread, NULL, accept_all, s) == 0);
+	CHECK_NUMBER(pthread_mutex_init(&s->lock, NULL), ==, 0);
+	CHECK_NUMBER(pthread_create(&s->thread, NULL, accept_all, s), ==, 0);
 }
 
 void bad_server_stop(struct bad_server *s)

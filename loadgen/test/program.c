@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/test/program.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <fcntl.h>
 #include <spawn.h>
 #include <string.h>
@@ -17,7 +18,7 @@ void program_find(const char *name, char path[SCRATCH_PATH_BYTES])
 	ssize_t length = readlink("/proc/self/exe", path,
 				  SCRATCH_PATH_BYTES - strlen(name) - 1);
 
-	assert(length > 0);
+	CHECK_NUMBER(length, >, 0);
 	path[length] = '\0';
 	strcpy(strrchr(path, '/') + 1, name);
 }
@@ -34,7 +35,7 @@ pid_t program_start(const struct scratch *scratch, const char *const *args)
 
 	program_find("loadgen", program);
 	for (int i = 0; args[i] != NULL; i++) {
-		assert(i < ARGS_MAX - 2);
+		CHECK_NUMBER(i, <, ARGS_MAX - 2);
 		all[i + 1] = (char *)args[i];
 	}
 	posix_spawn_file_actions_init(&actions);
@@ -44,7 +45,8 @@ pid_t program_start(const struct scratch *scratch, const char *const *args)
 	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO,
 					 scratch_path(scratch, "stderr", err),
 					 flags, 0666);
-	assert(posix_spawn(&pid, program, &actions, NULL, all, environ) == 0);
+	CHECK_NUMBER(posix_spawn(&pid, program, &actions, NULL, all, environ),
+		     ==, 0);
 	posix_spawn_file_actions_destroy(&actions);
 	return pid;
 }
@@ -53,7 +55,7 @@ int program_wait(pid_t pid)
 {
 	int status;
 
-	assert(waitpid(pid, &status, 0) == pid);
-	assert(WIFEXITED(status));
+	CHECK_NUMBER(waitpid(pid, &status, 0), ==, pid);
+	CHECK(WIFEXITED(status));
 	return WEXITSTATUS(status);
 }

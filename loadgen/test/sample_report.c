@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/test/sample_report.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@ enum { FILE_COUNT = 50 };
 static void add(struct sample *s, const struct result *result, int count)
 {
 	for (int i = 0; i < count; i++)
-		assert(record_add(&s->outcome.record, result));
+		CHECK(record_add(&s->outcome.record, result));
 }
 
 static void init(struct sample *s)
@@ -109,9 +110,9 @@ char *sample_json(struct sample *s)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert(out != NULL);
-	assert(report_write_json(out, &report));
-	assert(fclose(out) == 0);
+	CHECK(out != NULL);
+	CHECK(report_write_json(out, &report));
+	CHECK_NUMBER(fclose(out), ==, 0);
 	return text;
 }
 
@@ -130,7 +131,7 @@ static void check_width(const char *text)
 	while (*text != '\0') {
 		size_t width = strcspn(text, "\n");
 
-		assert(width <= 80);
+		CHECK_NUMBER(width, <=, 80);
 		text += width + (text[width] == '\n');
 	}
 }
@@ -142,9 +143,9 @@ char *sample_text(struct sample *s)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert(out != NULL);
+	CHECK(out != NULL);
 	report_print(out, &report);
-	assert(fclose(out) == 0);
+	CHECK_NUMBER(fclose(out), ==, 0);
 	check_width(text);
 	squeeze(text);
 	return text;

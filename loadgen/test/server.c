@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/test/server.h"
 
+#include "base/test/check.h"
+
 #include <arpa/inet.h>
-#include <assert.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdint.h>
@@ -36,7 +37,7 @@ static ssize_t read_until_cut(void *arg, uint64_t at, char *out, size_t room)
 	(void)arg;
 	if (at >= CUT_SENT_BYTES)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
-	assert(room >= CUT_SENT_BYTES);
+	CHECK_NUMBER(room, >=, CUT_SENT_BYTES);
 	memset(out, 'x', CUT_SENT_BYTES);
 	return CUT_SENT_BYTES;
 }
@@ -90,7 +91,7 @@ static void note_width(struct server_body *body,
 		connection, MHD_GET_ARGUMENT_KIND, "w");
 
 	if (width != NULL) {
-		assert(strlen(width) < sizeof(body->width));
+		CHECK_NUMBER(strlen(width), <, sizeof(body->width));
 		strcpy(body->width, width);
 	}
 }
@@ -121,7 +122,7 @@ static struct server_body *begin(struct server *s,
 				 struct MHD_Connection *connection,
 				 const char *method, const char *version)
 {
-	assert(s->request_count < SERVER_BODIES_MAX);
+	CHECK_NUMBER(s->request_count, <, SERVER_BODIES_MAX);
 	if (s->mode == SERVER_STALL && s->request_count == 0)
 		stall();
 	if (strcmp(method, "POST") != 0 || strcmp(version, "HTTP/1.1") != 0 ||
@@ -140,7 +141,7 @@ static void append(struct server_body *body, const char *bytes, size_t count)
 	if (end > body->room_bytes) {
 		body->room_bytes = 2 * end;
 		body->bytes = realloc(body->bytes, body->room_bytes);
-		assert(body->bytes != NULL);
+		CHECK(body->bytes != NULL);
 	}
 	memcpy(body->bytes + body->size_bytes, bytes, count);
 	body->size_bytes = end;
@@ -160,7 +161,7 @@ static enum MHD_Result send_metrics(const struct server *s,
 		(size_t)length, text, MHD_RESPMEM_MUST_COPY);
 	enum MHD_Result queued;
 
-	assert(reply != NULL);
+	CHECK(reply != NULL);
 	queued = MHD_queue_response(connection, 200, reply);
 	MHD_destroy_response(reply);
 	return queued;
@@ -192,7 +193,7 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *connection,
 	if (s->mode == SERVER_DROP_SECOND && (body - s->bodies) % 2 == 1)
 		return MHD_NO;
 	reply = make_reply(s, body);
-	assert(reply != NULL);
+	CHECK(reply != NULL);
 	queued = MHD_queue_response(connection,
 				    s->mode == SERVER_BUSY ? 503 : 200, reply);
 	MHD_destroy_response(reply);
@@ -225,9 +226,10 @@ void server_start(struct server *s)
 		MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT,
 		CONNECTIONS_MAX, MHD_OPTION_NOTIFY_CONNECTION, count_connection,
 		s, MHD_OPTION_END);
-	assert(s->daemon != NULL);
+	CHECK(s->daemon != NULL);
 	info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT);
-	assert(info != NULL && info->port != 0);
+	CHECK(info != NULL);
+	CHECK_NUMBER(info->port, !=, 0);
 	write_url(info->port, s->url);
 }
 
@@ -248,10 +250,11 @@ int dead_port_open(int listening, char url[SERVER_URL_BYTES])
 	socklen_t size = sizeof(address);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	assert(fd >= 0);
-	assert(bind(fd, (struct sockaddr *)&address, size) == 0);
-	assert(!listening || listen(fd, 16) == 0);
-	assert(getsockname(fd, (struct sockaddr *)&address, &size) == 0);
+	CHECK_NUMBER(fd, >=, 0);
+	CHECK_NUMBER(bind(fd, (struct sockaddr *)&address, size), ==, 0);
+	CHECK(!listening || listen(fd, 16) == 0);
+	CHECK_NUMBER(getsockname(fd, (struct sockaddr *)&address, &size), ==,
+		     0);
 	write_url(ntohs(address.sin_port), url);
 	return fd;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Arrivals have the rates, gaps and traces that were asked for. */
+#include "base/test/check.h"
 #include "loadgen/client/arrivals.h"
 #include "base/test/scratch.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -24,19 +24,19 @@ static void test_constant_is_exact(void)
 {
 	draw(ARRIVALS_CONSTANT, 1000, 1);
 	for (int i = 0; i < COUNT; i++)
-		assert(times_ns[i] == (uint64_t)i * 1000000);
+		CHECK_NUMBER(times_ns[i], ==, (uint64_t)i * 1000000);
 	draw(ARRIVALS_CONSTANT, 0.5, 1);
-	assert(times_ns[0] == 0);
-	assert(times_ns[3] == UINT64_C(6000000000));
+	CHECK_NUMBER(times_ns[0], ==, 0);
+	CHECK_NUMBER(times_ns[3], ==, UINT64_C(6000000000));
 	draw(ARRIVALS_CONSTANT, 3, 1); /* 1/3 s is not a whole number of ns */
-	assert(times_ns[99999] == UINT64_C(33333000000000));
+	CHECK_NUMBER(times_ns[99999], ==, UINT64_C(33333000000000));
 }
 
 static void test_never_backwards(void)
 {
 	draw(ARRIVALS_POISSON, 1e6, 1);
 	for (int i = 1; i < COUNT; i++)
-		assert(times_ns[i] >= times_ns[i - 1]);
+		CHECK_NUMBER(times_ns[i], >=, times_ns[i - 1]);
 }
 
 /* The mean of COUNT gaps has a standard deviation of 0.3 %. */
@@ -44,8 +44,9 @@ static void test_poisson_rate(void)
 {
 	for (uint64_t seed = 0; seed < 20; seed++) {
 		draw(ARRIVALS_POISSON, 0.25, seed);
-		assert(fabs((double)times_ns[COUNT - 1] / (COUNT * 4e9) - 1) <
-		       0.02);
+		CHECK_NUMBER(
+			fabs((double)times_ns[COUNT - 1] / (COUNT * 4e9) - 1),
+			<, 0.02);
 	}
 }
 
@@ -81,8 +82,8 @@ static void test_poisson_gaps_are_exponential(void)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		draw(ARRIVALS_POISSON, 1000, seed);
-		assert(chi_square(1e6) < chi_square_critical);
-		assert(chi_square(1.03e6) > chi_square_critical);
+		CHECK_NUMBER(chi_square(1e6), <, chi_square_critical);
+		CHECK_NUMBER(chi_square(1.03e6), >, chi_square_critical);
 	}
 }
 
@@ -102,7 +103,7 @@ static void test_poisson_gaps_are_independent(void)
 		both += is_long && last;
 		last = is_long;
 	}
-	assert(fabs((double)both / COUNT - exp(-2)) < 0.01);
+	CHECK_NUMBER(fabs((double)both / COUNT - exp(-2)), <, 0.01);
 }
 
 static void expect_replay(const struct trace *trace, double rate_per_s,
@@ -112,9 +113,9 @@ static void expect_replay(const struct trace *trace, double rate_per_s,
 
 	arrivals_init_trace(&a, trace, rate_per_s);
 	for (size_t i = 0; i < trace->count; i++)
-		assert(arrivals_next_ns(&a) == expected_ns[i]);
-	assert(arrivals_next_ns(&a) == ARRIVALS_OVER);
-	assert(arrivals_next_ns(&a) == ARRIVALS_OVER);
+		CHECK_NUMBER(arrivals_next_ns(&a), ==, expected_ns[i]);
+	CHECK_NUMBER(arrivals_next_ns(&a), ==, ARRIVALS_OVER);
+	CHECK_NUMBER(arrivals_next_ns(&a), ==, ARRIVALS_OVER);
 }
 
 static void test_trace_is_exact(void)
@@ -132,7 +133,7 @@ static void test_trace_is_stretched(void)
 	double times_s[] = { 0.5, 0.75, 2 };
 	struct trace trace = { .times_s = times_s, .count = 3 };
 
-	assert(trace_rate_per_s(&trace) == 1.5);
+	CHECK_NUMBER(trace_rate_per_s(&trace), ==, 1.5);
 	expect_replay(&trace, 0.75,
 		      (const uint64_t[]){ 1000000000, 1500000000,
 					  UINT64_C(4000000000) });
@@ -148,23 +149,27 @@ static void test_seed_decides(void)
 	draw(ARRIVALS_POISSON, 7, 3);
 	arrivals_init(&a, ARRIVALS_POISSON, 7, 3);
 	for (int i = 0; i < COUNT; i++)
-		assert(arrivals_next_ns(&a) == times_ns[i]);
+		CHECK_NUMBER(arrivals_next_ns(&a), ==, times_ns[i]);
 	arrivals_init(&a, ARRIVALS_POISSON, 7, 4);
 	for (int i = 0; i < COUNT; i++)
 		differ = differ || arrivals_next_ns(&a) != times_ns[i];
-	assert(differ);
+	CHECK(differ);
 }
 
 static void test_names(void)
 {
 	enum arrivals_kind kind = ARRIVALS_NONE;
 
-	assert(arrivals_find("poisson", &kind) && kind == ARRIVALS_POISSON);
-	assert(arrivals_find("constant", &kind) && kind == ARRIVALS_CONSTANT);
-	assert(!arrivals_find("none", &kind) && !arrivals_find("", &kind));
-	assert(arrivals_find("trace", &kind) && kind == ARRIVALS_TRACE);
-	assert(strcmp(arrivals_name(ARRIVALS_POISSON), "poisson") == 0);
-	assert(arrivals_name(ARRIVALS_NONE) == NULL);
+	CHECK(arrivals_find("poisson", &kind));
+	CHECK_NUMBER(kind, ==, ARRIVALS_POISSON);
+	CHECK(arrivals_find("constant", &kind));
+	CHECK_NUMBER(kind, ==, ARRIVALS_CONSTANT);
+	CHECK(!arrivals_find("none", &kind));
+	CHECK(!arrivals_find("", &kind));
+	CHECK(arrivals_find("trace", &kind));
+	CHECK_NUMBER(kind, ==, ARRIVALS_TRACE);
+	CHECK_TEXT(arrivals_name(ARRIVALS_POISSON), "poisson");
+	CHECK(arrivals_name(ARRIVALS_NONE) == NULL);
 }
 
 static struct scratch scratch;
@@ -183,12 +188,12 @@ static void expect(const char *text, const double *times_s, size_t count)
 	struct trace t = { 0 };
 	struct error error;
 
-	assert(read_text(&t, text, strlen(text), &error));
-	assert(t.count == count);
+	CHECK(read_text(&t, text, strlen(text), &error));
+	CHECK_NUMBER(t.count, ==, count);
 	for (size_t i = 0; i < count; i++)
-		assert(t.times_s[i] == times_s[i]);
+		CHECK_NUMBER(t.times_s[i], ==, times_s[i]);
 	trace_release(&t);
-	assert(t.times_s == NULL);
+	CHECK(t.times_s == NULL);
 }
 
 static void expect_error(const char *text, size_t size, const char *part)
@@ -196,9 +201,10 @@ static void expect_error(const char *text, size_t size, const char *part)
 	struct trace t = { 0 };
 	struct error error;
 
-	assert(!read_text(&t, text, size, &error));
-	assert(strstr(error.text, part) != NULL);
-	assert(t.times_s == NULL && t.count == 0);
+	CHECK(!read_text(&t, text, size, &error));
+	CHECK_PART(error.text, part);
+	CHECK(t.times_s == NULL);
+	CHECK_NUMBER(t.count, ==, 0);
 }
 
 #define FIFTY "..................................................."
@@ -249,10 +255,10 @@ static void test_unreadable(void)
 	struct trace t = { 0 };
 	struct error error;
 
-	assert(!trace_read(&t, "/no/such/file", &error));
-	assert(strstr(error.text, "/no/such/file: No such file") != NULL);
-	assert(!trace_read(&t, scratch.dir, &error));
-	assert(strstr(error.text, ": Is a directory") != NULL);
+	CHECK(!trace_read(&t, "/no/such/file", &error));
+	CHECK_PART(error.text, "/no/such/file: No such file");
+	CHECK(!trace_read(&t, scratch.dir, &error));
+	CHECK_PART(error.text, ": Is a directory");
 }
 
 static void test_trace(void)

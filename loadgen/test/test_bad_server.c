@@ -5,11 +5,11 @@
  */
 #include "base/clock.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 #include "loadgen/test/bad_server.h"
 #include "loadgen/test/trial.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,28 +101,28 @@ static void expect_body(const struct trial *t, const struct server_body *body)
 		    memcmp(file->bytes, body->bytes, body->size_bytes) == 0)
 			return;
 	}
-	assert(!"a body is a file");
+	CHECK(!"a body is a file");
 }
 
 static void expect_outcome(const struct trial *t, const struct row *row)
 {
 	const uint64_t *responses = t->record.responses;
 
-	assert(t->end == CLIENT_FINISHED);
+	CHECK_NUMBER(t->end, ==, CLIENT_FINISHED);
 	for (int i = 0; i < TRIAL_FILES; i++)
-		assert(t->sent[i] == 1);
+		CHECK_NUMBER(t->sent[i], ==, 1);
 	if (row->status == 200) {
-		assert(responses[200] == TRIAL_FILES);
+		CHECK_NUMBER(responses[200], ==, TRIAL_FILES);
 		return;
 	}
-	assert(responses[200] == TRIAL_FILES - HARMED);
+	CHECK_NUMBER(responses[200], ==, TRIAL_FILES - HARMED);
 	if (row->status != 0) {
-		assert(responses[row->status] == HARMED);
+		CHECK_NUMBER(responses[row->status], ==, HARMED);
 		return;
 	}
-	assert(t->record.transport_error_count == HARMED);
-	assert(t->record.error_kinds == 1);
-	assert(strcmp(t->record.errors[0].text, row->error) == 0);
+	CHECK_NUMBER(t->record.transport_error_count, ==, HARMED);
+	CHECK_NUMBER(t->record.error_kinds, ==, 1);
+	CHECK_TEXT(t->record.errors[0].text, row->error);
 }
 
 static void run_row(const struct row *row, uint32_t connections)
@@ -143,7 +143,7 @@ static void run_row(const struct row *row, uint32_t connections)
 	trial_run(&t);
 	bad_server_stop(&server);
 	expect_outcome(&t, row);
-	assert(server.request_count == TRIAL_FILES);
+	CHECK_NUMBER(server.request_count, ==, TRIAL_FILES);
 	for (unsigned i = 0; i < TRIAL_FILES; i++)
 		if (server.bodies[i].bytes != NULL)
 			expect_body(&t, &server.bodies[i]);
@@ -169,8 +169,10 @@ static char *make_long_reply(size_t count)
 {
 	char *reply;
 
-	assert(asprintf(&reply, OK "X: %0*d\r\nContent-Length: 2\r\n\r\nok",
-			(int)count, 0) > 0);
+	CHECK_NUMBER(asprintf(&reply,
+			      OK "X: %0*d\r\nContent-Length: 2\r\n\r\nok",
+			      (int)count, 0),
+		     >, 0);
 	return reply;
 }
 

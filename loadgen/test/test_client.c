@@ -5,10 +5,10 @@
  * does, each request has exactly one result.
  */
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "loadgen/client/connection.h"
 #include "loadgen/test/trial.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ static void expect_bodies(const struct trial *t, const struct server *server)
 		/* Four files are empty, so each counts four times. */
 		unsigned alike = trial_size(f) == 0 ? 4 : 1;
 
-		assert(got[f] == alike * t->passes);
+		CHECK_NUMBER(got[f], ==, alike * t->passes);
 	}
 }
 
@@ -48,13 +48,13 @@ static void test_each_file_once_per_pass_intact(void)
 	t.passes = 3;
 	t.config.keep_replies = true;
 	trial_run_with(&t, &server);
-	assert(t.end == CLIENT_FINISHED);
-	assert(t.record.responses[200] == 3 * TRIAL_FILES);
-	assert(t.record.request_count == 3 * TRIAL_FILES);
+	CHECK_NUMBER(t.end, ==, CLIENT_FINISHED);
+	CHECK_NUMBER(t.record.responses[200], ==, 3 * TRIAL_FILES);
+	CHECK_NUMBER(t.record.request_count, ==, 3 * TRIAL_FILES);
 	for (int i = 0; i < TRIAL_FILES; i++)
-		assert(t.sent[i] == 3);
-	assert(server.request_count == 3 * TRIAL_FILES);
-	assert(server.connection_count == TRIAL_CONNECTIONS);
+		CHECK_NUMBER(t.sent[i], ==, 3);
+	CHECK_NUMBER(server.request_count, ==, 3 * TRIAL_FILES);
+	CHECK_NUMBER(server.connection_count, ==, TRIAL_CONNECTIONS);
 	expect_bodies(&t, &server);
 	server_release(&server);
 	trial_release(&t);
@@ -68,8 +68,8 @@ static void test_no_more_connections_than_requests(void)
 	trial_init(&t, NULL);
 	t.config.connections = TRIAL_FILES + 5;
 	trial_run_with(&t, &server);
-	assert(t.record.ok_count == TRIAL_FILES);
-	assert(server.connection_count == TRIAL_FILES);
+	CHECK_NUMBER(t.record.ok_count, ==, TRIAL_FILES);
+	CHECK_NUMBER(server.connection_count, ==, TRIAL_FILES);
 	server_release(&server);
 	trial_release(&t);
 }
@@ -90,8 +90,8 @@ static void test_host_by_name(void)
 	trial_init(&t, url);
 	trial_run(&t);
 	server_stop(&server);
-	assert(t.record.ok_count == TRIAL_FILES);
-	assert(server.connection_count == TRIAL_CONNECTIONS);
+	CHECK_NUMBER(t.record.ok_count, ==, TRIAL_FILES);
+	CHECK_NUMBER(server.connection_count, ==, TRIAL_CONNECTIONS);
 	server_release(&server);
 	trial_release(&t);
 }
@@ -103,10 +103,11 @@ static void test_busy_is_a_response(void)
 
 	trial_init(&t, NULL);
 	trial_run_with(&t, &server);
-	assert(t.end == CLIENT_FINISHED);
-	assert(t.record.responses[503] == TRIAL_FILES);
-	assert(t.record.ok_count == 0 && t.record.transport_error_count == 0);
-	assert(server.connection_count == TRIAL_CONNECTIONS);
+	CHECK_NUMBER(t.end, ==, CLIENT_FINISHED);
+	CHECK_NUMBER(t.record.responses[503], ==, TRIAL_FILES);
+	CHECK_NUMBER(t.record.ok_count, ==, 0);
+	CHECK_NUMBER(t.record.transport_error_count, ==, 0);
+	CHECK_NUMBER(server.connection_count, ==, TRIAL_CONNECTIONS);
 	expect_bodies(&t, &server);
 	server_release(&server);
 	trial_release(&t);
@@ -119,11 +120,11 @@ static void test_cut_reply_is_a_transport_error(void)
 
 	trial_init(&t, NULL);
 	trial_run_with(&t, &server);
-	assert(t.end == CLIENT_FINISHED);
-	assert(t.record.transport_error_count == TRIAL_FILES);
-	assert(t.record.responses[200] == 0);
-	assert(strcmp(t.record.errors[0].text,
-		      "Connection closed within the reply") == 0);
+	CHECK_NUMBER(t.end, ==, CLIENT_FINISHED);
+	CHECK_NUMBER(t.record.transport_error_count, ==, TRIAL_FILES);
+	CHECK_NUMBER(t.record.responses[200], ==, 0);
+	CHECK_TEXT(t.record.errors[0].text,
+		   "Connection closed within the reply");
 	server_release(&server);
 	trial_release(&t);
 }
@@ -136,10 +137,10 @@ static void test_lost_request_is_not_sent_again(void)
 	trial_init(&t, NULL);
 	t.config.connections = 1;
 	trial_run_with(&t, &server);
-	assert(t.end == CLIENT_FINISHED);
-	assert(server.request_count == TRIAL_FILES);
-	assert(t.record.ok_count == TRIAL_FILES / 2);
-	assert(t.record.transport_error_count == TRIAL_FILES / 2);
+	CHECK_NUMBER(t.end, ==, CLIENT_FINISHED);
+	CHECK_NUMBER(server.request_count, ==, TRIAL_FILES);
+	CHECK_NUMBER(t.record.ok_count, ==, TRIAL_FILES / 2);
+	CHECK_NUMBER(t.record.transport_error_count, ==, TRIAL_FILES / 2);
 	server_release(&server);
 	trial_release(&t);
 }
@@ -154,7 +155,8 @@ static void test_too_long_reply_is_a_transport_error(void)
 	t.config.connections = 1;
 	t.stop_after = 1;
 	trial_run_with(&t, &server);
-	assert(t.record.ok_count == 1); /* the longest reply that is accepted */
+	CHECK_NUMBER(t.record.ok_count, ==,
+		     1); /* the longest reply that is accepted */
 	server_release(&server);
 	trial_release(&t);
 
@@ -164,8 +166,8 @@ static void test_too_long_reply_is_a_transport_error(void)
 	t.config.connections = 1;
 	t.stop_after = 1;
 	trial_run_with(&t, &server);
-	assert(t.record.transport_error_count == 1);
-	assert(strcmp(t.record.errors[0].text, "Reply too long") == 0);
+	CHECK_NUMBER(t.record.transport_error_count, ==, 1);
+	CHECK_TEXT(t.record.errors[0].text, "Reply too long");
 	server_release(&server);
 	trial_release(&t);
 }
@@ -180,11 +182,11 @@ static void test_gives_up_where_nothing_listens(void)
 	t.passes = 1000000;
 	trial_run(&t);
 	close(port);
-	assert(t.end == CLIENT_GAVE_UP);
+	CHECK_NUMBER(t.end, ==, CLIENT_GAVE_UP);
 	/* The smallest number of failures in client.h. */
-	assert(t.record.request_count == 8);
-	assert(t.record.transport_error_count == 8);
-	assert(strcmp(t.error, "Connection refused") == 0);
+	CHECK_NUMBER(t.record.request_count, ==, 8);
+	CHECK_NUMBER(t.record.transport_error_count, ==, 8);
+	CHECK_TEXT(t.error, "Connection refused");
 	trial_release(&t);
 }
 
@@ -199,9 +201,9 @@ static void test_silent_server_times_out(void)
 	t.config.timeout_ns = NS_PER_S;
 	trial_run(&t);
 	close(port);
-	assert(t.end == CLIENT_FINISHED); /* it could connect */
-	assert(t.record.transport_error_count == TRIAL_FILES);
-	assert(strcmp(t.record.errors[0].text, "No reply in time") == 0);
+	CHECK_NUMBER(t.end, ==, CLIENT_FINISHED); /* it could connect */
+	CHECK_NUMBER(t.record.transport_error_count, ==, TRIAL_FILES);
+	CHECK_TEXT(t.record.errors[0].text, "No reply in time");
 	trial_release(&t);
 }
 
@@ -213,8 +215,8 @@ static void test_ends_when_told(void)
 	trial_init(&t, NULL);
 	t.stop_after = 5;
 	trial_run_with(&t, &server);
-	assert(t.end == CLIENT_STOPPED);
-	assert(t.record.request_count == 5);
+	CHECK_NUMBER(t.end, ==, CLIENT_STOPPED);
+	CHECK_NUMBER(t.record.request_count, ==, 5);
 	server_release(&server);
 	trial_release(&t);
 
@@ -223,10 +225,10 @@ static void test_ends_when_told(void)
 	t.interrupt_after = 5;
 	t.passes = 1000;
 	trial_run_with(&t, &server);
-	assert(t.end == CLIENT_STOPPED);
+	CHECK_NUMBER(t.end, ==, CLIENT_STOPPED);
 	/* Other requests may have ended in the same step. */
-	assert(t.record.request_count >= 5);
-	assert(t.record.request_count < 5 + TRIAL_CONNECTIONS);
+	CHECK_NUMBER(t.record.request_count, >=, 5);
+	CHECK_NUMBER(t.record.request_count, <, 5 + TRIAL_CONNECTIONS);
 	server_release(&server);
 	trial_release(&t);
 }
@@ -244,10 +246,10 @@ static void test_ends_with_its_time(void)
 	t.passes = 0;
 	t.config.duration_ns = NS_PER_S;
 	trial_run_with(&t, &server);
-	assert(t.end == CLIENT_FINISHED);
-	assert(t.record.request_count > 0);
-	assert(t.record.request_count == t.record.responses[503]);
-	assert(t.record.request_count == server.request_count);
+	CHECK_NUMBER(t.end, ==, CLIENT_FINISHED);
+	CHECK_NUMBER(t.record.request_count, >, 0);
+	CHECK_NUMBER(t.record.request_count, ==, t.record.responses[503]);
+	CHECK_NUMBER(t.record.request_count, ==, server.request_count);
 	server_release(&server);
 	trial_release(&t);
 }

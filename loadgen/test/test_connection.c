@@ -5,9 +5,9 @@
  */
 #include "loadgen/client/connection.h"
 
+#include "base/test/check.h"
 #include "loadgen/test/server.h"
 
-#include <assert.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -38,14 +38,16 @@ struct bench {
 static void bench_init(struct bench *b, const int ports[2])
 {
 	b->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	assert(b->epoll_fd >= 0);
+	CHECK_NUMBER(b->epoll_fd, >=, 0);
 	strcpy(b->authority, "h");
 	b->url = (struct url){ .authority = b->authority };
 	for (int i = 0; i < 2; i++) {
 		socklen_t size = sizeof(b->ports[i]);
 
-		assert(getsockname(ports[i], (struct sockaddr *)&b->ports[i],
-				   &size) == 0);
+		CHECK_NUMBER(getsockname(ports[i],
+					 (struct sockaddr *)&b->ports[i],
+					 &size),
+			     ==, 0);
 		b->addresses[i] = (struct addrinfo){
 			.ai_family = AF_INET,
 			.ai_addr = (struct sockaddr *)&b->ports[i],
@@ -85,15 +87,14 @@ static void test_next_address_is_tried(void)
 	struct bench b;
 
 	bench_init(&b, (const int[]){ dead, listening });
-	assert(run(&b, connection_begin(&b.connection, &empty_request), true));
+	CHECK(run(&b, connection_begin(&b.connection, &empty_request), true));
 	connection_break(&b.connection, "enough");
 	/* The next request first tries the address that worked. */
 	close(listening);
-	assert(!run(&b, connection_begin(&b.connection, &empty_request),
-		    false));
-	assert(strcmp(b.connection.error, "Connection refused") == 0);
+	CHECK(!run(&b, connection_begin(&b.connection, &empty_request), false));
+	CHECK_TEXT(b.connection.error, "Connection refused");
 	/* Then it tries all of them again. */
-	assert(b.connection.address == b.addresses);
+	CHECK_NUMBER(b.connection.address, ==, b.addresses);
 	bench_release(&b);
 	close(dead);
 }
@@ -103,14 +104,14 @@ static void wait_for(int fd, short events)
 {
 	struct pollfd wanted = { .fd = fd, .events = events };
 
-	assert(poll(&wanted, 1, -1) == 1);
+	CHECK_NUMBER(poll(&wanted, 1, -1), ==, 1);
 }
 
 static void answer(int server, const char *reply)
 {
 	ssize_t size = (ssize_t)strlen(reply);
 
-	assert(write(server, reply, (size_t)size) == size);
+	CHECK_NUMBER(write(server, reply, (size_t)size), ==, size);
 }
 
 /* Sending fails, but the reply can still be read. */
@@ -129,18 +130,19 @@ static void test_refusal_is_read_when_sending_fails(void)
 	struct bench b;
 	int server;
 
-	assert(request.body != NULL);
+	CHECK(request.body != NULL);
 	bench_init(&b, (const int[]){ listening, listening });
-	assert(run(&b, connection_begin(&b.connection, &request), true));
+	CHECK(run(&b, connection_begin(&b.connection, &request), true));
 	server = accept(listening, NULL, NULL);
-	assert(server >= 0);
+	CHECK_NUMBER(server, >=, 0);
 	answer(server, reply);
 	close(server); /* this resets, because the body was not read */
 	wait_for(b.connection.fd, 0);
-	assert(!connection_continue(&b.connection, EPOLLOUT));
-	assert(connection_describe(&b.connection, 0).status == 413);
-	assert(b.connection.error == NULL && b.connection.sent_ns == 0);
-	assert(b.connection.fd < 0);
+	CHECK(!connection_continue(&b.connection, EPOLLOUT));
+	CHECK_NUMBER(connection_describe(&b.connection, 0).status, ==, 413);
+	CHECK(b.connection.error == NULL);
+	CHECK_NUMBER(b.connection.sent_ns, ==, 0);
+	CHECK_NUMBER(b.connection.fd, <, 0);
 	bench_release(&b);
 	close(listening);
 	free((char *)request.body);
@@ -151,13 +153,13 @@ static int run_one(struct bench *b, int listening)
 {
 	int server;
 
-	assert(run(b, connection_begin(&b->connection, &empty_request), true));
+	CHECK(run(b, connection_begin(&b->connection, &empty_request), true));
 	server = accept(listening, NULL, NULL);
-	assert(server >= 0);
+	CHECK_NUMBER(server, >=, 0);
 	answer(server, good_reply);
-	assert(!run(b, true, false));
-	assert(b->connection.error == NULL);
-	assert(b->connection.fd >= 0);
+	CHECK(!run(b, true, false));
+	CHECK(b->connection.error == NULL);
+	CHECK_NUMBER(b->connection.fd, >=, 0);
 	return server;
 }
 
@@ -173,9 +175,9 @@ static void test_stray_bytes_break_the_next_request(void)
 	server = run_one(&b, listening);
 	answer(server, good_reply);
 	wait_for(b.connection.fd, POLLIN);
-	assert(!connection_begin(&b.connection, &empty_request));
-	assert(strcmp(b.connection.error, "Bytes beyond the last reply") == 0);
-	assert(b.connection.fd < 0);
+	CHECK(!connection_begin(&b.connection, &empty_request));
+	CHECK_TEXT(b.connection.error, "Bytes beyond the last reply");
+	CHECK_NUMBER(b.connection.fd, <, 0);
 	close(server);
 	bench_release(&b);
 	close(listening);

@@ -4,9 +4,9 @@
  * the file; a form follows RFC 7578, and its boundary is in no file.
  */
 #include "loadgen/dataset/dataset.c" /* for form_wrap() */
+#include "base/test/check.h"
 #include "base/test/scratch.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,10 +21,10 @@ static void write_text(const struct scratch *s, const char *name,
 static void expect(const struct dataset *d, uint32_t i, const char *path,
 		   const char *text)
 {
-	assert(i < d->count);
-	assert(strcmp(d->files[i].path, path) == 0);
-	assert(d->files[i].size_bytes == strlen(text));
-	assert(memcmp(d->files[i].bytes, text, strlen(text)) == 0);
+	CHECK_NUMBER(i, <, d->count);
+	CHECK_TEXT(d->files[i].path, path);
+	CHECK_NUMBER(d->files[i].size_bytes, ==, strlen(text));
+	CHECK(memcmp(d->files[i].bytes, text, strlen(text)) == 0);
 }
 
 /* Loading fails, and the error contains `part`. */
@@ -34,9 +34,11 @@ static void expect_error(const char *dir, bool all_files, uint64_t bytes_max,
 	struct dataset d = { 0 };
 	struct error error;
 
-	assert(!dataset_load(&d, dir, all_files, bytes_max, &error));
-	assert(strstr(error.text, part) != NULL);
-	assert(d.count == 0 && d.files == NULL && d.bytes_total == 0);
+	CHECK(!dataset_load(&d, dir, all_files, bytes_max, &error));
+	CHECK_PART(error.text, part);
+	CHECK_NUMBER(d.count, ==, 0);
+	CHECK(d.files == NULL);
+	CHECK_NUMBER(d.bytes_total, ==, 0);
 }
 
 static void test_sorted_by_path_with_folders_below(void)
@@ -53,15 +55,16 @@ static void test_sorted_by_path_with_folders_below(void)
 	write_text(&s, "b/c/2.JPEG", "second");
 	write_text(&s, "a.jpg", "first");
 	write_text(&s, "b/empty.Jpg", "");
-	assert(dataset_load(&d, s.dir, false, DATASET_BYTES_MAX, &error));
-	assert(d.count == 4 && d.bytes_total == 15);
+	CHECK(dataset_load(&d, s.dir, false, DATASET_BYTES_MAX, &error));
+	CHECK_NUMBER(d.count, ==, 4);
+	CHECK_NUMBER(d.bytes_total, ==, 15);
 	expect(&d, 0, "a.jpg", "first");
 	expect(&d, 1, "b/c/2.JPEG", "second");
 	expect(&d, 2, "b/empty.Jpg", "");
 	expect(&d, 3, "z.jpg", "last");
 	dataset_release(&d);
-	assert(dataset_load(&d, scratch_path(&s, "", slashed), false,
-			    DATASET_BYTES_MAX, &error));
+	CHECK(dataset_load(&d, scratch_path(&s, "", slashed), false,
+			   DATASET_BYTES_MAX, &error));
 	expect(&d, 0, "a.jpg", "first");
 	dataset_release(&d);
 	scratch_release(&s);
@@ -86,15 +89,16 @@ static void test_list(void)
 		   "a c\n"
 		   "../d.jpg\n"
 		   "photos/b.jpg\n");
-	assert(dataset_load(&d, scratch_path(&s, "sets/list.tsv", path), false,
-			    DATASET_BYTES_MAX, &error));
-	assert(d.count == 4);
+	CHECK(dataset_load(&d, scratch_path(&s, "sets/list.tsv", path), false,
+			   DATASET_BYTES_MAX, &error));
+	CHECK_NUMBER(d.count, ==, 4);
 	expect(&d, 0, "photos/b.jpg", "second");
 	expect(&d, 1, "a c", "first");
 	expect(&d, 2, "../d.jpg", "above");
 	expect(&d, 3, "photos/b.jpg", "second");
-	assert(strcmp(d.files[0].query, "w=320&h=240") == 0);
-	assert(d.files[1].query == NULL && d.files[3].query == NULL);
+	CHECK_TEXT(d.files[0].query, "w=320&h=240");
+	CHECK(d.files[1].query == NULL);
+	CHECK(d.files[3].query == NULL);
 	dataset_release(&d);
 	scratch_release(&s);
 }
@@ -148,6 +152,7 @@ static void test_a_file_that_is_no_list(void)
 	scratch_init(&s);
 	scratch_path(&s, "photo.jpg", path);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		check_case("cases[%zu]: %s", i, cases[i].bytes);
 		scratch_write(&s, "photo.jpg", cases[i].bytes, cases[i].size);
 		expect_error(path, false, 100, cases[i].kind);
 		expect_error(path, true, 100,
@@ -168,10 +173,10 @@ static void test_knows_images(void)
 	scratch_init(&s);
 	scratch_write(&s, "a.jpg", jpeg, sizeof(jpeg) - 1);
 	write_text(&s, "b.jpg", "no image");
-	assert(dataset_load(&d, s.dir, false, DATASET_BYTES_MAX, &error));
-	assert(d.files[0].image.width_px == 4);
-	assert(d.files[0].image.height_px == 3);
-	assert(d.files[1].image.width_px == 0);
+	CHECK(dataset_load(&d, s.dir, false, DATASET_BYTES_MAX, &error));
+	CHECK_NUMBER(d.files[0].image.width_px, ==, 4);
+	CHECK_NUMBER(d.files[0].image.height_px, ==, 3);
+	CHECK_NUMBER(d.files[1].image.width_px, ==, 0);
 	dataset_release(&d);
 	scratch_release(&s);
 }
@@ -189,12 +194,12 @@ static void test_skips_hidden_and_other_names(void)
 	write_text(&s, "notes.txt", "text");
 	write_text(&s, "jpg", "no dot");
 	write_text(&s, "c.jpg", "photo");
-	assert(dataset_load(&d, s.dir, false, DATASET_BYTES_MAX, &error));
-	assert(d.count == 1);
+	CHECK(dataset_load(&d, s.dir, false, DATASET_BYTES_MAX, &error));
+	CHECK_NUMBER(d.count, ==, 1);
 	expect(&d, 0, "c.jpg", "photo");
 	dataset_release(&d);
-	assert(dataset_load(&d, s.dir, true, DATASET_BYTES_MAX, &error));
-	assert(d.count == 3);
+	CHECK(dataset_load(&d, s.dir, true, DATASET_BYTES_MAX, &error));
+	CHECK_NUMBER(d.count, ==, 3);
 	expect(&d, 0, "c.jpg", "photo");
 	expect(&d, 1, "jpg", "no dot");
 	expect(&d, 2, "notes.txt", "text");
@@ -211,9 +216,10 @@ static void test_follows_links(void)
 
 	scratch_init(&s);
 	write_text(&s, "photo.data", "photo");
-	assert(symlink("photo.data", scratch_path(&s, "a.jpg", link)) == 0);
-	assert(dataset_load(&d, s.dir, false, DATASET_BYTES_MAX, &error));
-	assert(d.count == 1);
+	CHECK_NUMBER(symlink("photo.data", scratch_path(&s, "a.jpg", link)), ==,
+		     0);
+	CHECK(dataset_load(&d, s.dir, false, DATASET_BYTES_MAX, &error));
+	CHECK_NUMBER(d.count, ==, 1);
 	expect(&d, 0, "a.jpg", "photo");
 	dataset_release(&d);
 	scratch_release(&s);
@@ -230,10 +236,10 @@ static void test_errors_name_the_file(void)
 	expect_error(scratch_path(&s, "gone", path), false, 100, "gone");
 	expect_error("", false, 100, ": ");
 	write_text(&s, "a.jpg", "12345");
-	assert(symlink("gone", scratch_path(&s, "b.jpg", path)) == 0);
+	CHECK_NUMBER(symlink("gone", scratch_path(&s, "b.jpg", path)), ==, 0);
 	expect_error(s.dir, false, 100, "b.jpg: a link to nothing");
-	assert(unlink(path) == 0);
-	assert(symlink(".", scratch_path(&s, "loop", path)) == 0);
+	CHECK_NUMBER(unlink(path), ==, 0);
+	CHECK_NUMBER(symlink(".", scratch_path(&s, "loop", path)), ==, 0);
 	expect_error(s.dir, false, 100, "loop: a link to a folder");
 	scratch_release(&s);
 }
@@ -248,7 +254,7 @@ static void test_unreadable_file(void)
 		return;
 	scratch_init(&s);
 	write_text(&s, "a.jpg", "12345");
-	assert(chmod(scratch_path(&s, "a.jpg", path), 0) == 0);
+	CHECK_NUMBER(chmod(scratch_path(&s, "a.jpg", path), 0), ==, 0);
 	expect_error(s.dir, false, 100, "a.jpg: Permission denied");
 	scratch_release(&s);
 }
@@ -263,7 +269,7 @@ static void test_total_is_bounded(void)
 	write_text(&s, "a.jpg", "12345");
 	write_text(&s, "b.jpg", "12345");
 	expect_error(s.dir, false, 9, "more than 9 bytes");
-	assert(dataset_load(&d, s.dir, false, 10, &error));
+	CHECK(dataset_load(&d, s.dir, false, 10, &error));
 	dataset_release(&d);
 	scratch_release(&s);
 }
@@ -276,7 +282,8 @@ static struct dataset_file make_file(const char *path, const char *bytes,
 				     .body_bytes = size,
 				     .body = malloc(size + 1) };
 
-	assert(file.path != NULL && file.body != NULL);
+	CHECK(file.path != NULL);
+	CHECK(file.body != NULL);
 	memcpy(file.body, bytes, size);
 	file.bytes = file.body;
 	return file;
@@ -295,10 +302,11 @@ static void test_known_form(void)
 	struct boundary boundary = { "bb" };
 	struct dataset_file f = make_file("sub/a b.jpg", "ph\0to", 5);
 
-	assert(form_wrap(&f, &boundary, "file"));
-	assert(f.body_bytes == sizeof(expected) - 1);
-	assert(memcmp(f.body, expected, f.body_bytes) == 0);
-	assert(f.size_bytes == 5 && memcmp(f.bytes, "ph\0to", 5) == 0);
+	CHECK(form_wrap(&f, &boundary, "file"));
+	CHECK_NUMBER(f.body_bytes, ==, sizeof(expected) - 1);
+	CHECK(memcmp(f.body, expected, f.body_bytes) == 0);
+	CHECK_NUMBER(f.size_bytes, ==, 5);
+	CHECK(memcmp(f.bytes, "ph\0to", 5) == 0);
 	free(f.body);
 	free(f.path);
 }
@@ -310,9 +318,9 @@ static void test_form_names_are_escaped(void)
 	struct dataset_file file = { .path = name };
 	char *head = form_head(&boundary, "f\"x", &file);
 
-	assert(head != NULL);
-	assert(strstr(head, "name=\"f%22x\"") != NULL);
-	assert(strstr(head, "filename=\"a%22%0D%0Ab\"") != NULL);
+	CHECK(head != NULL);
+	CHECK_PART(head, "name=\"f%22x\"");
+	CHECK_PART(head, "filename=\"a%22%0D%0Ab\"");
 	free(head);
 }
 
@@ -321,11 +329,11 @@ static void test_boundaries(void)
 	struct boundary first = boundary_make(0);
 	struct boundary second = boundary_make(1);
 
-	assert(strcmp(first.text, second.text) != 0);
-	assert(strlen(first.text) <= 70); /* RFC 2046, 5.1.1 */
-	assert(boundary_is_in(&first, first.text, strlen(first.text)));
-	assert(!boundary_is_in(&first, first.text, strlen(first.text) - 1));
-	assert(!boundary_is_in(&first, second.text, strlen(second.text)));
+	CHECK(strcmp(first.text, second.text) != 0);
+	CHECK_NUMBER(strlen(first.text), <=, 70); /* RFC 2046, 5.1.1 */
+	CHECK(boundary_is_in(&first, first.text, strlen(first.text)));
+	CHECK(!boundary_is_in(&first, first.text, strlen(first.text) - 1));
+	CHECK(!boundary_is_in(&first, second.text, strlen(second.text)));
 }
 
 static void test_dataset_finds_a_free_boundary(void)
@@ -340,23 +348,23 @@ static void test_dataset_finds_a_free_boundary(void)
 	scratch_write(&s, "a.jpg", taken[1].text, strlen(taken[1].text));
 	scratch_write(&s, "b.jpg", taken[0].text, strlen(taken[0].text));
 	scratch_write(&s, "c.jpg", "", 0);
-	assert(dataset_load(&d, s.dir, false, DATASET_BYTES_MAX, &error));
-	assert(strcmp(d.content_type, "image/jpeg") == 0);
-	assert(dataset_wrap(&d, "file", &error));
-	assert(strstr(d.content_type, free_one.text) != NULL);
+	CHECK(dataset_load(&d, s.dir, false, DATASET_BYTES_MAX, &error));
+	CHECK_TEXT(d.content_type, "image/jpeg");
+	CHECK(dataset_wrap(&d, "file", &error));
+	CHECK_PART(d.content_type, free_one.text);
 	for (uint32_t i = 0; i < d.count; i++) {
 		const struct dataset_file *f = &d.files[i];
 
-		assert(memmem(f->body, f->body_bytes, free_one.text,
-			      strlen(free_one.text)) != NULL);
-		assert(memmem(f->body, f->body_bytes, f->path,
-			      strlen(f->path)) != NULL);
-		assert(f->body_bytes > f->size_bytes);
+		CHECK(memmem(f->body, f->body_bytes, free_one.text,
+			     strlen(free_one.text)) != NULL);
+		CHECK(memmem(f->body, f->body_bytes, f->path,
+			     strlen(f->path)) != NULL);
+		CHECK_NUMBER(f->body_bytes, >, f->size_bytes);
 	}
-	assert(d.files[0].size_bytes == strlen(taken[1].text));
-	assert(memcmp(d.files[0].bytes, taken[1].text, d.files[0].size_bytes) ==
-	       0);
-	assert(d.files[2].size_bytes == 0);
+	CHECK_NUMBER(d.files[0].size_bytes, ==, strlen(taken[1].text));
+	CHECK(memcmp(d.files[0].bytes, taken[1].text, d.files[0].size_bytes) ==
+	      0);
+	CHECK_NUMBER(d.files[2].size_bytes, ==, 0);
 	dataset_release(&d);
 	scratch_release(&s);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The program: exit codes, messages and the files that it writes. */
+#include "base/test/check.h"
 #include "loadgen/test/program.h"
 #include "base/json.h"
 #include "base/test/scratch.h"
 #include "loadgen/test/server.h"
 
-#include <assert.h>
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ static double number_in(const char *name, const char *key)
 	cJSON *object = scratch_read_json(&scratch, name);
 	double number = json_number(object, key, NAN);
 
-	assert(!isnan(number));
+	CHECK(!isnan(number));
 	cJSON_Delete(object);
 	return number;
 }
@@ -43,19 +43,20 @@ static void test_all_answered(void)
 	char *reply;
 
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--passes", "2", "--json",
-		   scratch_path(&scratch, "good.json", json), "--save",
-		   scratch_path(&scratch, "good", save), server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", photos, "--passes", "2", "--json",
+			 scratch_path(&scratch, "good.json", json), "--save",
+			 scratch_path(&scratch, "good", save), server.url),
+		     ==, 0);
 	server_stop(&server);
-	assert(server.request_count == 2 * FILES);
+	CHECK_NUMBER(server.request_count, ==, 2 * FILES);
 	scratch_expect(&scratch, "stdout", "200: 6");
 	scratch_expect(&scratch, "stdout", server.url);
-	assert(number_in("good.json", "requests") == 2 * FILES);
-	assert(number_in("good.json", "uploaded_bytes") == 2 * 12);
-	assert(number_in("good.json", "bytes_per_s") > 0);
+	CHECK_NUMBER(number_in("good.json", "requests"), ==, 2 * FILES);
+	CHECK_NUMBER(number_in("good.json", "uploaded_bytes"), ==, 2 * 12);
+	CHECK_NUMBER(number_in("good.json", "bytes_per_s"), >, 0);
 	scratch_expect(&scratch, "good/status.tsv", "sub/c.jpg\t200\t6\n");
 	reply = scratch_read(&scratch, "good/sub__c.jpg");
-	assert(strcmp(reply, "photo3") == 0);
+	CHECK_TEXT(reply, "photo3");
 	free(reply);
 	server_release(&server);
 }
@@ -66,14 +67,17 @@ static void test_json_instead_of_text(void)
 	struct server server = { .mode = SERVER_ECHO };
 
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--json", "-", server.url) == 0);
-	assert(number_in("stdout", "requests") == FILES);
-	assert(RUN("--dataset", photos, "--json=-", UNDISTURBED, "--require",
-		   "max<60s", server.url) == 0);
-	assert(number_in("stdout", "requests") == FILES);
-	assert(RUN("--dataset", photos, "--json", "-", "--arrivals", "constant",
-		   "--step", "100:100:1:0.05", server.url) == 0);
-	assert(number_in("stdout", "steps.0.requests") > 0);
+	CHECK_NUMBER(RUN("--dataset", photos, "--json", "-", server.url), ==,
+		     0);
+	CHECK_NUMBER(number_in("stdout", "requests"), ==, FILES);
+	CHECK_NUMBER(RUN("--dataset", photos, "--json=-", UNDISTURBED,
+			 "--require", "max<60s", server.url),
+		     ==, 0);
+	CHECK_NUMBER(number_in("stdout", "requests"), ==, FILES);
+	CHECK_NUMBER(RUN("--dataset", photos, "--json", "-", "--arrivals",
+			 "constant", "--step", "100:100:1:0.05", server.url),
+		     ==, 0);
+	CHECK_NUMBER(number_in("stdout", "steps.0.requests"), >, 0);
 	server_stop(&server);
 	server_release(&server);
 }
@@ -84,16 +88,17 @@ static void test_open_loop(void)
 	char json[SCRATCH_PATH_BYTES];
 
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--rate", "200", "--duration", "0.05",
-		   "--arrivals", "constant", "--json",
-		   scratch_path(&scratch, "open.json", json), server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", photos, "--rate", "200", "--duration",
+			 "0.05", "--arrivals", "constant", "--json",
+			 scratch_path(&scratch, "open.json", json), server.url),
+		     ==, 0);
 	server_stop(&server);
-	assert(server.request_count == 10);
+	CHECK_NUMBER(server.request_count, ==, 10);
 	scratch_expect(&scratch, "stdout", "200: 10");
 	scratch_expect(&scratch, "stdout",
 		       "open loop, 200 requests/s, constant");
-	assert(number_in("open.json", "rate_per_s") == 200);
-	assert(number_in("open.json", "makespan_s") >= 0.045);
+	CHECK_NUMBER(number_in("open.json", "rate_per_s"), ==, 200);
+	CHECK_NUMBER(number_in("open.json", "makespan_s"), >=, 0.045);
 	server_release(&server);
 }
 
@@ -104,18 +109,20 @@ static void test_server_counter(void)
 	char json[SCRATCH_PATH_BYTES];
 
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--passes", "2", "--calibrate",
-		   "--warm-up", "0.01", "--server-counter", "done_total",
-		   "--json", scratch_path(&scratch, "counter.json", json),
-		   server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", photos, "--passes", "2", "--calibrate",
+			 "--warm-up", "0.01", "--server-counter", "done_total",
+			 "--json", scratch_path(&scratch, "counter.json", json),
+			 server.url),
+		     ==, 0);
 	scratch_expect(&scratch, "stdout",
 		       "server counter  done_total\n                6 more, ");
-	assert(number_in("counter.json", "server_counter.increase") ==
-	       2 * FILES);
-	assert(fabs(number_in("counter.json", "server_counter.per_s") -
-		    number_in("counter.json", "responses_per_s")) < 1e-6);
+	CHECK_NUMBER(number_in("counter.json", "server_counter.increase"), ==,
+		     2 * FILES);
+	CHECK_NUMBER(fabs(number_in("counter.json", "server_counter.per_s") -
+			  number_in("counter.json", "responses_per_s")),
+		     <, 1e-6);
 	server_stop(&server);
-	assert(server.strange_count == 0);
+	CHECK_NUMBER(server.strange_count, ==, 0);
 	server_release(&server);
 }
 
@@ -127,27 +134,31 @@ static void test_server_without_the_counter(void)
 	int dead = dead_port_open(false, url);
 
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--server-counter", "done",
-		   server.url) == 2);
+	CHECK_NUMBER(RUN("--dataset", photos, "--server-counter", "done",
+			 server.url),
+		     ==, 2);
 	scratch_expect(&scratch, "stderr",
 		       "loadgen: --server-counter done: http://127.0.0.1:");
 	scratch_expect(&scratch, "stderr",
 		       "/metrics: there is no such counter");
 	server_stop(&server);
-	assert(server.request_count == 0);
+	CHECK_NUMBER(server.request_count, ==, 0);
 	server_release(&server);
-	assert(RUN("--dataset", photos, "--server-counter", "done", url) == 2);
+	CHECK_NUMBER(RUN("--dataset", photos, "--server-counter", "done", url),
+		     ==, 2);
 	scratch_expect(&scratch, "stderr", "/metrics: Connection refused");
 	close(dead);
 	dead = dead_port_open(true, url);
-	assert(RUN("--dataset", photos, "--server-counter", "done", "--timeout",
-		   "0.5", url) == 2);
+	CHECK_NUMBER(RUN("--dataset", photos, "--server-counter", "done",
+			 "--timeout", "0.5", url),
+		     ==, 2);
 	scratch_expect(&scratch, "stderr", "/metrics: No reply in time");
 	close(dead);
 	server = (struct server){ .mode = SERVER_BUSY };
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--server-counter", "done",
-		   server.url) == 2);
+	CHECK_NUMBER(RUN("--dataset", photos, "--server-counter", "done",
+			 server.url),
+		     ==, 2);
 	scratch_expect(&scratch, "stderr", "/metrics: status 503");
 	server_stop(&server);
 	server_release(&server);
@@ -164,19 +175,22 @@ static void test_trace(void)
 	scratch_path(&scratch, "times", trace + strlen(trace));
 	scratch_path(&scratch, "trace.json", json);
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--arrivals", trace, "--json", json,
-		   server.url) == 0);
-	assert(number_in("trace.json", "requests") == 3);
-	assert(number_in("trace.json", "rate_per_s") == 100);
-	assert(number_in("trace.json", "makespan_s") >= 0.03);
-	assert(RUN("--dataset", photos, "--arrivals", trace, "--rate", "25",
-		   "--json", json, server.url) == 0);
-	assert(number_in("trace.json", "makespan_s") >= 0.12);
+	CHECK_NUMBER(RUN("--dataset", photos, "--arrivals", trace, "--json",
+			 json, server.url),
+		     ==, 0);
+	CHECK_NUMBER(number_in("trace.json", "requests"), ==, 3);
+	CHECK_NUMBER(number_in("trace.json", "rate_per_s"), ==, 100);
+	CHECK_NUMBER(number_in("trace.json", "makespan_s"), >=, 0.03);
+	CHECK_NUMBER(RUN("--dataset", photos, "--arrivals", trace, "--rate",
+			 "25", "--json", json, server.url),
+		     ==, 0);
+	CHECK_NUMBER(number_in("trace.json", "makespan_s"), >=, 0.12);
 	server_stop(&server);
-	assert(server.request_count == 6);
+	CHECK_NUMBER(server.request_count, ==, 6);
 	server_release(&server);
 	scratch_write(&scratch, "times", "1\nx\n", 4);
-	assert(RUN("--dataset", photos, "--arrivals", trace, "http://h/") == 2);
+	CHECK_NUMBER(RUN("--dataset", photos, "--arrivals", trace, "http://h/"),
+		     ==, 2);
 	scratch_expect(&scratch, "stderr", "times:2: 'x': not a time");
 }
 
@@ -196,20 +210,23 @@ static void test_queries(void)
 	scratch_path(&scratch, "list", path);
 	scratch_path(&scratch, "params", params);
 	server_start(&server);
-	assert(RUN("--dataset", path, server.url) == 0);
-	assert(RUN("--dataset", photos, "--params", params, "--passes", "20",
-		   server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", path, server.url), ==, 0);
+	CHECK_NUMBER(RUN("--dataset", photos, "--params", params, "--passes",
+			 "20", server.url),
+		     ==, 0);
 	server_stop(&server);
-	assert(server.request_count == 2 + 20 * FILES);
+	CHECK_NUMBER(server.request_count, ==, 2 + 20 * FILES);
 	by_file = server.bodies[0].bytes[0] == 'o'; /* the file named "one" */
-	assert(strcmp(server.bodies[by_file ? 0 : 1].width, "7") == 0);
-	assert(strcmp(server.bodies[by_file ? 1 : 0].width, "") == 0);
+	CHECK_TEXT(server.bodies[by_file ? 0 : 1].width, "7");
+	CHECK_TEXT(server.bodies[by_file ? 1 : 0].width, "");
 	for (unsigned i = 2; i < server.request_count; i++)
 		drawn[strcmp(server.bodies[i].width, "10") == 0]++;
-	assert(drawn[0] > 0 && drawn[1] > drawn[0]);
+	CHECK_NUMBER(drawn[0], >, 0);
+	CHECK_NUMBER(drawn[1], >, drawn[0]);
 	server_release(&server);
-	assert(RUN("--dataset", photos, "--params", "/no/such/file",
-		   "http://h/") == 2);
+	CHECK_NUMBER(RUN("--dataset", photos, "--params", "/no/such/file",
+			 "http://h/"),
+		     ==, 2);
 	scratch_expect(&scratch, "stderr",
 		       "--params: /no/such/file: No such file");
 }
@@ -225,18 +242,22 @@ static void test_api_key(void)
 	scratch_write(&scratch, "keys", keys, strlen(keys));
 	scratch_path(&scratch, "keys", path);
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--api-key-file", path, "--calibrate",
-		   server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", photos, "--api-key-file", path,
+			 "--calibrate", server.url),
+		     ==, 0);
 	server_stop(&server);
-	assert(server.request_count == 4 * FILES && server.strange_count == 0);
+	CHECK_NUMBER(server.request_count, ==, 4 * FILES);
+	CHECK_NUMBER(server.strange_count, ==, 0);
 	server_release(&server);
 	scratch_write(&scratch, "keys", "two words\n", 10);
-	assert(RUN("--dataset", photos, "--api-key-file", path, "http://h/") ==
-	       2);
+	CHECK_NUMBER(
+		RUN("--dataset", photos, "--api-key-file", path, "http://h/"),
+		==, 2);
 	scratch_expect(&scratch, "stderr", "keys:1: not a key");
 	scratch_write(&scratch, "keys", "# none\n", 7);
-	assert(RUN("--dataset", photos, "--api-key-file", path, "http://h/") ==
-	       2);
+	CHECK_NUMBER(
+		RUN("--dataset", photos, "--api-key-file", path, "http://h/"),
+		==, 2);
 	scratch_expect(&scratch, "stderr", "no key in it");
 }
 
@@ -246,15 +267,16 @@ static void test_form(void)
 	char json[SCRATCH_PATH_BYTES];
 
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--multipart", "image", "--json",
-		   scratch_path(&scratch, "form.json", json), server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", photos, "--multipart", "image", "--json",
+			 scratch_path(&scratch, "form.json", json), server.url),
+		     ==, 0);
 	server_stop(&server);
-	assert(server.strange_count == 0);
+	CHECK_NUMBER(server.strange_count, ==, 0);
 	for (unsigned i = 0; i < FILES; i++)
-		assert(memmem(server.bodies[i].bytes,
-			      server.bodies[i].size_bytes, "name=\"image\"",
-			      strlen("name=\"image\"")) != NULL);
-	assert(number_in("form.json", "uploaded_bytes") == 12);
+		CHECK(memmem(server.bodies[i].bytes,
+			     server.bodies[i].size_bytes, "name=\"image\"",
+			     strlen("name=\"image\"")) != NULL);
+	CHECK_NUMBER(number_in("form.json", "uploaded_bytes"), ==, 12);
 	server_release(&server);
 }
 
@@ -266,26 +288,27 @@ static void test_step(void)
 
 	scratch_path(&scratch, "step.json", json);
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--step", "100:300:100:0.05",
-		   "--arrivals", "constant", "--json", json, server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", photos, "--step", "100:300:100:0.05",
+			 "--arrivals", "constant", "--json", json, server.url),
+		     ==, 0);
 	server_stop(&server);
-	assert(server.request_count == 5 + 10 + 15);
+	CHECK_NUMBER(server.request_count, ==, 5 + 10 + 15);
 	object = scratch_read_json(&scratch, "step.json");
-	assert(cJSON_GetArraySize(json_at(object, "steps")) == 3);
-	assert(json_number(object, "steps.0.rate_per_s", 0) == 100);
-	assert(json_number(object, "steps.1.rate_per_s", 0) == 200);
-	assert(json_number(object, "steps.2.rate_per_s", 0) == 300);
-	assert(json_number(object, "steps.0.requests", 0) == 5);
-	assert(json_number(object, "steps.1.requests", 0) == 10);
-	assert(json_number(object, "steps.2.requests", 0) == 15);
+	CHECK_NUMBER(cJSON_GetArraySize(json_at(object, "steps")), ==, 3);
+	CHECK_NUMBER(json_number(object, "steps.0.rate_per_s", 0), ==, 100);
+	CHECK_NUMBER(json_number(object, "steps.1.rate_per_s", 0), ==, 200);
+	CHECK_NUMBER(json_number(object, "steps.2.rate_per_s", 0), ==, 300);
+	CHECK_NUMBER(json_number(object, "steps.0.requests", 0), ==, 5);
+	CHECK_NUMBER(json_number(object, "steps.1.requests", 0), ==, 10);
+	CHECK_NUMBER(json_number(object, "steps.2.requests", 0), ==, 15);
 	/* Five replies have a median, but no higher percentile. */
-	assert(json_number(object, "steps.0.response_ms.p50", 0) > 0);
-	assert(cJSON_IsNull(json_at(object, "steps.0.response_ms.p90")));
+	CHECK_NUMBER(json_number(object, "steps.0.response_ms.p50", 0), >, 0);
+	CHECK(cJSON_IsNull(json_at(object, "steps.0.response_ms.p90")));
 	scratch_expect(&scratch, "stdout",
 		       "          -          -        0        -\n");
 	scratch_expect(&scratch, "stdout", "   errors others %\n");
-	assert(cJSON_HasObjectItem(object, "schema"));
-	assert(!cJSON_HasObjectItem(object, "objective"));
+	CHECK(cJSON_HasObjectItem(object, "schema"));
+	CHECK(!cJSON_HasObjectItem(object, "objective"));
 	cJSON_Delete(object);
 	server_release(&server);
 }
@@ -294,10 +317,10 @@ static void expect_max(double max_per_s)
 {
 	cJSON *object = scratch_read_json(&scratch, "max.json");
 
-	assert(cJSON_HasObjectItem(object, "max_rate_per_s"));
-	assert(json_number(object, "max_rate_per_s", 0) == max_per_s);
-	assert(strcmp(json_text(object, "objective"), "max < 60000 ms") == 0);
-	assert(cJSON_GetArraySize(json_at(object, "steps")) > 1);
+	CHECK(cJSON_HasObjectItem(object, "max_rate_per_s"));
+	CHECK_NUMBER(json_number(object, "max_rate_per_s", 0), ==, max_per_s);
+	CHECK_TEXT(json_text(object, "objective"), "max < 60000 ms");
+	CHECK_NUMBER(cJSON_GetArraySize(json_at(object, "steps")), >, 1);
 	cJSON_Delete(object);
 }
 
@@ -312,9 +335,10 @@ static void test_find_max(void)
 
 	scratch_path(&scratch, "max.json", json);
 	server_start(&server);
-	assert(RUN("--dataset", photos, UNDISTURBED, "--find-max", "max<60s",
-		   "--rate", "100", "--duration", "0.02", "--arrivals",
-		   "constant", "--json", json, server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", photos, UNDISTURBED, "--find-max",
+			 "max<60s", "--rate", "100", "--duration", "0.02",
+			 "--arrivals", "constant", "--json", json, server.url),
+		     ==, 0);
 	server_stop(&server);
 	scratch_expect(&scratch, "stdout",
 		       "kept max < 60000 ms: 50 requests/s");
@@ -329,9 +353,10 @@ static void test_find_no_max(void)
 
 	scratch_path(&scratch, "max.json", json);
 	server_start(&server);
-	assert(RUN("--dataset", photos, UNDISTURBED, "--find-max", "max<60s",
-		   "--rate", "100", "--duration", "0.02", "--json", json,
-		   server.url) == 1);
+	CHECK_NUMBER(RUN("--dataset", photos, UNDISTURBED, "--find-max",
+			 "max<60s", "--rate", "100", "--duration", "0.02",
+			 "--json", json, server.url),
+		     ==, 1);
 	server_stop(&server);
 	scratch_expect(&scratch, "stderr", "no rate kept the objective");
 	expect_max(0);
@@ -347,12 +372,13 @@ static void test_find_max_takes_enough_replies(void)
 
 	scratch_path(&scratch, "long.json", json);
 	server_start(&server);
-	assert(RUN("--dataset", photos, UNDISTURBED, "--find-max", "p90<60s",
-		   "--rate", "1000", "--duration", "0.001", "--json", json,
-		   server.url) == 1);
+	CHECK_NUMBER(RUN("--dataset", photos, UNDISTURBED, "--find-max",
+			 "p90<60s", "--rate", "1000", "--duration", "0.001",
+			 "--json", json, server.url),
+		     ==, 1);
 	server_stop(&server);
 	object = scratch_read_json(&scratch, "long.json");
-	assert(json_number(object, "steps.0.requests", 0) >= 100);
+	CHECK_NUMBER(json_number(object, "steps.0.requests", 0), >=, 100);
 	cJSON_Delete(object);
 	server_release(&server);
 }
@@ -364,21 +390,25 @@ static void test_require(void)
 	struct server busy = { .mode = SERVER_BUSY };
 
 	server_start(&server);
-	assert(RUN("--dataset", photos, UNDISTURBED, "--require", "max<60s",
-		   server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", photos, UNDISTURBED, "--require",
+			 "max<60s", server.url),
+		     ==, 0);
 	scratch_expect(&scratch, "stdout", "required");
 	scratch_expect(&scratch, "stdout", "max < 60000 ms: kept");
 	/* Without a rate, which a busy machine might not keep. */
-	assert(RUN("--dataset", photos, UNDISTURBED, "--require",
-		   "p50<0.000001ms", server.url) == 1);
+	CHECK_NUMBER(RUN("--dataset", photos, UNDISTURBED, "--require",
+			 "p50<0.000001ms", server.url),
+		     ==, 1);
 	scratch_expect(&scratch, "stdout", "p50 < 1e-06 ms: slow");
-	assert(RUN("--dataset", photos, UNDISTURBED, "--require", "p99<60s",
-		   server.url) == 1);
+	CHECK_NUMBER(RUN("--dataset", photos, UNDISTURBED, "--require",
+			 "p99<60s", server.url),
+		     ==, 1);
 	scratch_expect(&scratch, "stdout", "p99 < 60000 ms: too few replies");
 	server_stop(&server);
 	server_start(&busy);
-	assert(RUN("--dataset", photos, UNDISTURBED, "--require", "max<60s",
-		   busy.url) == 1);
+	CHECK_NUMBER(RUN("--dataset", photos, UNDISTURBED, "--require",
+			 "max<60s", busy.url),
+		     ==, 1);
 	scratch_expect(&scratch, "stdout", "max < 60000 ms: errors");
 	server_stop(&busy);
 	server_release(&server);
@@ -395,20 +425,22 @@ static void test_warm_up(void)
 	int lines = 0;
 
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--warm-up", "0.05", "--rate", "100",
-		   "--arrivals", "constant", "--duration", "0.03", "--json",
-		   scratch_path(&scratch, "warm.json", json), "--csv",
-		   scratch_path(&scratch, "warm.csv", csv), server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", photos, "--warm-up", "0.05", "--rate",
+			 "100", "--arrivals", "constant", "--duration", "0.03",
+			 "--json", scratch_path(&scratch, "warm.json", json),
+			 "--csv", scratch_path(&scratch, "warm.csv", csv),
+			 server.url),
+		     ==, 0);
 	server_stop(&server);
 	object = scratch_read_json(&scratch, "warm.json");
-	assert(json_number(object, "requests", 0) == 3);
+	CHECK_NUMBER(json_number(object, "requests", 0), ==, 3);
 	cJSON_Delete(object);
 	rows = scratch_read(&scratch, "warm.csv");
 	for (const char *c = rows; *c != '\0'; c++)
 		lines += *c == '\n';
-	assert(lines == 1 + 3);
+	CHECK_NUMBER(lines, ==, 1 + 3);
 	free(rows);
-	assert(server.request_count > 3);
+	CHECK_NUMBER(server.request_count, >, 3);
 	server_release(&server);
 }
 
@@ -418,8 +450,9 @@ static void test_some_not_answered(void)
 	char json[SCRATCH_PATH_BYTES];
 
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--json",
-		   scratch_path(&scratch, "busy.json", json), server.url) == 1);
+	CHECK_NUMBER(RUN("--dataset", photos, "--json",
+			 scratch_path(&scratch, "busy.json", json), server.url),
+		     ==, 1);
 	server_stop(&server);
 	scratch_expect(&scratch, "stdout", "503: 3");
 	scratch_expect(&scratch, "stderr",
@@ -435,8 +468,9 @@ static void test_nothing_listens(void)
 	char url[SERVER_URL_BYTES];
 	int port = dead_port_open(false, url);
 
-	assert(RUN("--dataset", photos, "--duration", "1000", "--json",
-		   scratch_path(&scratch, "dead.json", json), url) == 1);
+	CHECK_NUMBER(RUN("--dataset", photos, "--duration", "1000", "--json",
+			 scratch_path(&scratch, "dead.json", json), url),
+		     ==, 1);
 	scratch_expect(&scratch, "dead.json", ".jpg: Connection refused\"");
 	scratch_expect(&scratch, "stderr",
 		       "gave up connecting: Connection refused");
@@ -454,9 +488,9 @@ static void test_interrupted(void)
 	/* Once it connects, the program is running. */
 	int client = accept(port, NULL, NULL);
 
-	assert(client >= 0);
-	assert(kill(pid, SIGINT) == 0);
-	assert(program_wait(pid) == 130);
+	CHECK_NUMBER(client, >=, 0);
+	CHECK_NUMBER(kill(pid, SIGINT), ==, 0);
+	CHECK_NUMBER(program_wait(pid), ==, 130);
 	scratch_expect(&scratch, "stdout", "makespan");
 	close(client);
 	close(port);
@@ -464,19 +498,22 @@ static void test_interrupted(void)
 
 static void test_usage_errors(void)
 {
-	assert(RUN("--help") == 0);
+	CHECK_NUMBER(RUN("--help"), ==, 0);
 	scratch_expect(&scratch, "stdout", "--connections N");
-	assert(RUN("--dataset", photos, "--passes", "zero", "http://h/") == 2);
+	CHECK_NUMBER(RUN("--dataset", photos, "--passes", "zero", "http://h/"),
+		     ==, 2);
 	scratch_expect(&scratch, "stderr", "--passes: 'zero'");
-	assert(RUN("--dataset", "/no/such/folder", "http://h/") == 2);
+	CHECK_NUMBER(RUN("--dataset", "/no/such/folder", "http://h/"), ==, 2);
 	scratch_expect(&scratch, "stderr",
 		       "--dataset: /no/such/folder: No such file");
-	assert(RUN("--dataset", photos, "--json", "/no/such/file",
-		   "http://h/") == 2);
+	CHECK_NUMBER(RUN("--dataset", photos, "--json", "/no/such/file",
+			 "http://h/"),
+		     ==, 2);
 	scratch_expect(&scratch, "stderr",
 		       "--json /no/such/file: No such file");
-	assert(RUN("--dataset", photos, "--save", "/no/such/folder",
-		   "http://h/") == 2);
+	CHECK_NUMBER(RUN("--dataset", photos, "--save", "/no/such/folder",
+			 "http://h/"),
+		     ==, 2);
 	scratch_expect(&scratch, "stderr", "--save: /no/such/folder");
 }
 
@@ -486,8 +523,9 @@ static void test_unwritten_outputs(void)
 	struct server server = { .mode = SERVER_ECHO };
 
 	server_start(&server);
-	assert(RUN("--dataset", photos, "--json", "/dev/full", server.url) ==
-	       1);
+	CHECK_NUMBER(
+		RUN("--dataset", photos, "--json", "/dev/full", server.url), ==,
+		1);
 	server_stop(&server);
 	scratch_expect(&scratch, "stderr", "--json /dev/full: No space left");
 	server_release(&server);

@@ -3,10 +3,10 @@
  * The program's results: it measures, checks and writes what the options ask
  * for, and docs/loadgen.md explains every key of its JSON.
  */
+#include "base/test/check.h"
 #include "loadgen/test/program.h"
 #include "loadgen/test/server.h"
 
-#include <assert.h>
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static double number(const cJSON *object, const char *name)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
 
-	assert(cJSON_IsNumber(item));
+	CHECK(cJSON_IsNumber(item));
 	return item->valuedouble;
 }
 
@@ -52,7 +52,7 @@ static int expect_documented(const cJSON *item, const char *document)
 		snprintf(quoted, sizeof(quoted), "`%s`", item->string);
 		if (strstr(document, quoted) == NULL)
 			fprintf(stderr, "%s is not documented\n", quoted);
-		assert(strstr(document, quoted) != NULL);
+		CHECK_PART(document, quoted);
 		count++;
 	}
 	if (has_data_for_names(item))
@@ -68,8 +68,8 @@ static char *read_document(void)
 	char *text = NULL;
 	size_t size = 0;
 
-	assert(in != NULL);
-	assert(getdelim(&text, &size, '\0', in) > 0);
+	CHECK(in != NULL);
+	CHECK_NUMBER(getdelim(&text, &size, '\0', in), >, 0);
 	fclose(in);
 	return text;
 }
@@ -84,16 +84,18 @@ static void test_every_key_is_documented(void)
 
 	scratch_path(&scratch, "keys.json", json);
 	server_start(&server);
-	assert(RUN("--dataset", SAMPLES, "--calibrate", "--verify", "size",
-		   "--golden", SAMPLES, "--server-counter", "n_total", "--json",
-		   json, server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", SAMPLES, "--calibrate", "--verify",
+			 "size", "--golden", SAMPLES, "--server-counter",
+			 "n_total", "--json", json, server.url),
+		     ==, 0);
 	object = scratch_read_json(&scratch, "keys.json");
-	assert(expect_documented(object, document) > 100);
+	CHECK_NUMBER(expect_documented(object, document), >, 100);
 	cJSON_Delete(object);
-	assert(RUN("--dataset", SAMPLES, "--rate", "100", "--duration", "0.1",
-		   "--json", json, server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", SAMPLES, "--rate", "100", "--duration",
+			 "0.1", "--json", json, server.url),
+		     ==, 0);
 	object = scratch_read_json(&scratch, "keys.json");
-	assert(expect_documented(object, document) > 80);
+	CHECK_NUMBER(expect_documented(object, document), >, 80);
 	cJSON_Delete(object);
 	server_stop(&server);
 	server_release(&server);
@@ -120,12 +122,12 @@ static void expect_server_is_this(void)
 	const cJSON *server = cJSON_GetObjectItem(object, "server");
 	const cJSON *pids = cJSON_GetObjectItem(server, "pids");
 
-	assert(cJSON_GetArraySize(pids) == 1);
-	assert(cJSON_GetArrayItem(pids, 0)->valueint == getpid());
-	assert(number(server, "cpu_s") < 1);
-	assert(number(server, "peak_memory_bytes") > 0);
+	CHECK_NUMBER(cJSON_GetArraySize(pids), ==, 1);
+	CHECK_NUMBER(cJSON_GetArrayItem(pids, 0)->valueint, ==, getpid());
+	CHECK_NUMBER(number(server, "cpu_s"), <, 1);
+	CHECK_NUMBER(number(server, "peak_memory_bytes"), >, 0);
 	/* On a busy machine the server may never have waited. */
-	assert(number(server, "voluntary_switches") >= 0);
+	CHECK_NUMBER(number(server, "voluntary_switches"), >=, 0);
 	cJSON_Delete(object);
 }
 
@@ -139,13 +141,16 @@ static void test_server_is_found(void)
 	snprintf(pid, sizeof(pid), "%d", (int)getpid());
 	burn_a_second();
 	server_start(&server);
-	assert(RUN("--dataset", SAMPLES, "--json", json, server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", SAMPLES, "--json", json, server.url), ==,
+		     0);
 	expect_server_is_this();
-	assert(RUN("--dataset", SAMPLES, "--json", json, "--pid", pid,
-		   server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", SAMPLES, "--json", json, "--pid", pid,
+			 server.url),
+		     ==, 0);
 	expect_server_is_this();
-	assert(RUN("--dataset", SAMPLES, "--pid", "2147483647", server.url) ==
-	       2);
+	CHECK_NUMBER(
+		RUN("--dataset", SAMPLES, "--pid", "2147483647", server.url),
+		==, 2);
 	scratch_expect(&scratch, "stderr", "--pid 2147483647: no such process");
 	server_stop(&server);
 	server_release(&server);
@@ -160,14 +165,15 @@ static void test_calibration(void)
 
 	scratch_path(&scratch, "calibrated.json", json);
 	server_start(&server);
-	assert(RUN("--dataset", SAMPLES, "--calibrate", "--passes", "2",
-		   "--json", json, server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", SAMPLES, "--calibrate", "--passes", "2",
+			 "--json", json, server.url),
+		     ==, 0);
 	server_stop(&server);
-	assert(server.request_count == (3 + 2) * FILES);
+	CHECK_NUMBER(server.request_count, ==, (3 + 2) * FILES);
 	object = scratch_read_json(&scratch, "calibrated.json");
-	assert(number(object, "requests") == 2 * FILES);
+	CHECK_NUMBER(number(object, "requests"), ==, 2 * FILES);
 	slowdown = cJSON_GetObjectItem(object, "slowdown");
-	assert(number(slowdown, "p50") > 0);
+	CHECK_NUMBER(number(slowdown, "p50"), >, 0);
 	cJSON_Delete(object);
 	server_release(&server);
 }
@@ -182,13 +188,14 @@ static void test_calibration_without_answers(void)
 
 	scratch_path(&scratch, "busy.json", json);
 	server_start(&server);
-	assert(RUN("--dataset", SAMPLES, "--calibrate", "--json", json,
-		   server.url) == 1);
+	CHECK_NUMBER(RUN("--dataset", SAMPLES, "--calibrate", "--json", json,
+			 server.url),
+		     ==, 1);
 	server_stop(&server);
 	scratch_expect(&scratch, "busy.json",
 		       "\"slowdown\":\t{\n\t\t\"mean\":\tnull");
 	server_release(&server);
-	assert(RUN("--dataset", SAMPLES, "--calibrate", url) == 1);
+	CHECK_NUMBER(RUN("--dataset", SAMPLES, "--calibrate", url), ==, 1);
 	scratch_expect(&scratch, "stderr", "--calibrate: ");
 	close(port);
 }
@@ -200,19 +207,24 @@ static void test_verify(void)
 
 	server_start(&server);
 	snprintf(small, sizeof(small), "%s?w=9", server.url);
-	assert(RUN("--dataset", SAMPLES, "--verify", "size", server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", SAMPLES, "--verify", "size", server.url),
+		     ==, 0);
 	scratch_expect(&scratch, "stdout",
 		       "verified        4 replies, 0 wrong");
-	assert(RUN("--dataset", SAMPLES, "--verify", "decode", small) == 0);
-	assert(RUN("--dataset", SAMPLES, "--verify", "size", small) == 1);
+	CHECK_NUMBER(RUN("--dataset", SAMPLES, "--verify", "decode", small), ==,
+		     0);
+	CHECK_NUMBER(RUN("--dataset", SAMPLES, "--verify", "size", small), ==,
+		     1);
 	scratch_expect(&scratch, "stderr",
 		       "--verify: 4 of 4 replies were wrong; first ");
 	scratch_expect(&scratch, "stderr", " instead of 9 x ");
-	assert(RUN("--dataset", texts, "--verify", "decode", server.url) == 1);
+	CHECK_NUMBER(RUN("--dataset", texts, "--verify", "decode", server.url),
+		     ==, 1);
 	scratch_expect(&scratch, "stderr",
 		       "1 of 1 replies were wrong; first a.jpg: not a "
 		       "JPEG");
-	assert(RUN("--dataset", texts, "--verify", "all", server.url) == 2);
+	CHECK_NUMBER(RUN("--dataset", texts, "--verify", "all", server.url), ==,
+		     2);
 	scratch_expect(&scratch, "stderr",
 		       "--verify: 'all' is not size or decode");
 	server_stop(&server);
@@ -226,16 +238,20 @@ static void test_golden(void)
 
 	scratch_path(&scratch, "saved", saved);
 	server_start(&server);
-	assert(RUN("--dataset", texts, "--save", saved, server.url) == 0);
-	assert(RUN("--dataset", texts, "--golden", saved, server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", texts, "--save", saved, server.url), ==,
+		     0);
+	CHECK_NUMBER(RUN("--dataset", texts, "--golden", saved, server.url), ==,
+		     0);
 	scratch_expect(&scratch, "stdout",
 		       "golden          1 replies, 0 wrong");
 	scratch_write(&scratch, "saved/a.jpg", "other", 5);
-	assert(RUN("--dataset", texts, "--golden", saved, server.url) == 1);
+	CHECK_NUMBER(RUN("--dataset", texts, "--golden", saved, server.url), ==,
+		     1);
 	scratch_expect(&scratch, "stderr",
 		       "--golden: 1 of 1 replies were wrong; first a.jpg");
-	assert(RUN("--dataset", texts, "--golden", "/no/such/folder",
-		   server.url) == 2);
+	CHECK_NUMBER(RUN("--dataset", texts, "--golden", "/no/such/folder",
+			 server.url),
+		     ==, 2);
 	scratch_expect(&scratch, "stderr",
 		       "--golden /no/such/folder: No such file");
 	server_stop(&server);
@@ -253,27 +269,32 @@ static void test_files(void)
 	scratch_path(&scratch, "rows.csv", csv);
 	scratch_path(&scratch, "times.hgrm", percentiles);
 	server_start(&server);
-	assert(RUN("--dataset", SAMPLES, "--csv", csv, "--percentiles",
-		   percentiles, server.url) == 0);
+	CHECK_NUMBER(RUN("--dataset", SAMPLES, "--csv", csv, "--percentiles",
+			 percentiles, server.url),
+		     ==, 0);
 	text = scratch_read(&scratch, "rows.csv");
-	assert(strncmp(text, "intended_s,", 11) == 0);
+	CHECK(strncmp(text, "intended_s,", 11) == 0);
 	for (const char *c = text; *c != '\0'; c++)
 		lines += *c == '\n';
-	assert(lines == 1 + FILES);
+	CHECK_NUMBER(lines, ==, 1 + FILES);
 	free(text);
 	scratch_expect(&scratch, "times.hgrm",
 		       "Total count    =            4]");
-	assert(RUN("--dataset", SAMPLES, "--csv", "/no/such/f", server.url) ==
-	       2);
+	CHECK_NUMBER(
+		RUN("--dataset", SAMPLES, "--csv", "/no/such/f", server.url),
+		==, 2);
 	scratch_expect(&scratch, "stderr", "--csv /no/such/f: No such file");
-	assert(RUN("--dataset", SAMPLES, "--csv", "/dev/full", server.url) ==
-	       1);
+	CHECK_NUMBER(
+		RUN("--dataset", SAMPLES, "--csv", "/dev/full", server.url), ==,
+		1);
 	scratch_expect(&scratch, "stderr", "--csv: ");
-	assert(RUN("--dataset", SAMPLES, "--percentiles", "/dev/full",
-		   server.url) == 1);
+	CHECK_NUMBER(RUN("--dataset", SAMPLES, "--percentiles", "/dev/full",
+			 server.url),
+		     ==, 1);
 	scratch_expect(&scratch, "stderr", "--percentiles: ");
-	assert(RUN("--dataset", SAMPLES, "--csv", csv, "--step", "9:9:9:1",
-		   server.url) == 2);
+	CHECK_NUMBER(RUN("--dataset", SAMPLES, "--csv", csv, "--step",
+			 "9:9:9:1", server.url),
+		     ==, 2);
 	scratch_expect(&scratch, "stderr", "--step: not with --csv");
 	server_stop(&server);
 	server_release(&server);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The program's one thread keeps 2,000 connections open at once. */
+#include "base/test/check.h"
 #include "loadgen/test/program.h"
 #include "loadgen/test/server.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
@@ -17,9 +17,9 @@ static bool raise_file_limit(void)
 {
 	struct rlimit limit;
 
-	assert(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+	CHECK_NUMBER(getrlimit(RLIMIT_NOFILE, &limit), ==, 0);
 	limit.rlim_cur = limit.rlim_max;
-	assert(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+	CHECK_NUMBER(setrlimit(RLIMIT_NOFILE, &limit), ==, 0);
 	return limit.rlim_max >= CONNECTIONS + FILES_SPARE;
 }
 
@@ -37,12 +37,12 @@ static void test_closed_loop(const struct scratch *scratch)
 				       scratch_path(scratch, "photos", photos),
 				       "--connections", "2000", "--passes",
 				       "2000", server.url, NULL });
-	assert(program_wait(pid) == 0);
+	CHECK_NUMBER(program_wait(pid), ==, 0);
 	server_stop(&server);
-	assert(server.request_count == CONNECTIONS);
-	assert(server.connection_count == CONNECTIONS);
-	assert(server.open_count_peak == CONNECTIONS);
-	assert(server.strange_count == 0);
+	CHECK_NUMBER(server.request_count, ==, CONNECTIONS);
+	CHECK_NUMBER(server.connection_count, ==, CONNECTIONS);
+	CHECK_NUMBER(server.open_count_peak, ==, CONNECTIONS);
+	CHECK_NUMBER(server.strange_count, ==, 0);
 	server_release(&server);
 }
 

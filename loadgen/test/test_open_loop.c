@@ -4,9 +4,9 @@
  * server or the client does, and any wait counts as response time.
  */
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "loadgen/test/trial.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* All requests of a pass are due before the server's pause ends. */
@@ -28,8 +28,8 @@ static void expect_stall_in_response_times(const struct trial *t)
 
 	trial_order(files);
 	for (uint64_t i = 0; i < TRIAL_FILES; i++)
-		assert(t->response_ns[files[i]] >=
-		       (STALL_MS - i * GAP_MS) * NS_PER_MS);
+		CHECK_NUMBER(t->response_ns[files[i]], >=,
+			     (STALL_MS - i * GAP_MS) * NS_PER_MS);
 }
 
 static void test_stall_counts_from_the_intended_time(void)
@@ -39,11 +39,11 @@ static void test_stall_counts_from_the_intended_time(void)
 
 	trial_init_open(&t, TRIAL_FILES);
 	trial_run_with(&t, &server);
-	assert(t.end == CLIENT_FINISHED);
-	assert(t.record.ok_count == TRIAL_FILES);
+	CHECK_NUMBER(t.end, ==, CLIENT_FINISHED);
+	CHECK_NUMBER(t.record.ok_count, ==, TRIAL_FILES);
 	expect_stall_in_response_times(&t);
-	assert(t.record.waited_count == 0);
-	assert(t.record.lag.count == TRIAL_FILES);
+	CHECK_NUMBER(t.record.waited_count, ==, 0);
+	CHECK_NUMBER(t.record.lag.count, ==, TRIAL_FILES);
 	server_release(&server);
 	trial_release(&t);
 }
@@ -56,14 +56,15 @@ static void test_waiting_for_a_connection_counts(void)
 
 	trial_init_open(&t, 1);
 	trial_run_with(&t, &server);
-	assert(t.record.ok_count == TRIAL_FILES);
-	assert(server.connection_count == 1);
+	CHECK_NUMBER(t.record.ok_count, ==, TRIAL_FILES);
+	CHECK_NUMBER(server.connection_count, ==, 1);
 	expect_stall_in_response_times(&t);
-	assert(t.record.waited_count == TRIAL_FILES - 1);
-	assert(t.record.lag.count == 1);
+	CHECK_NUMBER(t.record.waited_count, ==, TRIAL_FILES - 1);
+	CHECK_NUMBER(t.record.lag.count, ==, 1);
 	trial_order(files); /* in the order of the intended times */
 	for (int i = 0; i < TRIAL_FILES; i++)
-		assert(server.bodies[i].size_bytes == trial_size(files[i]));
+		CHECK_NUMBER(server.bodies[i].size_bytes, ==,
+			     trial_size(files[i]));
 	server_release(&server);
 	trial_release(&t);
 }
@@ -83,14 +84,14 @@ static void test_slow_client_does_not_move_the_schedule(void)
 	t.nap_at = 1;
 	t.nap_ns = STALL_MS * NS_PER_MS;
 	trial_run_with(&t, &server);
-	assert(t.record.ok_count == TRIAL_FILES);
+	CHECK_NUMBER(t.record.ok_count, ==, TRIAL_FILES);
 	trial_order(files);
 	due_ns = t.nap_began_ns - t.response_ns[t.nap_file];
 	for (int i = 0; files[i] != t.nap_file; i++)
 		due_ns -= GAP_MS * NS_PER_MS;
 	for (int i = 0; i < TRIAL_FILES; i++) {
-		assert(files[i] == t.nap_file ||
-		       due_ns + t.response_ns[files[i]] >= t.nap_ended_ns);
+		CHECK(files[i] == t.nap_file ||
+		      due_ns + t.response_ns[files[i]] >= t.nap_ended_ns);
 		due_ns += GAP_MS * NS_PER_MS;
 	}
 	server_release(&server);
@@ -106,11 +107,11 @@ static void test_takes_its_schedule(void)
 	t.passes = 2;
 	t.rate_per_s = 1000;
 	trial_run_with(&t, &server);
-	assert(t.end == CLIENT_FINISHED);
-	assert(t.record.ok_count == 2 * TRIAL_FILES);
+	CHECK_NUMBER(t.end, ==, CLIENT_FINISHED);
+	CHECK_NUMBER(t.record.ok_count, ==, 2 * TRIAL_FILES);
 	for (int i = 0; i < TRIAL_FILES; i++)
-		assert(t.sent[i] == 2);
-	assert(t.makespan_ns >= (2 * TRIAL_FILES - 1) * NS_PER_MS);
+		CHECK_NUMBER(t.sent[i], ==, 2);
+	CHECK_NUMBER(t.makespan_ns, >=, (2 * TRIAL_FILES - 1) * NS_PER_MS);
 	server_release(&server);
 	trial_release(&t);
 }
@@ -123,8 +124,9 @@ static void test_poisson_sends_each_file(void)
 	trial_init_open(&t, TRIAL_CONNECTIONS);
 	t.arrivals = ARRIVALS_POISSON;
 	trial_run_with(&t, &server);
-	assert(t.record.ok_count == TRIAL_FILES);
-	assert(t.record.waited_count + t.record.lag.count == TRIAL_FILES);
+	CHECK_NUMBER(t.record.ok_count, ==, TRIAL_FILES);
+	CHECK_NUMBER(t.record.waited_count + t.record.lag.count, ==,
+		     TRIAL_FILES);
 	server_release(&server);
 	trial_release(&t);
 }
@@ -140,8 +142,8 @@ static void test_duration_bounds_the_schedule(void)
 	t.rate_per_s = 1000;
 	t.config.duration_ns = 30 * NS_PER_MS;
 	trial_run_with(&t, &server);
-	assert(t.end == CLIENT_FINISHED);
-	assert(t.record.ok_count == 30);
+	CHECK_NUMBER(t.end, ==, CLIENT_FINISHED);
+	CHECK_NUMBER(t.record.ok_count, ==, 30);
 	server_release(&server);
 	trial_release(&t);
 }
@@ -156,8 +158,8 @@ static void test_ends_when_told(void)
 	t.rate_per_s = 0.001;
 	t.interrupt_after = 1;
 	trial_run_with(&t, &server);
-	assert(t.end == CLIENT_STOPPED);
-	assert(t.record.request_count == 1);
+	CHECK_NUMBER(t.end, ==, CLIENT_STOPPED);
+	CHECK_NUMBER(t.record.request_count, ==, 1);
 	server_release(&server);
 	trial_release(&t);
 }

@@ -4,7 +4,8 @@
  */
 #include "loadgen/options.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +22,11 @@ static bool parse(const char *line, struct load_options *o, struct error *error)
 	char *args[ARGS_MAX + 1] = { (char *)"loadgen" };
 	int count = 1;
 
-	assert(strlen(line) < sizeof(copy));
+	CHECK_NUMBER(strlen(line), <, sizeof(copy));
 	strcpy(copy, line);
 	for (char *word = strtok(copy, " "); word != NULL;
 	     word = strtok(NULL, " ")) {
-		assert(count < ARGS_MAX);
+		CHECK_NUMBER(count, <, ARGS_MAX);
 		args[count++] = word;
 	}
 	return load_options_parse(o, count, args, error);
@@ -36,8 +37,8 @@ static void expect_error(const char *line, const char *part)
 	struct load_options o;
 	struct error error;
 
-	assert(!parse(line, &o, &error));
-	assert(strstr(error.text, part) != NULL);
+	CHECK(!parse(line, &o, &error));
+	CHECK_PART(error.text, part);
 }
 
 static void test_defaults(void)
@@ -45,13 +46,19 @@ static void test_defaults(void)
 	struct load_options o;
 	struct error error;
 
-	assert(parse("--dataset d http://h/", &o, &error));
-	assert(strcmp(o.dataset, "d") == 0 && strcmp(o.url, "http://h/") == 0);
-	assert(o.connections == 4 && o.passes == 1 && o.seed == 1);
-	assert(o.duration_s == 0 && o.timeout_s == 60);
-	assert(o.disturbed_percent == 20);
-	assert(o.json == NULL && o.save == NULL && !o.all_files &&
-	       !o.asked.help);
+	CHECK(parse("--dataset d http://h/", &o, &error));
+	CHECK_TEXT(o.dataset, "d");
+	CHECK_TEXT(o.url, "http://h/");
+	CHECK_NUMBER(o.connections, ==, 4);
+	CHECK_NUMBER(o.passes, ==, 1);
+	CHECK_NUMBER(o.seed, ==, 1);
+	CHECK_NUMBER(o.duration_s, ==, 0);
+	CHECK_NUMBER(o.timeout_s, ==, 60);
+	CHECK_NUMBER(o.disturbed_percent, ==, 20);
+	CHECK(o.json == NULL);
+	CHECK(o.save == NULL);
+	CHECK(!o.all_files);
+	CHECK(!o.asked.help);
 }
 
 static void test_all_given(void)
@@ -59,17 +66,23 @@ static void test_all_given(void)
 	struct load_options o;
 	struct error error;
 
-	assert(parse("http://h/p?q --dataset d --all-files --connections 16 "
-		     "--passes 3 --seed 18446744073709551615 --timeout 0.5 "
-		     "--json j --save s --multipart f --params p",
-		     &o, &error));
-	assert(strcmp(o.url, "http://h/p?q") == 0);
-	assert(o.all_files && o.connections == 16 && o.passes == 3);
-	assert(o.seed == UINT64_MAX && o.timeout_s == 0.5);
-	assert(strcmp(o.multipart, "f") == 0 && strcmp(o.params, "p") == 0);
-	assert(strcmp(o.json, "j") == 0 && strcmp(o.save, "s") == 0);
-	assert(parse("--dataset d --duration 2.5 http://h/", &o, &error));
-	assert(o.duration_s == 2.5 && o.passes == 0);
+	CHECK(parse("http://h/p?q --dataset d --all-files --connections 16 "
+		    "--passes 3 --seed 18446744073709551615 --timeout 0.5 "
+		    "--json j --save s --multipart f --params p",
+		    &o, &error));
+	CHECK_TEXT(o.url, "http://h/p?q");
+	CHECK(o.all_files);
+	CHECK_NUMBER(o.connections, ==, 16);
+	CHECK_NUMBER(o.passes, ==, 3);
+	CHECK_NUMBER(o.seed, ==, UINT64_MAX);
+	CHECK_NUMBER(o.timeout_s, ==, 0.5);
+	CHECK_TEXT(o.multipart, "f");
+	CHECK_TEXT(o.params, "p");
+	CHECK_TEXT(o.json, "j");
+	CHECK_TEXT(o.save, "s");
+	CHECK(parse("--dataset d --duration 2.5 http://h/", &o, &error));
+	CHECK_NUMBER(o.duration_s, ==, 2.5);
+	CHECK_NUMBER(o.passes, ==, 0);
 }
 
 static void test_open_loop(void)
@@ -77,16 +90,21 @@ static void test_open_loop(void)
 	struct load_options o;
 	struct error error;
 
-	assert(parse("--dataset d http://h/", &o, &error));
-	assert(o.rate_per_s == 0 && o.arrivals == ARRIVALS_NONE);
-	assert(parse("--dataset d --rate 2.5 http://h/", &o, &error));
-	assert(o.rate_per_s == 2.5 && o.arrivals == ARRIVALS_POISSON);
-	assert(o.connections == 256 && o.passes == 1);
-	assert(parse("--arrivals constant --connections 4 --rate 9 "
-		     "--duration 3 --dataset d http://h/",
-		     &o, &error));
-	assert(o.arrivals == ARRIVALS_CONSTANT && o.connections == 4);
-	assert(o.duration_s == 3 && o.passes == 0);
+	CHECK(parse("--dataset d http://h/", &o, &error));
+	CHECK_NUMBER(o.rate_per_s, ==, 0);
+	CHECK_NUMBER(o.arrivals, ==, ARRIVALS_NONE);
+	CHECK(parse("--dataset d --rate 2.5 http://h/", &o, &error));
+	CHECK_NUMBER(o.rate_per_s, ==, 2.5);
+	CHECK_NUMBER(o.arrivals, ==, ARRIVALS_POISSON);
+	CHECK_NUMBER(o.connections, ==, 256);
+	CHECK_NUMBER(o.passes, ==, 1);
+	CHECK(parse("--arrivals constant --connections 4 --rate 9 "
+		    "--duration 3 --dataset d http://h/",
+		    &o, &error));
+	CHECK_NUMBER(o.arrivals, ==, ARRIVALS_CONSTANT);
+	CHECK_NUMBER(o.connections, ==, 4);
+	CHECK_NUMBER(o.duration_s, ==, 3);
+	CHECK_NUMBER(o.passes, ==, 0);
 }
 
 static void test_trace(void)
@@ -94,12 +112,16 @@ static void test_trace(void)
 	struct load_options o;
 	struct error error;
 
-	assert(parse("--dataset d --arrivals trace=t http://h/", &o, &error));
-	assert(o.arrivals == ARRIVALS_TRACE && strcmp(o.trace, "t") == 0);
-	assert(o.rate_per_s == 0 && o.passes == 0 && o.connections == 256);
-	assert(parse("--dataset d --arrivals trace=t --rate 3 http://h/", &o,
-		     &error));
-	assert(o.arrivals == ARRIVALS_TRACE && o.rate_per_s == 3);
+	CHECK(parse("--dataset d --arrivals trace=t http://h/", &o, &error));
+	CHECK_NUMBER(o.arrivals, ==, ARRIVALS_TRACE);
+	CHECK_TEXT(o.trace, "t");
+	CHECK_NUMBER(o.rate_per_s, ==, 0);
+	CHECK_NUMBER(o.passes, ==, 0);
+	CHECK_NUMBER(o.connections, ==, 256);
+	CHECK(parse("--dataset d --arrivals trace=t --rate 3 http://h/", &o,
+		    &error));
+	CHECK_NUMBER(o.arrivals, ==, ARRIVALS_TRACE);
+	CHECK_NUMBER(o.rate_per_s, ==, 3);
 }
 
 static void test_sweeps(void)
@@ -107,18 +129,26 @@ static void test_sweeps(void)
 	struct load_options o;
 	struct error error;
 
-	assert(parse("--dataset d --step 10:30:5:2 http://h/", &o, &error));
-	assert(o.step != NULL && o.rate_per_s == 10 && o.duration_s == 2);
-	assert(o.steps.by_per_s == 5 && o.passes == 0);
-	assert(o.arrivals == ARRIVALS_POISSON && o.connections == 256);
-	assert(parse("--dataset d --find-max p90<2s http://h/", &o, &error));
-	assert(o.find_max != NULL && o.objective.below_ms == 2000);
-	assert(o.rate_per_s == 10 && o.duration_s == 10 && o.passes == 0);
-	assert(parse("--dataset d --find-max p90<2s --rate 50 --duration 3 "
-		     "--arrivals constant http://h/",
-		     &o, &error));
-	assert(o.rate_per_s == 50 && o.duration_s == 3);
-	assert(o.arrivals == ARRIVALS_CONSTANT);
+	CHECK(parse("--dataset d --step 10:30:5:2 http://h/", &o, &error));
+	CHECK(o.step != NULL);
+	CHECK_NUMBER(o.rate_per_s, ==, 10);
+	CHECK_NUMBER(o.duration_s, ==, 2);
+	CHECK_NUMBER(o.steps.by_per_s, ==, 5);
+	CHECK_NUMBER(o.passes, ==, 0);
+	CHECK_NUMBER(o.arrivals, ==, ARRIVALS_POISSON);
+	CHECK_NUMBER(o.connections, ==, 256);
+	CHECK(parse("--dataset d --find-max p90<2s http://h/", &o, &error));
+	CHECK(o.find_max != NULL);
+	CHECK_NUMBER(o.objective.below_ms, ==, 2000);
+	CHECK_NUMBER(o.rate_per_s, ==, 10);
+	CHECK_NUMBER(o.duration_s, ==, 10);
+	CHECK_NUMBER(o.passes, ==, 0);
+	CHECK(parse("--dataset d --find-max p90<2s --rate 50 --duration 3 "
+		    "--arrivals constant http://h/",
+		    &o, &error));
+	CHECK_NUMBER(o.rate_per_s, ==, 50);
+	CHECK_NUMBER(o.duration_s, ==, 3);
+	CHECK_NUMBER(o.arrivals, ==, ARRIVALS_CONSTANT);
 }
 
 static void test_help_needs_nothing_else(void)
@@ -129,12 +159,13 @@ static void test_help_needs_nothing_else(void)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert(parse("--help", &o, &error) && o.asked.help);
-	assert(out != NULL);
-	assert(program_answer(&load_program, &o.asked, "abc", out));
+	CHECK(parse("--help", &o, &error));
+	CHECK(o.asked.help);
+	CHECK(out != NULL);
+	CHECK(program_answer(&load_program, &o.asked, "abc", out));
 	fclose(out);
-	assert(strstr(text, "--connections") != NULL);
-	assert(strstr(text, "(default: 4)") != NULL);
+	CHECK_PART(text, "--connections");
+	CHECK_PART(text, "(default: 4)");
 	free(text);
 }
 

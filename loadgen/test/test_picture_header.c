@@ -5,9 +5,9 @@
  */
 #include "loadgen/dataset/picture_header.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <jpeglib.h>
 #include <stdlib.h>
@@ -30,9 +30,10 @@ static void build_wall(void)
 	uint8_t *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	assert(pages != MAP_FAILED && page >= FILE_BYTES_MAX);
+	CHECK(pages != MAP_FAILED);
+	CHECK_NUMBER(page, >=, FILE_BYTES_MAX);
 	wall = pages + page;
-	assert(mprotect(wall, page, PROT_NONE) == 0);
+	CHECK_NUMBER(mprotect(wall, page, PROT_NONE), ==, 0);
 }
 
 static bool read_at_wall(struct picture_header *h, const uint8_t *bytes,
@@ -44,7 +45,7 @@ static bool read_at_wall(struct picture_header *h, const uint8_t *bytes,
 
 static void append(struct file *f, const void *bytes, size_t size)
 {
-	assert(size <= FILE_BYTES_MAX - f->size);
+	CHECK_NUMBER(size, <=, FILE_BYTES_MAX - f->size);
 	memcpy(f->bytes + f->size, bytes, size);
 	f->size += size;
 }
@@ -82,9 +83,10 @@ static void expect(struct file f, uint32_t orientation)
 {
 	struct picture_header h;
 
-	assert(read_at_wall(&h, f.bytes, f.size));
-	assert(h.width_px == 640 && h.height_px == 480);
-	assert(h.orientation == orientation);
+	CHECK(read_at_wall(&h, f.bytes, f.size));
+	CHECK_NUMBER(h.width_px, ==, 640);
+	CHECK_NUMBER(h.height_px, ==, 480);
+	CHECK_NUMBER(h.orientation, ==, orientation);
 }
 
 static void test_known_files(void)
@@ -118,8 +120,9 @@ static void test_wrong_exif_is_none(void)
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		char wrong[sizeof(big)];
 
+		check_case("faults[%zu]", i);
 		memcpy(wrong, big, sizeof(big));
-		assert(wrong[faults[i].at] != faults[i].byte);
+		CHECK_NUMBER(wrong[faults[i].at], !=, faults[i].byte);
 		wrong[faults[i].at] = faults[i].byte;
 		expect(make_file(wrong, sizeof(wrong) - 1), 1);
 	}
@@ -160,12 +163,12 @@ static void test_not_a_jpeg(void)
 	struct picture_header h = { .width_px = 7 };
 	struct file f = { .size = 0 };
 
-	assert(!read_at_wall(&h, f.bytes, 0));
+	CHECK(!read_at_wall(&h, f.bytes, 0));
 	APPEND(&f, "\x89PNG\r\n\x1a\n");
-	assert(!read_at_wall(&h, f.bytes, f.size));
+	CHECK(!read_at_wall(&h, f.bytes, f.size));
 	f = MAKE(big);
-	assert(!read_at_wall(&h, f.bytes + 2, f.size - 2)); /* no SOI */
-	assert(h.width_px == 7);
+	CHECK(!read_at_wall(&h, f.bytes + 2, f.size - 2)); /* no SOI */
+	CHECK_NUMBER(h.width_px, ==, 7);
 }
 
 static void test_netpbm(void)
@@ -177,14 +180,17 @@ static void test_netpbm(void)
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
-		assert(!read_at_wall(&h, (const uint8_t *)wrong[i],
-				     strlen(wrong[i])));
-	assert(h.width_px == 7);
-	assert(read_at_wall(&h, (const uint8_t *)"P6\n3 4\n255\n", 11));
-	assert(h.width_px == 3 && h.height_px == 4 && h.orientation == 1);
-	assert(h.raw_bytes == 11 + 36);
-	assert(read_at_wall(&h, (const uint8_t *)"P5#x 9\n3\t4 256 ", 15));
-	assert(h.width_px == 3 && h.raw_bytes == 15 + 24);
+		CHECK(!read_at_wall(&h, (const uint8_t *)wrong[i],
+				    strlen(wrong[i])));
+	CHECK_NUMBER(h.width_px, ==, 7);
+	CHECK(read_at_wall(&h, (const uint8_t *)"P6\n3 4\n255\n", 11));
+	CHECK_NUMBER(h.width_px, ==, 3);
+	CHECK_NUMBER(h.height_px, ==, 4);
+	CHECK_NUMBER(h.orientation, ==, 1);
+	CHECK_NUMBER(h.raw_bytes, ==, 11 + 36);
+	CHECK(read_at_wall(&h, (const uint8_t *)"P5#x 9\n3\t4 256 ", 15));
+	CHECK_NUMBER(h.width_px, ==, 3);
+	CHECK_NUMBER(h.raw_bytes, ==, 15 + 24);
 }
 
 /* A JPEG of 70 x 30 by libjpeg, with fill bytes added before a marker. */
@@ -228,9 +234,10 @@ static void test_real_files(void)
 		struct file f = encode(i == 1);
 		struct picture_header h;
 
-		assert(read_at_wall(&h, f.bytes, f.size));
-		assert(h.width_px == 70 && h.height_px == 30);
-		assert(h.orientation == 8);
+		CHECK(read_at_wall(&h, f.bytes, f.size));
+		CHECK_NUMBER(h.width_px, ==, 70);
+		CHECK_NUMBER(h.height_px, ==, 30);
+		CHECK_NUMBER(h.orientation, ==, 8);
 	}
 }
 
@@ -243,16 +250,16 @@ static void expect_every_truncation(struct file f)
 	struct picture_header whole;
 	bool had_size = false;
 
-	assert(read_at_wall(&whole, f.bytes, f.size));
+	CHECK(read_at_wall(&whole, f.bytes, f.size));
 	for (size_t size = 0; size < f.size; size++) {
 		struct picture_header h;
 		bool has_size = read_at_wall(&h, f.bytes, size);
 
-		assert(has_size || !had_size);
-		assert(!has_size || memcmp(&h, &whole, sizeof(h)) == 0);
+		CHECK(has_size || !had_size);
+		CHECK(!has_size || memcmp(&h, &whole, sizeof(h)) == 0);
 		had_size = has_size;
 	}
-	assert(had_size);
+	CHECK(had_size);
 }
 
 static void expect_every_change(struct file f)
@@ -268,9 +275,12 @@ static void expect_every_change(struct file f)
 			f.bytes[at] = kept;
 			if (!has_size)
 				continue;
-			assert(h.width_px > 0 && h.width_px <= UINT16_MAX);
-			assert(h.height_px > 0 && h.height_px <= UINT16_MAX);
-			assert(h.orientation >= 1 && h.orientation <= 8);
+			CHECK_NUMBER(h.width_px, >, 0);
+			CHECK_NUMBER(h.width_px, <=, UINT16_MAX);
+			CHECK_NUMBER(h.height_px, >, 0);
+			CHECK_NUMBER(h.height_px, <=, UINT16_MAX);
+			CHECK_NUMBER(h.orientation, >=, 1);
+			CHECK_NUMBER(h.orientation, <=, 8);
 		}
 }
 

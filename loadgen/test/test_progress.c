@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/test/check.h"
 /* The progress line is due once a second, and shows the last seconds. */
 #include "loadgen/run.c" /* for progress_show() */
-
-#include <assert.h>
 
 struct screen {
 	struct progress progress;
@@ -16,7 +15,7 @@ static void open_screen(struct screen *s)
 					    .began_ns = 7 * NS_PER_S,
 					    .shown_ns = 7 * NS_PER_S } };
 	s->progress.out = open_memstream(&s->text, &s->size);
-	assert(s->progress.out != NULL);
+	CHECK(s->progress.out != NULL);
 }
 
 static void close_screen(struct screen *s)
@@ -35,7 +34,7 @@ static void expect_shown(struct screen *s, const struct record *r,
 	long before = ftell(s->progress.out);
 
 	progress_show(&s->progress, r, 16, (7 + at_s) * NS_PER_S);
-	assert(strcmp(s->text + before, expected) == 0);
+	CHECK_TEXT(s->text + before, expected);
 }
 
 static void note(struct screen *s, int status, uint64_t at_s, uint64_t ms)
@@ -82,7 +81,7 @@ static void test_last_replies(void)
 	for (int i = 0; i < PROGRESS_RECENT; i++)
 		note(&s, 200, 1, 3);
 	progress_show(&s.progress, &r, 0, 8 * NS_PER_S);
-	assert(strstr(s.text, "p90 3.0 ms") != NULL);
+	CHECK_PART(s.text, "p90 3.0 ms");
 	close_screen(&s);
 }
 
@@ -92,11 +91,11 @@ static void test_due_once_a_second(void)
 	struct screen s;
 
 	open_screen(&s);
-	assert(!progress_is_due(&s.progress, 8 * NS_PER_S - 1));
-	assert(progress_is_due(&s.progress, 8 * NS_PER_S));
+	CHECK(!progress_is_due(&s.progress, 8 * NS_PER_S - 1));
+	CHECK(progress_is_due(&s.progress, 8 * NS_PER_S));
 	progress_show(&s.progress, &r, 0, 8 * NS_PER_S);
-	assert(!progress_is_due(&s.progress, 9 * NS_PER_S - 1));
-	assert(progress_is_due(&s.progress, 9 * NS_PER_S));
+	CHECK(!progress_is_due(&s.progress, 9 * NS_PER_S - 1));
+	CHECK(progress_is_due(&s.progress, 9 * NS_PER_S));
 	close_screen(&s);
 }
 
@@ -104,7 +103,7 @@ static void test_nowhere(void)
 {
 	struct progress p = { .out = NULL };
 
-	assert(!progress_is_due(&p, 5 * NS_PER_S));
+	CHECK(!progress_is_due(&p, 5 * NS_PER_S));
 	progress_clear(&p);
 }
 

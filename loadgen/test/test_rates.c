@@ -5,9 +5,9 @@
  */
 #include "loadgen/rates.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +18,11 @@ static void expect(const char *text, int count, double last_per_s,
 	struct steps s;
 	struct error error;
 
-	assert(steps_parse(&s, text, &error));
-	assert(steps_count(&s) == count);
-	assert(fabs(steps_rate_per_s(&s, count - 1) / last_per_s - 1) < 1e-9);
-	assert(s.duration_s == duration_s);
+	CHECK(steps_parse(&s, text, &error));
+	CHECK_NUMBER(steps_count(&s), ==, count);
+	CHECK_NUMBER(fabs(steps_rate_per_s(&s, count - 1) / last_per_s - 1), <,
+		     1e-9);
+	CHECK_NUMBER(s.duration_s, ==, duration_s);
 }
 
 static void test_good(void)
@@ -39,10 +40,10 @@ static void expect_error(const char *text, const char *part)
 	struct steps s = { .from_per_s = 7 };
 	struct error error;
 
-	assert(!steps_parse(&s, text, &error));
-	assert(strstr(error.text, text) != NULL);
-	assert(strstr(error.text, part) != NULL);
-	assert(s.from_per_s == 7);
+	CHECK(!steps_parse(&s, text, &error));
+	CHECK_PART(error.text, text);
+	CHECK_PART(error.text, part);
+	CHECK_NUMBER(s.from_per_s, ==, 7);
 }
 
 static void test_bad(void)
@@ -68,9 +69,10 @@ static void expect_objective(const char *text, enum figure figure,
 	struct objective o;
 	struct error error;
 
-	assert(objective_parse(&o, text, &error));
-	assert(o.figure == figure && o.below_ms == below_ms);
-	assert(o.errors_below == errors_below);
+	CHECK(objective_parse(&o, text, &error));
+	CHECK_NUMBER(o.figure, ==, figure);
+	CHECK_NUMBER(o.below_ms, ==, below_ms);
+	CHECK_NUMBER(o.errors_below, ==, errors_below);
 }
 
 static void test_grammar(void)
@@ -118,10 +120,10 @@ static void test_anything_else_is_refused(void)
 		char quoted[64] = "'";
 		struct error error;
 
-		assert(!objective_parse(&o, texts[i], &error));
+		CHECK(!objective_parse(&o, texts[i], &error));
 		strcat(strcat(quoted, texts[i]), "'");
-		assert(strstr(error.text, quoted) != NULL);
-		assert(o.below_ms == 7);
+		CHECK_PART(error.text, quoted);
+		CHECK_NUMBER(o.below_ms, ==, 7);
 	}
 }
 
@@ -143,8 +145,8 @@ static void test_the_mistake_is_named(void)
 		struct objective o;
 		struct error error;
 
-		assert(!objective_parse(&o, cases[i][0], &error));
-		assert(strstr(error.text, cases[i][1]) != NULL);
+		CHECK(!objective_parse(&o, cases[i][0], &error));
+		CHECK_PART(error.text, cases[i][1]);
 	}
 }
 
@@ -156,11 +158,11 @@ static void test_printed_as_parsed(void)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert(out != NULL);
-	assert(objective_parse(&o, "p99.9<1.5s,errors<0.5%", &error));
+	CHECK(out != NULL);
+	CHECK(objective_parse(&o, "p99.9<1.5s,errors<0.5%", &error));
 	objective_print(out, &o);
-	assert(fclose(out) == 0);
-	assert(strcmp(text, "p99.9 < 1500 ms, errors < 0.5 %") == 0);
+	CHECK_NUMBER(fclose(out), ==, 0);
+	CHECK_TEXT(text, "p99.9 < 1500 ms, errors < 0.5 %");
 	free(text);
 }
 
@@ -185,16 +187,16 @@ static void test_time(void)
 	struct rate_trial t = good_trial(&ns);
 	struct objective o = { .figure = FIGURE_P90, .below_ms = 200 };
 
-	assert(objective_judge(&o, &t) == SHORTFALL_NONE);
+	CHECK_NUMBER(objective_judge(&o, &t), ==, SHORTFALL_NONE);
 	ns.figures[FIGURE_P90] = 200e6;
-	assert(objective_judge(&o, &t) == SHORTFALL_SLOW);
+	CHECK_NUMBER(objective_judge(&o, &t), ==, SHORTFALL_SLOW);
 	o.below_ms = 301;
 	o.figure = FIGURE_MAX;
-	assert(objective_judge(&o, &t) == SHORTFALL_NONE);
+	CHECK_NUMBER(objective_judge(&o, &t), ==, SHORTFALL_NONE);
 	o.below_ms = 299;
-	assert(objective_judge(&o, &t) == SHORTFALL_SLOW);
+	CHECK_NUMBER(objective_judge(&o, &t), ==, SHORTFALL_SLOW);
 	t.response_ns = NULL;
-	assert(objective_judge(&o, &t) == SHORTFALL_SLOW);
+	CHECK_NUMBER(objective_judge(&o, &t), ==, SHORTFALL_SLOW);
 }
 
 /* No verdict on a percentile from too few replies; other reasons go before. */
@@ -205,15 +207,15 @@ static void test_too_few_replies(void)
 	struct objective o = { .figure = FIGURE_P99, .below_ms = 400 };
 
 	ns.figures[FIGURE_P99] = NAN;
-	assert(objective_judge(&o, &t) == SHORTFALL_FEW);
+	CHECK_NUMBER(objective_judge(&o, &t), ==, SHORTFALL_FEW);
 	t.in_time_count = 0;
-	assert(objective_judge(&o, &t) == SHORTFALL_BEHIND);
+	CHECK_NUMBER(objective_judge(&o, &t), ==, SHORTFALL_BEHIND);
 	/* 1,000 replies, and four standard deviations of a Poisson process */
-	assert(fabs(objective_least_s(&o, 100) - 11.265) < 0.001);
+	CHECK_NUMBER(fabs(objective_least_s(&o, 100) - 11.265), <, 0.001);
 	o.figure = FIGURE_P90;
-	assert(fabs(objective_least_s(&o, 10) - 14) < 1e-9);
+	CHECK_NUMBER(fabs(objective_least_s(&o, 10) - 14), <, 1e-9);
 	o.figure = FIGURE_MAX;
-	assert(objective_least_s(&o, 10) == 0);
+	CHECK_NUMBER(objective_least_s(&o, 10), ==, 0);
 }
 
 static void test_errors(void)
@@ -223,13 +225,13 @@ static void test_errors(void)
 	struct objective o = { .figure = FIGURE_P90, .below_ms = 200 };
 
 	t.ok_count = 999;
-	assert(objective_judge(&o, &t) == SHORTFALL_ERRORS);
+	CHECK_NUMBER(objective_judge(&o, &t), ==, SHORTFALL_ERRORS);
 	o.errors_below = 0.01;
-	assert(objective_judge(&o, &t) == SHORTFALL_NONE);
+	CHECK_NUMBER(objective_judge(&o, &t), ==, SHORTFALL_NONE);
 	t.ok_count = 991;
-	assert(objective_judge(&o, &t) == SHORTFALL_NONE);
+	CHECK_NUMBER(objective_judge(&o, &t), ==, SHORTFALL_NONE);
 	t.ok_count = 990;
-	assert(objective_judge(&o, &t) == SHORTFALL_ERRORS);
+	CHECK_NUMBER(objective_judge(&o, &t), ==, SHORTFALL_ERRORS);
 }
 
 /*
@@ -243,11 +245,11 @@ static void test_falling_behind(void)
 	struct objective o = { .figure = FIGURE_P90, .below_ms = 200 };
 
 	t.in_time_count = 960;
-	assert(objective_judge(&o, &t) == SHORTFALL_NONE);
+	CHECK_NUMBER(objective_judge(&o, &t), ==, SHORTFALL_NONE);
 	t.in_time_count = 959;
-	assert(objective_judge(&o, &t) == SHORTFALL_BEHIND);
+	CHECK_NUMBER(objective_judge(&o, &t), ==, SHORTFALL_BEHIND);
 	o.below_ms = 1000;
-	assert(objective_judge(&o, &t) == SHORTFALL_NONE);
+	CHECK_NUMBER(objective_judge(&o, &t), ==, SHORTFALL_NONE);
 }
 
 /* Two of two or three: each order of the results of three runs. */
@@ -260,12 +262,12 @@ static void test_vote(void)
 		int runs = 0;
 
 		while (vote_is_open(&v)) {
-			assert(runs < 3);
+			CHECK_NUMBER(runs, <, 3);
 			*(met[runs] ? &v.met : &v.missed) += 1;
 			runs++;
 		}
-		assert(runs == (is_split ? 3 : 2));
-		assert(vote_result(&v) == met[is_split ? 2 : 0]);
+		CHECK_NUMBER(runs, ==, (is_split ? 3 : 2));
+		CHECK_NUMBER(vote_result(&v), ==, met[is_split ? 2 : 0]);
 	}
 }
 
@@ -278,8 +280,9 @@ static int run(struct search *s, double capacity_per_s)
 	int trials = 0;
 
 	while ((rate_per_s = search_next(s)) != 0) {
-		assert(rate_per_s >= s->lowest_per_s && rate_per_s <= 1e6);
-		assert(++trials <= TRIALS_MAX);
+		CHECK_NUMBER(rate_per_s, >=, s->lowest_per_s);
+		CHECK_NUMBER(rate_per_s, <=, 1e6);
+		CHECK_NUMBER(++trials, <=, TRIALS_MAX);
 		search_note(s, rate_per_s <= capacity_per_s);
 	}
 	return trials;
@@ -295,8 +298,9 @@ static void test_within_two_per_cent(void)
 					    .lowest_per_s = 0.001 };
 
 			run(&s, c);
-			assert(s.held_per_s <= c && s.failed_per_s > c);
-			assert(s.failed_per_s <= 1.02 * s.held_per_s);
+			CHECK_NUMBER(s.held_per_s, <=, c);
+			CHECK_NUMBER(s.failed_per_s, >, c);
+			CHECK_NUMBER(s.failed_per_s, <=, 1.02 * s.held_per_s);
 		}
 }
 
@@ -313,10 +317,11 @@ static void test_known_course(void)
 	struct search s = { .first_per_s = 10, .lowest_per_s = 0.001 };
 
 	for (int i = 0; i < 8; i++) {
-		assert(search_next(&s) == course[i].rate_per_s);
+		CHECK_NUMBER(search_next(&s), ==, course[i].rate_per_s);
 		search_note(&s, course[i].holds);
 	}
-	assert(search_next(&s) == 0 && s.held_per_s == 34.375);
+	CHECK_NUMBER(search_next(&s), ==, 0);
+	CHECK_NUMBER(s.held_per_s, ==, 34.375);
 }
 
 static void test_halves_until_one_holds(void)
@@ -324,11 +329,11 @@ static void test_halves_until_one_holds(void)
 	struct search s = { .first_per_s = 100, .lowest_per_s = 0.001 };
 
 	search_note(&s, false);
-	assert(search_next(&s) == 50);
+	CHECK_NUMBER(search_next(&s), ==, 50);
 	search_note(&s, false);
-	assert(search_next(&s) == 25);
+	CHECK_NUMBER(search_next(&s), ==, 25);
 	search_note(&s, true);
-	assert(search_next(&s) == 37.5);
+	CHECK_NUMBER(search_next(&s), ==, 37.5);
 }
 
 static void test_ends_without_a_limit(void)
@@ -337,9 +342,10 @@ static void test_ends_without_a_limit(void)
 	struct search always = { .first_per_s = 10, .lowest_per_s = 0.001 };
 
 	run(&never, 0);
-	assert(never.held_per_s == 0);
+	CHECK_NUMBER(never.held_per_s, ==, 0);
 	run(&always, 1e9);
-	assert(always.failed_per_s == 0 && always.held_per_s == 1e6);
+	CHECK_NUMBER(always.failed_per_s, ==, 0);
+	CHECK_NUMBER(always.held_per_s, ==, 1e6);
 }
 
 int main(void)

@@ -3,8 +3,8 @@
 #include "loadgen/report/record.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -18,21 +18,21 @@ static void add_reply(struct record *r, int status, uint64_t ns)
 		.from_first_byte_ns = 2 * ns,
 	};
 
-	assert(record_add(r, &result));
+	CHECK(record_add(r, &result));
 }
 
 static void add_error(struct record *r, const char *text)
 {
 	struct result result = { .error = text, .uploaded_bytes = 10 };
 
-	assert(record_add(r, &result));
+	CHECK(record_add(r, &result));
 }
 
 static double figure_of(struct samples *samples, enum figure figure)
 {
 	struct summary s;
 
-	assert(samples_summarize(samples, &s));
+	CHECK(samples_summarize(samples, &s));
 	return s.figures[figure];
 }
 
@@ -41,9 +41,9 @@ static void test_times_are_separate(void)
 	struct record r = { 0 };
 
 	add_reply(&r, 200, 3);
-	assert(figure_of(&r.response, FIGURE_MAX) == 3);
-	assert(figure_of(&r.from_first_byte, FIGURE_MAX) == 6);
-	assert(figure_of(&r.from_last_byte, FIGURE_MAX) == 9);
+	CHECK_NUMBER(figure_of(&r.response, FIGURE_MAX), ==, 3);
+	CHECK_NUMBER(figure_of(&r.from_first_byte, FIGURE_MAX), ==, 6);
+	CHECK_NUMBER(figure_of(&r.from_last_byte, FIGURE_MAX), ==, 9);
 	record_release(&r);
 }
 
@@ -55,22 +55,24 @@ static void test_classes_are_separate(void)
 
 	result.uploaded_bytes =
 		(uint64_t)class_bounds[CLASSES_BY_BYTES][0].below - 1;
-	assert(record_add(&r, &result));
+	CHECK(record_add(&r, &result));
 	result.uploaded_bytes =
 		(uint64_t)class_bounds[CLASSES_BY_BYTES][0].below;
 	result.response_ns = 7;
-	assert(record_add(&r, &result));
-	assert(record_add(&r, &result));
+	CHECK(record_add(&r, &result));
+	CHECK(record_add(&r, &result));
 	result.status = 503;
-	assert(record_add(&r, &result));
-	assert(r.response.count == 3);
-	assert(r.classes[CLASSES_BY_BYTES][0].response.count == 1);
-	assert(r.classes[CLASSES_BY_BYTES][1].response.count == 2);
-	assert(r.classes[CLASSES_BY_BYTES][2].response.count == 0);
-	assert(figure_of(&r.classes[CLASSES_BY_BYTES][0].response,
-			 FIGURE_MAX) == 5);
-	assert(figure_of(&r.classes[CLASSES_BY_BYTES][1].response,
-			 FIGURE_MEAN) == 7);
+	CHECK(record_add(&r, &result));
+	CHECK_NUMBER(r.response.count, ==, 3);
+	CHECK_NUMBER(r.classes[CLASSES_BY_BYTES][0].response.count, ==, 1);
+	CHECK_NUMBER(r.classes[CLASSES_BY_BYTES][1].response.count, ==, 2);
+	CHECK_NUMBER(r.classes[CLASSES_BY_BYTES][2].response.count, ==, 0);
+	CHECK_NUMBER(
+		figure_of(&r.classes[CLASSES_BY_BYTES][0].response, FIGURE_MAX),
+		==, 5);
+	CHECK_NUMBER(figure_of(&r.classes[CLASSES_BY_BYTES][1].response,
+			       FIGURE_MEAN),
+		     ==, 7);
 	record_release(&r);
 }
 
@@ -80,18 +82,19 @@ static void test_megapixels(void)
 	struct record r = { 0 };
 	struct result result = { .status = 200, .response_ns = 5 };
 
-	assert(record_add(&r, &result));
+	CHECK(record_add(&r, &result));
 	result.megapixels = class_bounds[CLASSES_BY_MEGAPIXELS][1].below;
 	result.response_ns = 9;
-	assert(record_add(&r, &result));
+	CHECK(record_add(&r, &result));
 	result.status = 503;
-	assert(record_add(&r, &result));
-	assert(r.megapixels == result.megapixels);
-	assert(r.classes[CLASSES_BY_MEGAPIXELS][0].response.count == 0);
-	assert(r.classes[CLASSES_BY_MEGAPIXELS][1].response.count == 0);
-	assert(r.classes[CLASSES_BY_MEGAPIXELS][2].response.count == 1);
-	assert(figure_of(&r.classes[CLASSES_BY_MEGAPIXELS][2].response,
-			 FIGURE_MAX) == 9);
+	CHECK(record_add(&r, &result));
+	CHECK_NUMBER(r.megapixels, ==, result.megapixels);
+	CHECK_NUMBER(r.classes[CLASSES_BY_MEGAPIXELS][0].response.count, ==, 0);
+	CHECK_NUMBER(r.classes[CLASSES_BY_MEGAPIXELS][1].response.count, ==, 0);
+	CHECK_NUMBER(r.classes[CLASSES_BY_MEGAPIXELS][2].response.count, ==, 1);
+	CHECK_NUMBER(figure_of(&r.classes[CLASSES_BY_MEGAPIXELS][2].response,
+			       FIGURE_MAX),
+		     ==, 9);
 	record_release(&r);
 }
 
@@ -107,20 +110,22 @@ static void test_slowdown(void)
 				 .from_first_byte_ns = 30,
 				 .megapixels = 0.01 };
 
-	assert(record_add(&r, &result));
-	assert(r.slowdown.count == 0);
+	CHECK(record_add(&r, &result));
+	CHECK_NUMBER(r.slowdown.count, ==, 0);
 	result.unloaded_ns = 20;
-	assert(record_add(&r, &result));
-	assert(r.slowdown.count == 1);
-	assert(figure_of(&r.slowdown, FIGURE_MAX) == 1.5);
+	CHECK(record_add(&r, &result));
+	CHECK_NUMBER(r.slowdown.count, ==, 1);
+	CHECK_NUMBER(figure_of(&r.slowdown, FIGURE_MAX), ==, 1.5);
 	result.scheduled = true;
 	result.response_ns = 50;
-	assert(record_add(&r, &result));
-	assert(figure_of(&r.slowdown, FIGURE_MAX) == 2.5);
-	assert(figure_of(&r.classes[CLASSES_BY_BYTES][0].slowdown,
-			 FIGURE_MEAN) == 2);
-	assert(figure_of(&r.classes[CLASSES_BY_MEGAPIXELS][0].slowdown,
-			 FIGURE_MEAN) == 2);
+	CHECK(record_add(&r, &result));
+	CHECK_NUMBER(figure_of(&r.slowdown, FIGURE_MAX), ==, 2.5);
+	CHECK_NUMBER(figure_of(&r.classes[CLASSES_BY_BYTES][0].slowdown,
+			       FIGURE_MEAN),
+		     ==, 2);
+	CHECK_NUMBER(figure_of(&r.classes[CLASSES_BY_MEGAPIXELS][0].slowdown,
+			       FIGURE_MEAN),
+		     ==, 2);
 	record_release(&r);
 }
 
@@ -130,9 +135,9 @@ static void add_bytes(struct record *r, uint64_t ended_ns, uint64_t bytes)
 				 .uploaded_bytes = bytes,
 				 .ended_ns = ended_ns };
 
-	assert(record_add(r, &result));
+	CHECK(record_add(r, &result));
 	result.status = 503;
-	assert(record_add(r, &result)); /* not 2xx: it does not count */
+	CHECK(record_add(r, &result)); /* not 2xx: it does not count */
 }
 
 static void expect_interval(const struct record *r, uint64_t makespan_ns,
@@ -141,9 +146,9 @@ static void expect_interval(const struct record *r, uint64_t makespan_ns,
 {
 	struct interval got = intervals_get(&r->intervals, makespan_ns, i);
 
-	assert(fabs(got.end_s - end_s) < 1e-9);
-	assert(fabs(got.bytes_per_s - rate) < 1e-9);
-	assert(fabs(got.cumulative_bytes_per_s - cumulative) < 1e-9);
+	CHECK_NUMBER(fabs(got.end_s - end_s), <, 1e-9);
+	CHECK_NUMBER(fabs(got.bytes_per_s - rate), <, 1e-9);
+	CHECK_NUMBER(fabs(got.cumulative_bytes_per_s - cumulative), <, 1e-9);
 }
 
 /* Intervals of five seconds; the last one is shorter. */
@@ -157,7 +162,7 @@ static void test_interval_rates(void)
 	/* This reply ends exactly at the end of an interval. */
 	add_bytes(&r, 5 * NS_PER_S, 60);
 	add_bytes(&r, 5 * NS_PER_S + 1, 30);
-	assert(intervals_count(makespan_ns) == 4);
+	CHECK_NUMBER(intervals_count(makespan_ns), ==, 4);
 	expect_interval(&r, makespan_ns, 0, 5, 20, 20);
 	expect_interval(&r, makespan_ns, 1, 10, 6, 13);
 	expect_interval(&r, makespan_ns, 2, 15, 0, 130 / 15.0);
@@ -169,10 +174,10 @@ static void test_interval_count(void)
 {
 	struct record r = { 0 };
 
-	assert(intervals_count(0) == 0);
-	assert(intervals_count(1) == 1);
-	assert(intervals_count(5 * NS_PER_S) == 1);
-	assert(intervals_count(5 * NS_PER_S + 1) == 2);
+	CHECK_NUMBER(intervals_count(0), ==, 0);
+	CHECK_NUMBER(intervals_count(1), ==, 1);
+	CHECK_NUMBER(intervals_count(5 * NS_PER_S), ==, 1);
+	CHECK_NUMBER(intervals_count(5 * NS_PER_S + 1), ==, 2);
 	expect_interval(&r, 6 * NS_PER_S, 1, 6, 0, 0); /* no 2xx reply */
 }
 
@@ -181,10 +186,10 @@ static void expect_megapixel_class(double megapixels, unsigned expected)
 	struct record r = { 0 };
 	struct result result = { .status = 200, .megapixels = megapixels };
 
-	assert(record_add(&r, &result));
+	CHECK(record_add(&r, &result));
 	for (unsigned i = 0; i < CLASS_COUNT; i++)
-		assert(r.classes[CLASSES_BY_MEGAPIXELS][i].response.count ==
-		       (i == expected));
+		CHECK_NUMBER(r.classes[CLASSES_BY_MEGAPIXELS][i].response.count,
+			     ==, (i == expected));
 	record_release(&r);
 }
 
@@ -206,23 +211,23 @@ static void test_megapixel_classes(void)
 
 static void test_size_class_borders(void)
 {
-	assert(class_of(CLASSES_BY_BYTES, 0) == 0);
+	CHECK_NUMBER(class_of(CLASSES_BY_BYTES, 0), ==, 0);
 	for (unsigned i = 0; i < CLASS_COUNT - 1; i++) {
 		double border = class_bounds[CLASSES_BY_BYTES][i].below;
 
-		assert(class_of(CLASSES_BY_BYTES, border - 1) == i);
-		assert(class_of(CLASSES_BY_BYTES, border) == i + 1);
+		CHECK_NUMBER(class_of(CLASSES_BY_BYTES, border - 1), ==, i);
+		CHECK_NUMBER(class_of(CLASSES_BY_BYTES, border), ==, i + 1);
 	}
-	assert(isinf(class_bounds[CLASSES_BY_BYTES][CLASS_COUNT - 1].below));
-	assert(class_of(CLASSES_BY_BYTES, 0x1p64) == CLASS_COUNT - 1);
+	CHECK(isinf(class_bounds[CLASSES_BY_BYTES][CLASS_COUNT - 1].below));
+	CHECK_NUMBER(class_of(CLASSES_BY_BYTES, 0x1p64), ==, CLASS_COUNT - 1);
 }
 
 static void test_known_sizes(void)
 {
-	assert(class_of(CLASSES_BY_BYTES, 1800) == 0);
-	assert(class_of(CLASSES_BY_BYTES, 50000) == 1);
-	assert(class_of(CLASSES_BY_BYTES, 600000) == 2);
-	assert(class_of(CLASSES_BY_BYTES, 4000000) == 3);
+	CHECK_NUMBER(class_of(CLASSES_BY_BYTES, 1800), ==, 0);
+	CHECK_NUMBER(class_of(CLASSES_BY_BYTES, 50000), ==, 1);
+	CHECK_NUMBER(class_of(CLASSES_BY_BYTES, 600000), ==, 2);
+	CHECK_NUMBER(class_of(CLASSES_BY_BYTES, 4000000), ==, 3);
 }
 
 static void test_only_2xx_is_measured(void)
@@ -233,14 +238,17 @@ static void test_only_2xx_is_measured(void)
 	add_reply(&r, 199, 1);
 	add_reply(&r, 300, 1);
 	add_error(&r, "reset");
-	assert(r.response.count == 0);
-	assert(r.ok_count == 0 && r.uploaded_bytes == 0);
-	assert(r.request_count == 4);
+	CHECK_NUMBER(r.response.count, ==, 0);
+	CHECK_NUMBER(r.ok_count, ==, 0);
+	CHECK_NUMBER(r.uploaded_bytes, ==, 0);
+	CHECK_NUMBER(r.request_count, ==, 4);
 	add_reply(&r, 200, 7);
 	add_reply(&r, 299, 7);
-	assert(figure_of(&r.response, FIGURE_P50) == 7);
-	assert(r.ok_count == 2 && r.uploaded_bytes == 20);
-	assert(r.responses[503] == 1 && r.responses[200] == 1);
+	CHECK_NUMBER(figure_of(&r.response, FIGURE_P50), ==, 7);
+	CHECK_NUMBER(r.ok_count, ==, 2);
+	CHECK_NUMBER(r.uploaded_bytes, ==, 20);
+	CHECK_NUMBER(r.responses[503], ==, 1);
+	CHECK_NUMBER(r.responses[200], ==, 1);
 	record_release(&r);
 }
 
@@ -252,18 +260,20 @@ static void test_lag_is_of_requests_that_did_not_wait(void)
 	struct record r = { 0 };
 	struct result result = { .status = 200, .lag_ns = 5 };
 
-	assert(record_add(&r, &result)); /* in a closed loop */
-	assert(r.lag.count == 0 && r.waited_count == 0);
+	CHECK(record_add(&r, &result)); /* in a closed loop */
+	CHECK_NUMBER(r.lag.count, ==, 0);
+	CHECK_NUMBER(r.waited_count, ==, 0);
 	result.scheduled = true;
-	assert(record_add(&r, &result));
+	CHECK(record_add(&r, &result));
 	result.status = 503;
 	result.lag_ns = 7;
-	assert(record_add(&r, &result));
+	CHECK(record_add(&r, &result));
 	result.waited = true;
 	result.lag_ns = 1000;
-	assert(record_add(&r, &result));
-	assert(r.lag.count == 2 && r.waited_count == 1);
-	assert(figure_of(&r.lag, FIGURE_MEAN) == 6);
+	CHECK(record_add(&r, &result));
+	CHECK_NUMBER(r.lag.count, ==, 2);
+	CHECK_NUMBER(r.waited_count, ==, 1);
+	CHECK_NUMBER(figure_of(&r.lag, FIGURE_MEAN), ==, 6);
 	record_release(&r);
 }
 
@@ -274,12 +284,13 @@ static void test_errors_are_counted_by_text(void)
 	add_error(&r, "reset");
 	add_error(&r, "refused");
 	add_error(&r, "reset");
-	assert(r.transport_error_count == 3 && r.request_count == 3);
-	assert(r.error_kinds == 2);
-	assert(strcmp(r.errors[0].text, "reset") == 0);
-	assert(r.errors[0].count == 2);
-	assert(strcmp(r.errors[1].text, "refused") == 0);
-	assert(r.errors[1].count == 1);
+	CHECK_NUMBER(r.transport_error_count, ==, 3);
+	CHECK_NUMBER(r.request_count, ==, 3);
+	CHECK_NUMBER(r.error_kinds, ==, 2);
+	CHECK_TEXT(r.errors[0].text, "reset");
+	CHECK_NUMBER(r.errors[0].count, ==, 2);
+	CHECK_TEXT(r.errors[1].text, "refused");
+	CHECK_NUMBER(r.errors[1].count, ==, 1);
 	record_release(&r);
 }
 

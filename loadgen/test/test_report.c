@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What the report for people and its warnings say. */
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "loadgen/report/report.h"
 #include "loadgen/test/sample_report.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,10 +18,10 @@ static void expect_warning(struct sample *s, const char *part)
 	char *text = sample_text(s);
 	char *json = sample_json(s);
 
-	assert(report.warning_count == 1);
-	assert(strstr(report.warnings[0].text, part) != NULL);
-	assert(strstr(text, "\nwarning: ") != NULL);
-	assert(strstr(json, report.warnings[0].text) != NULL);
+	CHECK_NUMBER(report.warning_count, ==, 1);
+	CHECK_PART(report.warnings[0].text, part);
+	CHECK_PART(text, "\nwarning: ");
+	CHECK_PART(json, report.warnings[0].text);
 	free(text);
 	free(json);
 }
@@ -33,14 +33,14 @@ static void expect_disturbed(struct sample *s, enum disturbance disturbance,
 	struct report report = sample_report(s);
 	char *text = sample_text(s);
 
-	assert(report.disturbance == disturbance);
-	assert(strncmp(text, "DISTURBED: other programs and the", 33) == 0);
-	assert(strstr(report.warnings[0].text, part) != NULL);
-	assert(strstr(text, "warning") == NULL);
-	assert(report.warning_count == 1);
+	CHECK_NUMBER(report.disturbance, ==, disturbance);
+	CHECK(strncmp(text, "DISTURBED: other programs and the", 33) == 0);
+	CHECK_PART(report.warnings[0].text, part);
+	CHECK(strstr(text, "warning") == NULL);
+	CHECK_NUMBER(report.warning_count, ==, 1);
 	free(text);
 	text = sample_json(s);
-	assert(strstr(text, part) != NULL);
+	CHECK_PART(text, part);
 	free(text);
 }
 
@@ -48,9 +48,9 @@ static void expect_none(struct sample *s)
 {
 	char *text = sample_text(s);
 
-	assert(sample_report(s).warning_count == 0);
-	assert(sample_report(s).disturbance == DISTURBANCE_NONE);
-	assert(strstr(text, "warning") == NULL);
+	CHECK_NUMBER(sample_report(s).warning_count, ==, 0);
+	CHECK_NUMBER(sample_report(s).disturbance, ==, DISTURBANCE_NONE);
+	CHECK(strstr(text, "warning") == NULL);
 	free(text);
 }
 
@@ -80,11 +80,11 @@ static void test_late_sending(void)
 	s.outcome.record.lag.count = 0;
 	for (int i = 0; i < 1000; i++) {
 		result.lag_ns = i < 10 ? 1500000 : 1000000;
-		assert(record_add(&s.outcome.record, &result));
+		CHECK(record_add(&s.outcome.record, &result));
 	}
 	expect_none(&s);
 	result.lag_ns = 1500000;
-	assert(record_add(&s.outcome.record, &result));
+	CHECK(record_add(&s.outcome.record, &result));
 	expect_warning(&s, "15 % of the response time at p99");
 	sample_release(&s);
 }
@@ -126,10 +126,10 @@ static void test_disturbed(void)
 	expect_none(&s); /* 3 % */
 	s.options.disturbed_percent = 2;
 	expect_disturbed(&s, DISTURBANCE_HIGH, "took 3.0 % of this");
-	assert(report_disturbed_from_percent(&s.options) == 2);
+	CHECK_NUMBER(report_disturbed_from_percent(&s.options), ==, 2);
 	s.outcome.machine.steal_s = 0.72;
 	s.options.disturbed_percent = 100;
-	assert(report_disturbed_from_percent(&s.options) == 5);
+	CHECK_NUMBER(report_disturbed_from_percent(&s.options), ==, 5);
 	expect_disturbed(&s, DISTURBANCE_SOME, "took 20.5 % of this");
 	s.outcome.machine.steal_s = 0;
 	s.outcome.machine.busy_s = 1; /* ticks are inexact */
@@ -150,8 +150,8 @@ static void test_all_at_once(void)
 	s.outcome.machine = (struct machine_usage){ .cores = 1, .busy_s = 10 };
 	strcpy(s.outcome.server.processes.forwarder, "ssh");
 	for (int i = 0; i < 500; i++)
-		assert(record_add(&s.outcome.record, &late));
-	assert(sample_report(&s).warning_count == WARNINGS_MAX);
+		CHECK(record_add(&s.outcome.record, &late));
+	CHECK_NUMBER(sample_report(&s).warning_count, ==, WARNINGS_MAX);
 	sample_release(&s);
 }
 
@@ -166,7 +166,7 @@ static void test_nothing(void)
 
 static void expect_in(const char *text, const char *part)
 {
-	assert(strstr(text, part) != NULL);
+	CHECK_PART(text, part);
 }
 
 static void test_closed_loop(void)
@@ -194,11 +194,11 @@ static void test_closed_loop(void)
 	expect_in(text, "0.1-0.5 MP 89 46.000 46.000 - - - 90.000\n");
 	expect_in(text, "from first byte 90 91.000 90.000 - - - 180.000\n");
 	expect_in(text, "from last byte 90 22.750 22.500 - - - 45.000\n");
-	assert(strstr(text, "50-200 KB") == NULL); /* no upload has this size */
-	assert(strstr(text, "cumulative") == NULL &&
-	       strstr(text, "slowdown") == NULL);
-	assert(strstr(text, "verified") == NULL &&
-	       strstr(text, "golden") == NULL);
+	CHECK(strstr(text, "50-200 KB") == NULL); /* no upload has this size */
+	CHECK(strstr(text, "cumulative") == NULL);
+	CHECK(strstr(text, "slowdown") == NULL);
+	CHECK(strstr(text, "verified") == NULL);
+	CHECK(strstr(text, "golden") == NULL);
 	free(text);
 	sample_release(&s);
 }
@@ -293,10 +293,10 @@ static void test_many_intervals(void)
 	sample_init_closed(&s);
 	for (uint64_t end_s = 6; end_s < 800; end_s += 5) {
 		result.ended_ns = end_s * NS_PER_S;
-		assert(record_add(&s.outcome.record, &result));
+		CHECK(record_add(&s.outcome.record, &result));
 	}
 	result.ended_ns = 800 * NS_PER_S + 1; /* too short to be a rate */
-	assert(record_add(&s.outcome.record, &result));
+	CHECK(record_add(&s.outcome.record, &result));
 	s.outcome.makespan_ns = 800 * NS_PER_S + 1;
 	text = sample_text(&s);
 	expect_in(text, "MB/s until s 100.0 200.0 300.0 400.0 500.0 600.0 "
@@ -315,7 +315,8 @@ static void test_text_nothing(void)
 	expect_in(text, "throughput -\n");
 	expect_in(text, "responses -, transport errors: 0\n");
 	expect_in(text, "response time 0 - - - - - -\n");
-	assert(strstr(text, "nan") == NULL && strstr(text, "inf") == NULL);
+	CHECK(strstr(text, "nan") == NULL);
+	CHECK(strstr(text, "inf") == NULL);
 	free(text);
 }
 

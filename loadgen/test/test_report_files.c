@@ -2,7 +2,8 @@
 /* CSV rows follow RFC 4180; the percentiles are HdrHistogram's text. */
 #include "loadgen/report/report.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +14,10 @@ static void expect_row(const struct result *r, const char *path,
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert(out != NULL);
+	CHECK(out != NULL);
 	csv_write_row(out, r, path);
-	assert(fclose(out) == 0);
-	assert(strcmp(text, expected) == 0);
+	CHECK_NUMBER(fclose(out), ==, 0);
+	CHECK_TEXT(text, expected);
 	free(text);
 }
 
@@ -26,12 +27,12 @@ static void test_names(void)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert(out != NULL);
+	CHECK(out != NULL);
 	csv_write_names(out);
-	assert(fclose(out) == 0);
-	assert(strcmp(text, "intended_s,start_s,sent_s,end_s,file,status,error,"
-			    "uploaded_bytes,reply_bytes,response_ms,size_class,"
-			    "target\r\n") == 0);
+	CHECK_NUMBER(fclose(out), ==, 0);
+	CHECK_TEXT(text, "intended_s,start_s,sent_s,end_s,file,status,error,"
+			 "uploaded_bytes,reply_bytes,response_ms,size_class,"
+			 "target\r\n");
 	free(text);
 }
 
@@ -89,14 +90,14 @@ static void expect_text(unsigned count, const char *expected)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert(out != NULL);
+	CHECK(out != NULL);
 	for (unsigned ms = count; ms > 0; ms--) {
-		assert(samples_reserve(&s));
+		CHECK(samples_reserve(&s));
 		samples_add(&s, ms * 1e6);
 	}
-	assert(percentiles_write(out, &s));
-	assert(fclose(out) == 0);
-	assert(strcmp(text, expected) == 0);
+	CHECK(percentiles_write(out, &s));
+	CHECK_NUMBER(fclose(out), ==, 0);
+	CHECK_TEXT(text, expected);
 	free(text);
 	samples_release(&s);
 }
@@ -136,8 +137,8 @@ static void test_says_when_it_is_not_written(void)
 	struct samples s = { 0 };
 	FILE *full = fopen("/dev/full", "w");
 
-	assert(full != NULL);
-	assert(!percentiles_write(full, &s));
+	CHECK(full != NULL);
+	CHECK(!percentiles_write(full, &s));
 	fclose(full);
 }
 

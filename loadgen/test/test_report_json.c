@@ -2,7 +2,8 @@
 /* JSON has every key, and null for a value that is not known. */
 #include "loadgen/test/sample_report.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@ static const cJSON *get(const cJSON *object, const char *name)
 {
 	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
 
-	assert(item != NULL);
+	CHECK(item != NULL);
 	return item;
 }
 
@@ -20,18 +21,18 @@ static void expect_number(const cJSON *object, const char *name, double value)
 {
 	const cJSON *item = get(object, name);
 
-	assert(cJSON_IsNumber(item));
-	assert(fabs(item->valuedouble - value) <= 1e-9 * fabs(value));
+	CHECK(cJSON_IsNumber(item));
+	CHECK_NUMBER(fabs(item->valuedouble - value), <=, 1e-9 * fabs(value));
 }
 
 static void expect_text(const cJSON *object, const char *name, const char *text)
 {
-	assert(strcmp(get(object, name)->valuestring, text) == 0);
+	CHECK_TEXT(get(object, name)->valuestring, text);
 }
 
 static void expect_null(const cJSON *object, const char *name)
 {
-	assert(cJSON_IsNull(get(object, name)));
+	CHECK(cJSON_IsNull(get(object, name)));
 }
 
 static cJSON *parse(struct sample *s)
@@ -39,7 +40,7 @@ static cJSON *parse(struct sample *s)
 	char *text = sample_json(s);
 	cJSON *object = cJSON_Parse(text);
 
-	assert(object != NULL);
+	CHECK(object != NULL);
 	free(text);
 	return object;
 }
@@ -58,15 +59,18 @@ static void expect_times(const cJSON *o)
 	expect_number(get(o, "response_from_last_byte_ms"), "p50", 22.5);
 	times = get(o, "response_from_first_byte_ms");
 	expect_number(times, "max", 180);
-	assert(cJSON_GetArrayItem(cJSON_GetArrayItem(rungs, 0), 0)
-		       ->valuedouble == 0);
-	assert(cJSON_GetArrayItem(cJSON_GetArrayItem(rungs, 5), 0)
-		       ->valuedouble == 50);
-	assert(cJSON_GetArrayItem(cJSON_GetArrayItem(rungs, 5), 1)
-		       ->valuedouble == 45);
+	CHECK_NUMBER(cJSON_GetArrayItem(cJSON_GetArrayItem(rungs, 0), 0)
+			     ->valuedouble,
+		     ==, 0);
+	CHECK_NUMBER(cJSON_GetArrayItem(cJSON_GetArrayItem(rungs, 5), 0)
+			     ->valuedouble,
+		     ==, 50);
+	CHECK_NUMBER(cJSON_GetArrayItem(cJSON_GetArrayItem(rungs, 5), 1)
+			     ->valuedouble,
+		     ==, 45);
 	rungs = cJSON_GetArrayItem(rungs, cJSON_GetArraySize(rungs) - 1);
-	assert(cJSON_GetArrayItem(rungs, 0)->valuedouble == 100);
-	assert(cJSON_GetArrayItem(rungs, 1)->valuedouble == 90);
+	CHECK_NUMBER(cJSON_GetArrayItem(rungs, 0)->valuedouble, ==, 100);
+	CHECK_NUMBER(cJSON_GetArrayItem(rungs, 1)->valuedouble, ==, 90);
 }
 
 /*
@@ -78,7 +82,7 @@ static void expect_classes(const cJSON *o)
 	const cJSON *classes = get(o, "size_classes");
 	const cJSON *class = cJSON_GetArrayItem(classes, 0);
 
-	assert(cJSON_GetArraySize(classes) == CLASS_COUNT);
+	CHECK_NUMBER(cJSON_GetArraySize(classes), ==, CLASS_COUNT);
 	expect_text(class, "name", "< 50 KB");
 	expect_number(class, "bytes_below", 50000);
 	expect_number(class, "count", 1);
@@ -91,7 +95,7 @@ static void expect_classes(const cJSON *o)
 	expect_number(class, "count", 89);
 	expect_number(get(class, "response_ms"), "mean", 46);
 	classes = get(o, "megapixel_classes");
-	assert(cJSON_GetArraySize(classes) == CLASS_COUNT);
+	CHECK_NUMBER(cJSON_GetArraySize(classes), ==, CLASS_COUNT);
 	class = cJSON_GetArrayItem(classes, 1);
 	expect_number(class, "megapixels_below", 0.5);
 	expect_number(class, "count", 89);
@@ -125,8 +129,9 @@ static void test_machine(void)
 	expect_number(machine, "disturbed_percent", 12.5);
 	expect_number(machine, "load_average", 1.5);
 	expect_null(machine, "core_mhz");
-	assert(cJSON_GetArrayItem(get(o, "half_means_ms"), 1)->valuedouble ==
-	       3);
+	CHECK_NUMBER(
+		cJSON_GetArrayItem(get(o, "half_means_ms"), 1)->valuedouble, ==,
+		3);
 	cJSON_Delete(o);
 	sample_release(&s);
 }
@@ -147,7 +152,7 @@ static void test_closed_loop(void)
 		    "from the last byte sent to the last byte received");
 	expect_times(o);
 	expect_classes(o);
-	assert(cJSON_GetArraySize(get(o, "responses")) == 2);
+	CHECK_NUMBER(cJSON_GetArraySize(get(o, "responses")), ==, 2);
 	expect_number(get(o, "responses"), "200", 90);
 	expect_number(get(o, "responses"), "503", 8);
 	expect_number(o, "transport_errors", 2);
@@ -167,9 +172,9 @@ static void test_closed_loop(void)
 	expect_null(o, "verify");
 	expect_null(o, "golden");
 	expect_null(o, "slowdown");
-	assert(!cJSON_HasObjectItem(o, "duration_s"));
-	assert(!cJSON_HasObjectItem(o, "rate_per_s"));
-	assert(!cJSON_HasObjectItem(o, "schedule_lag_ms"));
+	CHECK(!cJSON_HasObjectItem(o, "duration_s"));
+	CHECK(!cJSON_HasObjectItem(o, "rate_per_s"));
+	CHECK(!cJSON_HasObjectItem(o, "schedule_lag_ms"));
 	cJSON_Delete(o);
 	sample_release(&s);
 }
@@ -181,7 +186,7 @@ static void test_large_seeds_are_exact(void)
 
 	sample_init_closed(&s);
 	text = sample_json(&s);
-	assert(strstr(text, "18446744073709551615") != NULL);
+	CHECK_PART(text, "18446744073709551615");
 	free(text);
 	sample_release(&s);
 }
@@ -199,7 +204,7 @@ static void test_open_loop(void)
 	expect_number(get(o, "schedule_lag_ms"), "p90", 0.9);
 	expect_text(o, "response_time",
 		    "from the intended time to the last byte received");
-	assert(cJSON_GetArraySize(get(o, "warnings")) == 0);
+	CHECK_NUMBER(cJSON_GetArraySize(get(o, "warnings")), ==, 0);
 	cJSON_Delete(o);
 	sample_release(&s);
 }
@@ -215,13 +220,14 @@ static void test_what_was_asked_for(void)
 	sample_ask_for_all(&s);
 	o = parse(&s);
 	part = get(o, "server");
-	assert(cJSON_GetArraySize(get(part, "pids")) == 2);
-	assert(strcmp(get(part, "name")->valuestring, "darkroom") == 0);
-	assert(cJSON_GetArrayItem(get(part, "pids"), 1)->valueint == 72);
+	CHECK_NUMBER(cJSON_GetArraySize(get(part, "pids")), ==, 2);
+	CHECK_TEXT(get(part, "name")->valuestring, "darkroom");
+	CHECK_NUMBER(cJSON_GetArrayItem(get(part, "pids"), 1)->valueint, ==,
+		     72);
 	expect_number(part, "cpu_s", 1.5);
 	expect_number(part, "cpu_percent", 75);
 	expect_number(part, "peak_memory_bytes", 123e6);
-	assert(cJSON_IsTrue(get(part, "peak_memory_is_of_run")));
+	CHECK(cJSON_IsTrue(get(part, "peak_memory_is_of_run")));
 	expect_number(part, "voluntary_switches", 11);
 	expect_number(part, "involuntary_switches", 12);
 	expect_number(get(o, "verify"), "checked", 90);
@@ -246,7 +252,7 @@ static void test_intervals(void)
 	s.outcome.makespan_ns = 7000000000;
 	o = parse(&s);
 	part = get(o, "intervals");
-	assert(cJSON_GetArraySize(part) == 2);
+	CHECK_NUMBER(cJSON_GetArraySize(part), ==, 2);
 	part = cJSON_GetArrayItem(part, 0);
 	expect_number(part, "end_s", 5);
 	expect_number(part, "bytes_per_s", 17.8e6);
@@ -270,11 +276,11 @@ static void test_nothing(void)
 	expect_null(o, "megapixels_per_s");
 	expect_null(get(o, "response_ms"), "p90");
 	expect_null(o, "first_failed");
-	assert(cJSON_GetArraySize(get(o, "responses")) == 0);
-	assert(cJSON_GetArraySize(get(o, "percentiles")) == 0);
-	assert(cJSON_GetArraySize(get(o, "intervals")) == 0);
+	CHECK_NUMBER(cJSON_GetArraySize(get(o, "responses")), ==, 0);
+	CHECK_NUMBER(cJSON_GetArraySize(get(o, "percentiles")), ==, 0);
+	CHECK_NUMBER(cJSON_GetArraySize(get(o, "intervals")), ==, 0);
 	expect_number(o, "duration_s", 1.5);
-	assert(!cJSON_HasObjectItem(o, "passes"));
+	CHECK(!cJSON_HasObjectItem(o, "passes"));
 	cJSON_Delete(o);
 }
 
@@ -284,8 +290,8 @@ static void test_says_when_it_is_not_written(void)
 	struct report report = sample_report(&s);
 	FILE *full = fopen("/dev/full", "w");
 
-	assert(full != NULL);
-	assert(!report_write_json(full, &report));
+	CHECK(full != NULL);
+	CHECK(!report_write_json(full, &report));
 	fclose(full);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* URLs, targets, drawn queries and the sequence of requests for a seed. */
+#include "base/test/check.h"
 #include "loadgen/client/request.c"
 #include "base/test/scratch.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +15,11 @@ static void expect(const char *text, const char *host, const char *port,
 	struct url url;
 	struct error error;
 
-	assert(url_parse(&url, text, &error));
-	assert(strcmp(url.host, host) == 0);
-	assert(strcmp(url.port, port) == 0);
-	assert(strcmp(url.authority, authority) == 0);
-	assert(strcmp(url.target, target) == 0);
+	CHECK(url_parse(&url, text, &error));
+	CHECK_TEXT(url.host, host);
+	CHECK_TEXT(url.port, port);
+	CHECK_TEXT(url.authority, authority);
+	CHECK_TEXT(url.target, target);
 	url_release(&url);
 }
 
@@ -40,10 +40,10 @@ static void expect_error(const char *text, const char *part)
 	struct url url = { 0 };
 	struct error error;
 
-	assert(!url_parse(&url, text, &error));
-	assert(strstr(error.text, text) != NULL);
-	assert(strstr(error.text, part) != NULL);
-	assert(url.host == NULL);
+	CHECK(!url_parse(&url, text, &error));
+	CHECK_PART(error.text, text);
+	CHECK_PART(error.text, part);
+	CHECK(url.host == NULL);
 }
 
 static void test_refused(void)
@@ -66,19 +66,20 @@ static void test_resolve(void)
 	struct error error;
 	struct addrinfo *addresses;
 
-	assert(url_parse(&url, "http://127.0.0.1:9/", &error));
+	CHECK(url_parse(&url, "http://127.0.0.1:9/", &error));
 	addresses = url_resolve(&url, &error);
-	assert(addresses != NULL && addresses->ai_next == NULL);
+	CHECK(addresses != NULL);
+	CHECK(addresses->ai_next == NULL);
 	freeaddrinfo(addresses);
 	url_release(&url);
 
 	/* Too long for a host name, so no resolver is asked. */
-	assert(url_parse(&url,
-			 "http://aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-			 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/",
-			 &error));
-	assert(url_resolve(&url, &error) == NULL);
-	assert(strstr(error.text, "cannot find the host aaa") != NULL);
+	CHECK(url_parse(&url,
+			"http://aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+			"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/",
+			&error));
+	CHECK(url_resolve(&url, &error) == NULL);
+	CHECK_PART(error.text, "cannot find the host aaa");
 	url_release(&url);
 }
 
@@ -91,8 +92,8 @@ static void expect_targets(const char *base, const struct params *params,
 	struct targets t;
 	struct error error;
 
-	assert(targets_init(&t, base, &dataset, params, &error));
-	assert(strcmp(targets_find(&t, file, param), expected) == 0);
+	CHECK(targets_init(&t, base, &dataset, params, &error));
+	CHECK_TEXT(targets_find(&t, file, param), expected);
 	targets_release(&t);
 }
 
@@ -101,7 +102,8 @@ static void test_joints(void)
 	struct params none = { 0 };
 	struct params two = { 0 };
 
-	assert(params_add(&two, "q=1", 1) && params_add(&two, "q=2", 1));
+	CHECK(params_add(&two, "q=1", 1));
+	CHECK(params_add(&two, "q=2", 1));
 	expect_targets("/", &none, 0, 0, "/");
 	expect_targets("/?w=1", &none, 1, 0, "/?w=1");
 	expect_targets("/p", &two, 0, 0, "/p?q=1");
@@ -124,10 +126,10 @@ static void test_too_many(void)
 	struct targets t;
 	struct error error;
 
-	assert(params_add(&two, "q=1", 1) && params_add(&two, "q=2", 1));
-	assert(!targets_init(&t, "/", &large, &two, &error));
-	assert(strstr(error.text, "more than 10000000 different requests") !=
-	       NULL);
+	CHECK(params_add(&two, "q=1", 1));
+	CHECK(params_add(&two, "q=2", 1));
+	CHECK(!targets_init(&t, "/", &large, &two, &error));
+	CHECK_PART(error.text, "more than 10000000 different requests");
 	params_release(&two);
 }
 
@@ -138,11 +140,11 @@ static void read_order(uint64_t seed, uint32_t out[TOTAL])
 	struct order o = { 0 };
 	uint32_t after;
 
-	assert(order_init(&o, FILES, PASSES, seed));
+	CHECK(order_init(&o, FILES, PASSES, seed));
 	for (int i = 0; i < TOTAL; i++)
-		assert(order_next(&o, &out[i]));
-	assert(!order_next(&o, &after));
-	assert(!order_next(&o, &after)); /* there is nothing after the end */
+		CHECK(order_next(&o, &out[i]));
+	CHECK(!order_next(&o, &after));
+	CHECK(!order_next(&o, &after)); /* there is nothing after the end */
 	order_release(&o);
 }
 
@@ -157,7 +159,7 @@ static void test_each_file_once_per_pass(void)
 		for (int i = 0; i < FILES; i++)
 			seen[files[pass * FILES + i]]++;
 		for (int i = 0; i < FILES; i++)
-			assert(seen[i] == 1);
+			CHECK_NUMBER(seen[i], ==, 1);
 	}
 }
 
@@ -168,7 +170,7 @@ static void test_same_seed_same_order(void)
 
 	read_order(7, once);
 	read_order(7, again);
-	assert(memcmp(once, again, sizeof(once)) == 0);
+	CHECK(memcmp(once, again, sizeof(once)) == 0);
 }
 
 static void test_another_seed_another_order(void)
@@ -178,7 +180,7 @@ static void test_another_seed_another_order(void)
 
 	read_order(7, one);
 	read_order(8, other);
-	assert(memcmp(one, other, sizeof(one)) != 0);
+	CHECK(memcmp(one, other, sizeof(one)) != 0);
 }
 
 static void test_fresh_shuffle_for_each_pass(void)
@@ -187,8 +189,8 @@ static void test_fresh_shuffle_for_each_pass(void)
 
 	read_order(1, files);
 	for (int pass = 1; pass < PASSES; pass++)
-		assert(memcmp(files, &files[pass * FILES],
-			      FILES * sizeof(*files)) != 0);
+		CHECK(memcmp(files, &files[pass * FILES],
+			     FILES * sizeof(*files)) != 0);
 }
 
 /* Every file is sometimes the first: the shuffle reaches both ends. */
@@ -200,13 +202,13 @@ static void test_every_file_can_be_first(void)
 		struct order o = { 0 };
 		uint32_t file;
 
-		assert(order_init(&o, 3, 1, seed));
-		assert(order_next(&o, &file));
+		CHECK(order_init(&o, 3, 1, seed));
+		CHECK(order_next(&o, &file));
 		first[file]++;
 		order_release(&o);
 	}
 	for (int i = 0; i < 3; i++)
-		assert(first[i] > 50);
+		CHECK_NUMBER(first[i], >, 50);
 }
 
 static void test_without_end(void)
@@ -214,9 +216,9 @@ static void test_without_end(void)
 	struct order o = { 0 };
 	uint32_t file;
 
-	assert(order_init(&o, 1, 0, 1));
+	CHECK(order_init(&o, 1, 0, 1));
 	for (int i = 0; i < 1000; i++)
-		assert(order_next(&o, &file) && file == 0);
+		CHECK(order_next(&o, &file) && file == 0);
 	order_release(&o);
 }
 
@@ -244,11 +246,11 @@ static uint64_t draw(uint32_t file_count, uint64_t seed,
 	uint64_t count = 0;
 
 	photos.count = file_count;
-	assert(targets_init(&source.targets, "/", &photos, &params, &error));
+	CHECK(targets_init(&source.targets, "/", &photos, &params, &error));
 	*targets = source.targets;
-	assert(requests_begin(&r));
+	CHECK(requests_begin(&r));
 	while (requests_next(&r, &sent[count]))
-		assert(++count <= REQUESTS);
+		CHECK_NUMBER(++count, <=, REQUESTS);
 	requests_end(&r);
 	return count;
 }
@@ -259,26 +261,26 @@ static void test_every_file_in_each_pass(void)
 	struct targets targets;
 	int targets_seen[QUERIES] = { 0 };
 
-	assert(draw(FILES, 1, sent, &targets) == REQUESTS);
+	CHECK_NUMBER(draw(FILES, 1, sent, &targets), ==, REQUESTS);
 	for (int pass = 0; pass < PASSES; pass++) {
 		bool seen[FILES] = { false };
 
 		for (int i = pass * FILES; i < (pass + 1) * FILES; i++) {
-			assert(!seen[sent[i].file]);
+			CHECK(!seen[sent[i].file]);
 			seen[sent[i].file] = true;
 		}
 	}
 	for (int i = 0; i < REQUESTS; i++) {
 		uint32_t file = sent[i].file;
 
-		assert(sent[i].body == &bodies[file]);
-		assert(sent[i].body_bytes == file + 100);
-		assert(sent[i].file_bytes == file);
-		assert(strcmp(sent[i].content_type, "image/jpeg") == 0);
+		CHECK_NUMBER(sent[i].body, ==, &bodies[file]);
+		CHECK_NUMBER(sent[i].body_bytes, ==, file + 100);
+		CHECK_NUMBER(sent[i].file_bytes, ==, file);
+		CHECK_TEXT(sent[i].content_type, "image/jpeg");
 		targets_seen[sent[i].target[strlen("/?q=")] - '0']++;
 	}
 	for (int i = 0; i < QUERIES; i++)
-		assert(targets_seen[i] > 0);
+		CHECK_NUMBER(targets_seen[i], >, 0);
 	targets_release(&targets);
 }
 
@@ -293,12 +295,12 @@ static void test_draws_repeat_whatever_the_files(void)
 
 	draw(FILES, 7, all, &targets[0]);
 	draw(FILES, 8, other, &targets[2]);
-	assert(count == REQUESTS / 2);
+	CHECK_NUMBER(count, ==, REQUESTS / 2);
 	for (uint64_t i = 0; i < count; i++) {
-		assert(strcmp(all[i].target, half[i].target) == 0);
+		CHECK_TEXT(all[i].target, half[i].target);
 		differ = differ || strcmp(all[i].target, other[i].target) != 0;
 	}
-	assert(differ);
+	CHECK(differ);
 	for (int i = 0; i < 3; i++)
 		targets_release(&targets[i]);
 }
@@ -314,7 +316,7 @@ static void test_requests(void)
 	for (int i = 0; i < QUERIES; i++) {
 		char query[] = { 'q', '=', (char)('0' + i), '\0' };
 
-		assert(params_add(&params, query, 1));
+		CHECK(params_add(&params, query, 1));
 	}
 	test_every_file_in_each_pass();
 	test_draws_repeat_whatever_the_files();
@@ -338,15 +340,17 @@ static void test_good_file(void)
 	struct params p = { 0 };
 	struct error error;
 
-	assert(read_text(&p, "# sizes\nw=320&h=320&q=75\r\n2.5\tw=64\n\nw=9\n",
-			 &error));
-	assert(p.count == 3);
-	assert(strcmp(p.all[0].query, "w=320&h=320&q=75") == 0);
-	assert(strcmp(p.all[1].query, "w=64") == 0);
-	assert(p.all[0].weight_up_to == 1 && p.all[1].weight_up_to == 3.5);
-	assert(p.all[2].weight_up_to == 4.5);
+	CHECK(read_text(&p, "# sizes\nw=320&h=320&q=75\r\n2.5\tw=64\n\nw=9\n",
+			&error));
+	CHECK_NUMBER(p.count, ==, 3);
+	CHECK_TEXT(p.all[0].query, "w=320&h=320&q=75");
+	CHECK_TEXT(p.all[1].query, "w=64");
+	CHECK_NUMBER(p.all[0].weight_up_to, ==, 1);
+	CHECK_NUMBER(p.all[1].weight_up_to, ==, 3.5);
+	CHECK_NUMBER(p.all[2].weight_up_to, ==, 4.5);
 	params_release(&p);
-	assert(p.all == NULL && p.count == 0);
+	CHECK(p.all == NULL);
+	CHECK_NUMBER(p.count, ==, 0);
 }
 
 /* A pipe that has the text and then ends, as a shell's <(...). */
@@ -358,16 +362,17 @@ static void test_a_pipe_is_read_from_its_first_line(void)
 	char path[32];
 	int ends[2];
 
-	assert(pipe(ends) == 0);
-	assert(write(ends[1], text, strlen(text)) == (ssize_t)strlen(text));
-	assert(close(ends[1]) == 0);
+	CHECK_NUMBER(pipe(ends), ==, 0);
+	CHECK_NUMBER(write(ends[1], text, strlen(text)), ==,
+		     (ssize_t)strlen(text));
+	CHECK_NUMBER(close(ends[1]), ==, 0);
 	snprintf(path, sizeof(path), "/dev/fd/%d", ends[0]);
-	assert(params_read(&p, path, &error));
-	assert(p.count == 2);
-	assert(strcmp(p.all[0].query, "w=1") == 0);
-	assert(strcmp(p.all[1].query, "w=2") == 0);
+	CHECK(params_read(&p, path, &error));
+	CHECK_NUMBER(p.count, ==, 2);
+	CHECK_TEXT(p.all[0].query, "w=1");
+	CHECK_TEXT(p.all[1].query, "w=2");
 	params_release(&p);
-	assert(close(ends[0]) == 0);
+	CHECK_NUMBER(close(ends[0]), ==, 0);
 }
 
 static void expect_error_params(const char *text, const char *part)
@@ -375,9 +380,10 @@ static void expect_error_params(const char *text, const char *part)
 	struct params p = { 0 };
 	struct error error;
 
-	assert(!read_text(&p, text, &error));
-	assert(strstr(error.text, part) != NULL);
-	assert(p.all == NULL && p.count == 0);
+	CHECK(!read_text(&p, text, &error));
+	CHECK_PART(error.text, part);
+	CHECK(p.all == NULL);
+	CHECK_NUMBER(p.count, ==, 0);
 }
 
 static void test_bad_lines_are_named(void)
@@ -403,15 +409,15 @@ static void test_drawn_by_weight(void)
 	int counts[4] = { 0 };
 
 	for (int i = 0; i < 4; i++)
-		assert(params_add(&p, "q", weights[i]));
+		CHECK(params_add(&p, "q", weights[i]));
 	for (uint64_t i = 0; i < DRAWS; i++)
 		counts[params_draw(&p, 1, i)]++;
 	for (int i = 0; i < 4; i++) {
 		double share = weights[i] / 10.001;
 		double deviation = sqrt(DRAWS * share * (1 - share));
 
-		assert(counts[i] > 0);
-		assert(fabs(counts[i] - DRAWS * share) < 5 * deviation);
+		CHECK_NUMBER(counts[i], >, 0);
+		CHECK_NUMBER(fabs(counts[i] - DRAWS * share), <, 5 * deviation);
 	}
 	params_release(&p);
 }
@@ -423,11 +429,11 @@ static void test_seed_and_number_decide(void)
 	int same_as_last = 0;
 
 	for (int i = 0; i < 10; i++)
-		assert(params_add(&p, "q", 1));
+		CHECK(params_add(&p, "q", 1));
 	for (uint64_t i = 1; i < DRAWS; i++) {
 		uint32_t drawn = params_draw(&p, 3, i);
 
-		assert(params_draw(&p, 3, i) == drawn);
+		CHECK_NUMBER(params_draw(&p, 3, i), ==, drawn);
 		same_by_seed += params_draw(&p, 4, i) == drawn;
 		same_as_last += params_draw(&p, 3, i - 1) == drawn;
 	}
@@ -435,8 +441,8 @@ static void test_seed_and_number_decide(void)
 	 * By chance one in ten is the same; 475 are 5 standard deviations of
 	 * that number.
 	 */
-	assert(abs(same_by_seed - DRAWS / 10) < 475);
-	assert(abs(same_as_last - DRAWS / 10) < 475);
+	CHECK_NUMBER(abs(same_by_seed - DRAWS / 10), <, 475);
+	CHECK_NUMBER(abs(same_as_last - DRAWS / 10), <, 475);
 	params_release(&p);
 }
 

@@ -2,7 +2,8 @@
 /* Figures of samples are as computed by hand. */
 #include "loadgen/report/samples.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@ static struct samples make_samples(unsigned count)
 	struct samples s = { 0 };
 
 	for (unsigned i = count; i > 0; i--) {
-		assert(samples_reserve(&s));
+		CHECK(samples_reserve(&s));
 		samples_add(&s, i);
 	}
 	return s;
@@ -30,12 +31,12 @@ static void expect_ranks(unsigned count, double p50, double p90, double p99,
 	struct samples s = make_samples(count);
 	struct summary q;
 
-	assert(samples_summarize(&s, &q));
-	assert(q.figures[FIGURE_P50] == p50);
-	assert(is_same(q.figures[FIGURE_P90], p90));
-	assert(is_same(q.figures[FIGURE_P99], p99));
-	assert(is_same(q.figures[FIGURE_P999], p999));
-	assert(q.figures[FIGURE_MAX] == count);
+	CHECK(samples_summarize(&s, &q));
+	CHECK_NUMBER(q.figures[FIGURE_P50], ==, p50);
+	CHECK(is_same(q.figures[FIGURE_P90], p90));
+	CHECK(is_same(q.figures[FIGURE_P99], p99));
+	CHECK(is_same(q.figures[FIGURE_P999], p999));
+	CHECK_NUMBER(q.figures[FIGURE_MAX], ==, count);
 	samples_release(&s);
 }
 
@@ -64,7 +65,8 @@ static void test_mean(void)
 	struct samples s = make_samples(4);
 	struct summary q;
 
-	assert(samples_summarize(&s, &q) && q.figures[FIGURE_MEAN] == 2.5);
+	CHECK(samples_summarize(&s, &q));
+	CHECK_NUMBER(q.figures[FIGURE_MEAN], ==, 2.5);
 	samples_release(&s);
 }
 
@@ -74,8 +76,8 @@ static void test_nothing(void)
 	struct samples_rung rung;
 	struct summary q;
 
-	assert(!samples_summarize(&s, &q));
-	assert(!samples_rung(&s, 0, &rung));
+	CHECK(!samples_summarize(&s, &q));
+	CHECK(!samples_rung(&s, 0, &rung));
 	samples_release(&s);
 }
 
@@ -85,11 +87,12 @@ static void test_adding_goes_on(void)
 	struct samples s = make_samples(3);
 	struct summary q;
 
-	assert(samples_summarize(&s, &q));
-	assert(samples_reserve(&s));
+	CHECK(samples_summarize(&s, &q));
+	CHECK(samples_reserve(&s));
 	samples_add(&s, 0.5);
-	assert(samples_summarize(&s, &q));
-	assert(q.figures[FIGURE_P50] == 1 && q.figures[FIGURE_MAX] == 3);
+	CHECK(samples_summarize(&s, &q));
+	CHECK_NUMBER(q.figures[FIGURE_P50], ==, 1);
+	CHECK_NUMBER(q.figures[FIGURE_MAX], ==, 3);
 	samples_release(&s);
 }
 
@@ -98,9 +101,10 @@ static void expect_rung(struct samples *s, unsigned i, double percentile,
 {
 	struct samples_rung rung;
 
-	assert(samples_rung(s, i, &rung));
-	assert(fabs(rung.percentile - percentile) < 1e-12);
-	assert(rung.value == value && rung.count == value);
+	CHECK(samples_rung(s, i, &rung));
+	CHECK_NUMBER(fabs(rung.percentile - percentile), <, 1e-12);
+	CHECK_NUMBER(rung.value, ==, value);
+	CHECK_NUMBER(rung.count, ==, value);
 }
 
 static void test_ladder(void)
@@ -124,7 +128,7 @@ static void test_ladder(void)
 	/*
 	 * rounded down, 0.6 * 1000 / 512 is one sample and 1000 / 1024 is none
 	 */
-	assert(last == 50);
+	CHECK_NUMBER(last, ==, 50);
 	expect_rung(&s, last - 1, 1 - 0.6 / 512, 999);
 	samples_release(&s);
 }
@@ -135,13 +139,15 @@ static void test_ladder_counts_equals(void)
 	struct samples_rung rung;
 
 	for (int i = 0; i < 9; i++) {
-		assert(samples_reserve(&s));
+		CHECK(samples_reserve(&s));
 		samples_add(&s, 7);
 	}
-	assert(samples_rung(&s, 0, &rung));
-	assert(rung.value == 1 && rung.count == 1);
-	assert(samples_rung(&s, 2, &rung));
-	assert(rung.value == 7 && rung.count == 10);
+	CHECK(samples_rung(&s, 0, &rung));
+	CHECK_NUMBER(rung.value, ==, 1);
+	CHECK_NUMBER(rung.count, ==, 1);
+	CHECK(samples_rung(&s, 2, &rung));
+	CHECK_NUMBER(rung.value, ==, 7);
+	CHECK_NUMBER(rung.count, ==, 10);
 	samples_release(&s);
 }
 

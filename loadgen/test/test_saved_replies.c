@@ -5,10 +5,10 @@
  */
 #include "loadgen/report/saved_replies.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 #include "base/test/scratch.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void expect_file(const struct scratch *s, const char *name,
 {
 	char *found = scratch_read(s, name);
 
-	assert(strcmp(found, text) == 0);
+	CHECK_TEXT(found, text);
 	free(found);
 }
 
@@ -49,12 +49,12 @@ static void test_replies_and_lines(void)
 
 	scratch_init(&s);
 	save = save_new(scratch_path(&s, "out", dir), &d, &error);
-	assert(save != NULL);
+	CHECK(save != NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(results); i++)
-		assert(save_add(save, &results[i], &error));
-	assert(save_free(save, &error));
+		CHECK(save_add(save, &results[i], &error));
+	CHECK(save_free(save, &error));
 	expect_file(&s, "out/b__c\td.jpg", "new"); /* the last reply stays */
-	assert(!scratch_has(&s, "out/a.jpg"));
+	CHECK(!scratch_has(&s, "out/a.jpg"));
 	expect_file(&s, "out/status.tsv",
 		    "b/c?d.jpg\t200\t4\n"
 		    "a.jpg\t503\t5\n"
@@ -74,9 +74,9 @@ static void test_reply_without_body(void)
 
 	scratch_init(&s);
 	save = save_new(s.dir, &d, &error);
-	assert(save != NULL);
-	assert(save_add(save, &result, &error));
-	assert(save_free(save, &error));
+	CHECK(save != NULL);
+	CHECK(save_add(save, &result, &error));
+	CHECK(save_free(save, &error));
 	expect_file(&s, "a.jpg", "");
 	scratch_release(&s);
 }
@@ -92,10 +92,10 @@ static void test_refuses_equal_names(void)
 	struct error error;
 
 	scratch_init(&s);
-	assert(save_new(s.dir, &two, &error) == NULL);
-	assert(strstr(error.text, "a__b.jpg") != NULL);
-	assert(save_new(s.dir, &status, &error) == NULL);
-	assert(strstr(error.text, "status.tsv") != NULL);
+	CHECK(save_new(s.dir, &two, &error) == NULL);
+	CHECK_PART(error.text, "a__b.jpg");
+	CHECK(save_new(s.dir, &status, &error) == NULL);
+	CHECK_PART(error.text, "status.tsv");
 	scratch_release(&s);
 }
 
@@ -110,20 +110,20 @@ static void test_errors_name_the_place(void)
 	struct save *save;
 
 	scratch_init(&s);
-	assert(save_new(scratch_path(&s, "no/way", path), &d, &error) == NULL);
-	assert(strstr(error.text, "no/way") != NULL);
+	CHECK(save_new(scratch_path(&s, "no/way", path), &d, &error) == NULL);
+	CHECK_PART(error.text, "no/way");
 	scratch_write(&s, "file", "x", 1);
-	assert(save_new(scratch_path(&s, "file", path), &d, &error) == NULL);
-	assert(strstr(error.text, "Not a directory") != NULL);
+	CHECK(save_new(scratch_path(&s, "file", path), &d, &error) == NULL);
+	CHECK_PART(error.text, "Not a directory");
 	save = save_new(s.dir, &d, &error);
-	assert(save != NULL);
+	CHECK(save != NULL);
 	/*
 	 * A folder has the name of the reply, so the reply cannot be written.
 	 */
 	scratch_mkdir(&s, "a.jpg");
-	assert(!save_add(save, &result, &error));
-	assert(strstr(error.text, "a.jpg") != NULL);
-	assert(save_free(save, &error));
+	CHECK(!save_add(save, &result, &error));
+	CHECK_PART(error.text, "a.jpg");
+	CHECK(save_free(save, &error));
 	scratch_release(&s);
 }
 
@@ -132,8 +132,8 @@ static void expect_wrong(const char *dir, const char *path, const void *bytes,
 {
 	struct error why;
 
-	assert(!saved_reply_equals(dir, path, bytes, size, &why));
-	assert(strstr(why.text, part) != NULL);
+	CHECK(!saved_reply_equals(dir, path, bytes, size, &why));
+	CHECK_PART(why.text, part);
 }
 
 /* A reply equals the saved one only if its length and every byte are equal. */
@@ -143,16 +143,16 @@ static void test_comparison(void)
 	struct error why;
 	char *large = malloc(LARGE_BYTES);
 
-	assert(large != NULL);
+	CHECK(large != NULL);
 	memset(large, 'x', LARGE_BYTES);
 	scratch_init(&scratch);
 	scratch_write(&scratch, "sub__a.jpg", "golden", 6);
 	scratch_write(&scratch, "large.jpg", large, LARGE_BYTES);
 	scratch_write(&scratch, "empty.jpg", "", 0);
-	assert(saved_reply_equals(scratch.dir, "sub/a.jpg", "golden", 6, &why));
-	assert(saved_reply_equals(scratch.dir, "large.jpg", large, LARGE_BYTES,
-				  &why));
-	assert(saved_reply_equals(scratch.dir, "empty.jpg", "", 0, &why));
+	CHECK(saved_reply_equals(scratch.dir, "sub/a.jpg", "golden", 6, &why));
+	CHECK(saved_reply_equals(scratch.dir, "large.jpg", large, LARGE_BYTES,
+				 &why));
+	CHECK(saved_reply_equals(scratch.dir, "empty.jpg", "", 0, &why));
 	expect_wrong(scratch.dir, "sub/a.jpg", "gilden", 6, "other bytes");
 	expect_wrong(scratch.dir, "sub/a.jpg", "golden!", 7, "other bytes");
 	expect_wrong(scratch.dir, "sub/a.jpg", "gold", 4, "other bytes");

@@ -2,7 +2,7 @@
 /* A counter is the sum of its samples, and of no others. */
 #include "loadgen/report/server_counter.h"
 
-#include <assert.h>
+#include "base/test/check.h"
 
 static const char text[] = "# HELP a_total a_total 7\n"
 			   "# TYPE a_total counter\n"
@@ -23,15 +23,15 @@ static void expect(const char *name, double value)
 {
 	double sum;
 
-	assert(server_counter_sum(text, name, &sum));
-	assert(sum == value);
+	CHECK(server_counter_sum(text, name, &sum));
+	CHECK_NUMBER(sum, ==, value);
 }
 
 static void expect_none(const char *name)
 {
 	double sum;
 
-	assert(!server_counter_sum(text, name, &sum));
+	CHECK(!server_counter_sum(text, name, &sum));
 }
 
 int main(void)

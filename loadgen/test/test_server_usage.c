@@ -5,7 +5,8 @@
  */
 #include "loadgen/report/server_usage.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
@@ -49,16 +50,17 @@ static void start(struct child *c, void (*work)(void))
 {
 	int down[2], up[2];
 
-	assert(pipe(down) == 0 && pipe(up) == 0);
+	CHECK_NUMBER(pipe(down), ==, 0);
+	CHECK_NUMBER(pipe(up), ==, 0);
 	c->pid = fork();
-	assert(c->pid >= 0);
+	CHECK_NUMBER(c->pid, >=, 0);
 	if (c->pid == 0) {
 		close(down[1]);
 		close(up[0]);
 		life_fd = down[0];
 		await_parent();
 		work();
-		assert(write(up[1], "", 1) == 1);
+		CHECK_NUMBER(write(up[1], "", 1), ==, 1);
 		for (;;)
 			await_parent();
 	}
@@ -72,15 +74,15 @@ static void let_work(const struct child *c)
 {
 	char byte;
 
-	assert(write(c->tell, "", 1) == 1);
-	assert(read(c->hear, &byte, 1) == 1);
+	CHECK_NUMBER(write(c->tell, "", 1), ==, 1);
+	CHECK_NUMBER(read(c->hear, &byte, 1), ==, 1);
 }
 
 static void stop(const struct child *c)
 {
 	close(c->tell);
 	close(c->hear);
-	assert(waitpid(c->pid, NULL, 0) == c->pid);
+	CHECK_NUMBER(waitpid(c->pid, NULL, 0), ==, c->pid);
 }
 
 static struct server_usage usage_of(void (*work)(void))
@@ -91,13 +93,14 @@ static struct server_usage usage_of(void (*work)(void))
 	struct child c;
 
 	start(&c, work);
-	assert(processes_add_pid(&processes, c.pid));
-	assert(processes.count == 1 && processes.pids[0] == c.pid);
+	CHECK(processes_add_pid(&processes, c.pid));
+	CHECK_NUMBER(processes.count, ==, 1);
+	CHECK_NUMBER(processes.pids[0], ==, c.pid);
 	server_watch_begin(&watch, &processes);
 	let_work(&c);
 	server_watch_end(&watch, &usage);
 	stop(&c);
-	assert(usage.processes.count >= 1);
+	CHECK_NUMBER(usage.processes.count, >=, 1);
 	return usage;
 }
 
@@ -123,12 +126,12 @@ static void burn_in_a_child(void)
 {
 	pid_t pid = fork();
 
-	assert(pid >= 0);
+	CHECK_NUMBER(pid, >=, 0);
 	if (pid == 0) {
 		burn();
 		_exit(0);
 	}
-	assert(waitpid(pid, NULL, 0) == pid);
+	CHECK_NUMBER(waitpid(pid, NULL, 0), ==, pid);
 }
 
 static void burn_in_a_child_that_stays(void)
@@ -136,13 +139,13 @@ static void burn_in_a_child_that_stays(void)
 	int done[2];
 	char byte;
 
-	assert(pipe(done) == 0);
+	CHECK_NUMBER(pipe(done), ==, 0);
 	if (fork() == 0) {
 		burn();
-		assert(write(done[1], "", 1) == 1);
+		CHECK_NUMBER(write(done[1], "", 1), ==, 1);
 		await_parent();
 	}
-	assert(read(done[0], &byte, 1) == 1);
+	CHECK_NUMBER(read(done[0], &byte, 1), ==, 1);
 }
 
 static void map_and_release(void)
@@ -150,9 +153,9 @@ static void map_and_release(void)
 	char *bytes = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	assert(bytes != MAP_FAILED);
+	CHECK(bytes != MAP_FAILED);
 	memset(bytes, 1, MEMORY_BYTES);
-	assert(munmap(bytes, MEMORY_BYTES) == 0);
+	CHECK_NUMBER(munmap(bytes, MEMORY_BYTES), ==, 0);
 }
 
 static void do_nothing(void)
@@ -165,7 +168,7 @@ static void *sleep_often(void *slept)
 
 	for (int i = 0; i < SLEEPS; i++)
 		nanosleep(&nap, NULL);
-	assert(sem_post(slept) == 0);
+	CHECK_NUMBER(sem_post(slept), ==, 0);
 	pause();
 	return NULL;
 }
@@ -176,9 +179,9 @@ static void sleep_in_a_thread(void)
 	static sem_t slept;
 	pthread_t thread;
 
-	assert(sem_init(&slept, 0, 0) == 0);
-	assert(pthread_create(&thread, NULL, sleep_often, &slept) == 0);
-	assert(sem_wait(&slept) == 0);
+	CHECK_NUMBER(sem_init(&slept, 0, 0), ==, 0);
+	CHECK_NUMBER(pthread_create(&thread, NULL, sleep_often, &slept), ==, 0);
+	CHECK_NUMBER(sem_wait(&slept), ==, 0);
 }
 
 /* Parent and child compete for one core. */
@@ -188,19 +191,19 @@ static void compete(void)
 	int cpu = 0;
 	pid_t pid;
 
-	assert(sched_getaffinity(0, sizeof(all), &all) == 0);
+	CHECK_NUMBER(sched_getaffinity(0, sizeof(all), &all), ==, 0);
 	while (!CPU_ISSET(cpu, &all))
 		cpu++;
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
-	assert(sched_setaffinity(0, sizeof(one), &one) == 0);
+	CHECK_NUMBER(sched_setaffinity(0, sizeof(one), &one), ==, 0);
 	pid = fork();
 	if (pid == 0) {
 		burn();
 		_exit(0);
 	}
 	burn();
-	assert(waitpid(pid, NULL, 0) == pid);
+	CHECK_NUMBER(waitpid(pid, NULL, 0), ==, pid);
 }
 
 /* Expect about 0.3 s of CPU time, which the kernel counts in ticks of 10 ms. */
@@ -208,7 +211,8 @@ static void expect_burnt(void (*work)(void))
 {
 	double s = usage_of(work).cpu_s;
 
-	assert(s >= 0.27 && s <= 0.4);
+	CHECK_NUMBER(s, >=, 0.27);
+	CHECK_NUMBER(s, <=, 0.4);
 }
 
 static void test_cpu_time(void)
@@ -216,13 +220,14 @@ static void test_cpu_time(void)
 	expect_burnt(burn);
 	expect_burnt(burn_in_a_child);
 	expect_burnt(burn_in_a_child_that_stays);
-	assert(usage_of(do_nothing).cpu_s <= 0.02);
+	CHECK_NUMBER(usage_of(do_nothing).cpu_s, <=, 0.02);
 }
 
 static void test_peak_memory(void)
 {
-	assert(usage_of(map_and_release).peak_memory_bytes >= MEMORY_BYTES);
-	assert(usage_of(do_nothing).peak_memory_bytes > 0);
+	CHECK_NUMBER(usage_of(map_and_release).peak_memory_bytes, >=,
+		     MEMORY_BYTES);
+	CHECK_NUMBER(usage_of(do_nothing).peak_memory_bytes, >, 0);
 }
 
 /* Usage before the run does not count, if the kernel allows a reset. */
@@ -234,22 +239,22 @@ static void test_peak_is_of_the_run(void)
 	struct child c;
 
 	start(&c, map_and_release);
-	assert(processes_add_pid(&processes, c.pid));
+	CHECK(processes_add_pid(&processes, c.pid));
 	let_work(&c);
 	server_watch_begin(&watch, &processes);
 	server_watch_end(&watch, &usage);
 	stop(&c);
-	assert(usage.peak_was_reset ==
-	       (usage.peak_memory_bytes < MEMORY_BYTES));
+	CHECK_NUMBER(usage.peak_was_reset, ==,
+		     (usage.peak_memory_bytes < MEMORY_BYTES));
 }
 
 static void test_context_switches(void)
 {
 	/* A few may be preempted just before they sleep. */
-	assert(usage_of(sleep_in_a_thread).voluntary_switches >=
-	       SLEEPS * 9 / 10);
-	assert(usage_of(do_nothing).voluntary_switches < SLEEPS / 2);
-	assert(usage_of(compete).involuntary_switches > 0);
+	CHECK_NUMBER(usage_of(sleep_in_a_thread).voluntary_switches, >=,
+		     SLEEPS * 9 / 10);
+	CHECK_NUMBER(usage_of(do_nothing).voluntary_switches, <, SLEEPS / 2);
+	CHECK_NUMBER(usage_of(compete).involuntary_switches, >, 0);
 }
 
 /* A server may end during the run, or before it. */
@@ -261,15 +266,16 @@ static void test_ended(void)
 	struct child c;
 
 	start(&c, burn);
-	assert(processes_add_pid(&processes, c.pid));
+	CHECK(processes_add_pid(&processes, c.pid));
 	let_work(&c);
 	server_watch_begin(&watch, &processes);
 	stop(&c);
 	server_watch_end(&watch, &usage);
-	assert(usage.cpu_s == 0 && usage.voluntary_switches == 0);
+	CHECK_NUMBER(usage.cpu_s, ==, 0);
+	CHECK_NUMBER(usage.voluntary_switches, ==, 0);
 	processes = (struct processes){ 0 };
-	assert(!processes_add_pid(&processes, c.pid));
-	assert(processes.count == 0);
+	CHECK(!processes_add_pid(&processes, c.pid));
+	CHECK_NUMBER(processes.count, ==, 0);
 }
 
 /* A socket that listens at `address`; writes its port. */
@@ -285,8 +291,9 @@ static int listen_at(int family, uint32_t address, uint16_t *port)
 
 	if (fd < 0)
 		return -1;
-	assert(bind(fd, own, size) == 0 && listen(fd, 1) == 0);
-	assert(getsockname(fd, own, &size) == 0);
+	CHECK_NUMBER(bind(fd, own, size), ==, 0);
+	CHECK_NUMBER(listen(fd, 1), ==, 0);
+	CHECK_NUMBER(getsockname(fd, own, &size), ==, 0);
 	*port = ntohs(is_v4 ? v4.sin_port : v6.sin6_port);
 	return fd;
 }
@@ -313,23 +320,23 @@ static void test_listeners_and_their_children(void)
 	int fd = listen_at(AF_INET, INADDR_LOOPBACK, &port);
 	struct child c;
 
-	assert(fd >= 0);
-	assert(listeners_at("127.0.0.1", port) == 0);
+	CHECK_NUMBER(fd, >=, 0);
+	CHECK_NUMBER(listeners_at("127.0.0.1", port), ==, 0);
 	start(&c, fork_twice);
-	assert(listeners_at("127.0.0.1", port) == 1);
+	CHECK_NUMBER(listeners_at("127.0.0.1", port), ==, 1);
 	let_work(&c);
-	assert(listeners_at("127.0.0.1", port) == 3);
-	assert(listeners_at("localhost", port) == 3);
-	assert(listeners_at("127.0.0.2", port) == 0);
-	assert(listeners_at("192.0.2.1", port) == 0);
-	assert(listeners_at("127.0.0.1", 1) == 0);
+	CHECK_NUMBER(listeners_at("127.0.0.1", port), ==, 3);
+	CHECK_NUMBER(listeners_at("localhost", port), ==, 3);
+	CHECK_NUMBER(listeners_at("127.0.0.2", port), ==, 0);
+	CHECK_NUMBER(listeners_at("192.0.2.1", port), ==, 0);
+	CHECK_NUMBER(listeners_at("127.0.0.1", 1), ==, 0);
 	stop(&c);
 	close(fd);
 }
 
 static void be_a_forwarder(void)
 {
-	assert(prctl(PR_SET_NAME, "docker-proxy") == 0);
+	CHECK_NUMBER(prctl(PR_SET_NAME, "docker-proxy"), ==, 0);
 }
 
 /* It is not the server, so neither it nor its children are measured. */
@@ -340,20 +347,22 @@ static void test_forwarders_are_named(void)
 	int fd = listen_at(AF_INET, INADDR_LOOPBACK, &port);
 	struct child c;
 
-	assert(fd >= 0);
-	assert(prctl(PR_SET_NAME, "some server") == 0);
+	CHECK_NUMBER(fd, >=, 0);
+	CHECK_NUMBER(prctl(PR_SET_NAME, "some server"), ==, 0);
 	start(&c, be_a_forwarder);
 	processes_add_listeners(&processes, "127.0.0.1", port);
-	assert(processes.count == 1 && processes.forwarder[0] == '\0');
-	assert(strcmp(processes.name, "some server") == 0);
+	CHECK_NUMBER(processes.count, ==, 1);
+	CHECK_NUMBER(processes.forwarder[0], ==, '\0');
+	CHECK_TEXT(processes.name, "some server");
 	let_work(&c);
 	processes = (struct processes){ 0 };
 	processes_add_listeners(&processes, "127.0.0.1", port);
-	assert(processes.count == 0);
-	assert(strcmp(processes.forwarder, "docker-proxy") == 0);
+	CHECK_NUMBER(processes.count, ==, 0);
+	CHECK_TEXT(processes.forwarder, "docker-proxy");
 	/* By its number it is measured, as the user wishes. */
-	assert(processes_add_pid(&processes, c.pid) && processes.count == 1);
-	assert(strcmp(processes.name, "docker-proxy") == 0);
+	CHECK(processes_add_pid(&processes, c.pid));
+	CHECK_NUMBER(processes.count, ==, 1);
+	CHECK_TEXT(processes.name, "docker-proxy");
 	stop(&c);
 	close(fd);
 }
@@ -367,9 +376,9 @@ static void test_listeners_at_any_address(int family)
 	if (fd < 0)
 		return; /* this machine has no IPv6 */
 	start(&c, do_nothing);
-	assert(listeners_at("127.0.0.1", port) == 1);
-	assert(listeners_at("127.0.0.2", port) == 1);
-	assert(listeners_at("192.0.2.1", port) == 0);
+	CHECK_NUMBER(listeners_at("127.0.0.1", port), ==, 1);
+	CHECK_NUMBER(listeners_at("127.0.0.2", port), ==, 1);
+	CHECK_NUMBER(listeners_at("192.0.2.1", port), ==, 0);
 	stop(&c);
 	close(fd);
 }
@@ -381,12 +390,12 @@ static void test_children_of_a_pid(void)
 	struct child c;
 
 	start(&c, fork_twice);
-	assert(processes_add_pid(&processes, c.pid));
-	assert(processes.count == 1);
+	CHECK(processes_add_pid(&processes, c.pid));
+	CHECK_NUMBER(processes.count, ==, 1);
 	let_work(&c);
 	/* Adding it again is no error. */
-	assert(processes_add_pid(&processes, c.pid));
-	assert(processes.count == 3);
+	CHECK(processes_add_pid(&processes, c.pid));
+	CHECK_NUMBER(processes.count, ==, 3);
 	stop(&c);
 }
 
@@ -399,10 +408,11 @@ static void test_process_1(void)
 
 	if (access("/proc/1/stat", R_OK) != 0)
 		return; /* processes of other users are hidden here */
-	assert(processes_add_pid(&processes, 1));
-	assert(processes.count >= 1 && processes.pids[0] == 1);
+	CHECK(processes_add_pid(&processes, 1));
+	CHECK_NUMBER(processes.count, >=, 1);
+	CHECK_NUMBER(processes.pids[0], ==, 1);
 	for (size_t i = 0; i < processes.count; i++)
-		assert(processes.pids[i] != getpid());
+		CHECK_NUMBER(processes.pids[i], !=, getpid());
 }
 
 int main(void)

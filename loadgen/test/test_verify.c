@@ -5,9 +5,8 @@
  */
 #include "loadgen/report/verify.c" /* for find_expected_size() */
 
+#include "base/test/check.h"
 #include "base/util.h"
-
-#include <assert.h>
 
 enum { WIDTH_PX = 75, HEIGHT_PX = 33 };
 
@@ -28,8 +27,10 @@ static struct picture make_picture(int subsampling)
 
 	for (size_t i = 0; i < sizeof(pixels); i++)
 		pixels[i] = (unsigned char)(i * i * 31 >> 3);
-	assert(tjCompress2(encoder, pixels, WIDTH_PX, 0, HEIGHT_PX, TJPF_RGB,
-			   &p.bytes, &p.size, subsampling, 90, 0) == 0);
+	CHECK_NUMBER(tjCompress2(encoder, pixels, WIDTH_PX, 0, HEIGHT_PX,
+				 TJPF_RGB, &p.bytes, &p.size, subsampling, 90,
+				 0),
+		     ==, 0);
 	tjDestroy(encoder);
 	return p;
 }
@@ -39,8 +40,8 @@ static void expect_wrong(struct verify *v, const void *bytes, size_t size,
 {
 	struct error why;
 
-	assert(!verify_reply(v, bytes, size, "/", upload, &why));
-	assert(strstr(why.text, part) != NULL);
+	CHECK(!verify_reply(v, bytes, size, "/", upload, &why));
+	CHECK_PART(why.text, part);
 }
 
 static void test_right(struct verify *v)
@@ -54,8 +55,8 @@ static void test_right(struct verify *v)
 	for (size_t i = 0; i < ARRAY_SIZE(samplings); i++) {
 		struct picture p = make_picture(samplings[i]);
 
-		assert(verify_reply(v, p.bytes, p.size, "/", &unknown, &why));
-		assert(verify_reply(v, p.bytes, p.size, "/", &upload, &why));
+		CHECK(verify_reply(v, p.bytes, p.size, "/", &unknown, &why));
+		CHECK(verify_reply(v, p.bytes, p.size, "/", &upload, &why));
 		tjFree(p.bytes);
 	}
 }
@@ -93,7 +94,7 @@ static void test_ppm(struct verify *v)
 					 .orientation = 1 };
 	struct error why;
 
-	assert(verify_reply(v, ppm, sizeof(ppm) - 1, "/", &unknown, &why));
+	CHECK(verify_reply(v, ppm, sizeof(ppm) - 1, "/", &unknown, &why));
 	expect_wrong(v, ppm, sizeof(ppm) - 2, &unknown,
 		     "16 bytes instead of 17");
 	expect_wrong(v, ppm, sizeof(ppm), &unknown, "18 bytes instead of 17");
@@ -107,7 +108,7 @@ static void resize(struct picture *p, unsigned width_px, unsigned height_px)
 	static const unsigned char frame[] = { 0xff, 0xc0, 0, 11, 8 };
 	unsigned char *at = memmem(p->bytes, p->size, frame, sizeof(frame));
 
-	assert(at != NULL);
+	CHECK(at != NULL);
 	at += sizeof(frame);
 	at[0] = (unsigned char)(height_px >> 8);
 	at[1] = (unsigned char)height_px;
@@ -152,19 +153,19 @@ static void expect_size(const struct picture_header *upload, const char *target,
 {
 	struct expected_size size;
 
-	assert(find_expected_size(&size, target, upload));
-	assert(is_as_expected(&size, width_px, height_px));
-	assert(is_as_expected(&size, width_px + 1, height_px - 1));
-	assert(!is_as_expected(&size, width_px + 2, height_px));
-	assert(!is_as_expected(&size, width_px - 2, height_px));
-	assert(!is_as_expected(&size, width_px, height_px + 2));
+	CHECK(find_expected_size(&size, target, upload));
+	CHECK(is_as_expected(&size, width_px, height_px));
+	CHECK(is_as_expected(&size, width_px + 1, height_px - 1));
+	CHECK(!is_as_expected(&size, width_px + 2, height_px));
+	CHECK(!is_as_expected(&size, width_px - 2, height_px));
+	CHECK(!is_as_expected(&size, width_px, height_px + 2));
 }
 
 static void expect_any_size(const char *target)
 {
 	struct expected_size size;
 
-	assert(!find_expected_size(&size, target, &photo));
+	CHECK(!find_expected_size(&size, target, &photo));
 }
 
 static void test_inside(void)
@@ -237,8 +238,8 @@ static void test_decode_only(void)
 	struct picture p = make_picture(TJSAMP_420);
 	struct error why;
 
-	assert(v != NULL);
-	assert(verify_reply(v, p.bytes, p.size, "/", &upload, &why));
+	CHECK(v != NULL);
+	CHECK(verify_reply(v, p.bytes, p.size, "/", &upload, &why));
 	expect_wrong(v, p.bytes, p.size / 2, &upload, "does not decode");
 	tjFree(p.bytes);
 	verify_free(v);
@@ -248,7 +249,7 @@ int main(void)
 {
 	struct verify *v = verify_new(VERIFY_SIZE);
 
-	assert(v != NULL);
+	CHECK(v != NULL);
 	test_right(v);
 	test_wrong_size(v);
 	test_not_whole(v);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "loadgen/test/trial.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 #include "base/clock.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -33,14 +33,14 @@ void trial_init(struct trial *t, const char *url)
 			     .content_type = "image/jpeg" },
 		.passes = 1,
 	};
-	assert(t->dataset.files != NULL);
+	CHECK(t->dataset.files != NULL);
 	for (uint32_t i = 0; i < TRIAL_FILES; i++) {
 		struct dataset_file *file = &t->dataset.files[i];
 
 		file->size_bytes = trial_size(i);
 		file->body_bytes = file->size_bytes;
 		file->body = malloc(file->size_bytes + 1);
-		assert(file->body != NULL);
+		CHECK(file->body != NULL);
 		file->bytes = file->body;
 		for (size_t j = 0; j < file->size_bytes; j++)
 			file->bytes[j] = byte_of_file(i, j);
@@ -61,14 +61,14 @@ void trial_release(struct trial *t)
 static void check_times(const struct trial *t, const struct result *r)
 {
 	/* The sending of the last byte was noticed. */
-	assert(r->from_last_byte_ns > 0);
-	assert(r->from_first_byte_ns >= r->from_last_byte_ns);
-	assert(r->scheduled == (t->arrivals != ARRIVALS_NONE));
+	CHECK_NUMBER(r->from_last_byte_ns, >, 0);
+	CHECK_NUMBER(r->from_first_byte_ns, >=, r->from_last_byte_ns);
+	CHECK_NUMBER(r->scheduled, ==, (t->arrivals != ARRIVALS_NONE));
 	if (!r->scheduled) {
-		assert(r->response_ns == r->from_last_byte_ns);
+		CHECK_NUMBER(r->response_ns, ==, r->from_last_byte_ns);
 	} else {
-		assert(r->response_ns >= r->from_first_byte_ns);
-		assert(r->response_ns >= r->lag_ns);
+		CHECK_NUMBER(r->response_ns, >=, r->from_first_byte_ns);
+		CHECK_NUMBER(r->response_ns, >=, r->lag_ns);
 	}
 }
 
@@ -78,8 +78,8 @@ static void check_reply(const struct trial *t, const struct result *r)
 	const char *expected = t->reply != NULL ? t->reply : file->bytes;
 	size_t bytes = t->reply != NULL ? strlen(t->reply) : file->size_bytes;
 
-	assert(r->reply_bytes == bytes);
-	assert(bytes == 0 || memcmp(r->reply, expected, bytes) == 0);
+	CHECK_NUMBER(r->reply_bytes, ==, bytes);
+	CHECK(bytes == 0 || memcmp(r->reply, expected, bytes) == 0);
 }
 
 static void take_nap(struct trial *t, uint32_t file)
@@ -99,12 +99,12 @@ static bool take_result(const struct result *r, void *arg)
 {
 	struct trial *t = arg;
 
-	assert(r->file < TRIAL_FILES &&
-	       r->uploaded_bytes == trial_size(r->file));
-	assert((r->error != NULL) == (r->status == 0));
+	CHECK_NUMBER(r->file, <, TRIAL_FILES);
+	CHECK_NUMBER(r->uploaded_bytes, ==, trial_size(r->file));
+	CHECK_NUMBER((r->error != NULL), ==, (r->status == 0));
 	t->sent[r->file]++;
 	t->response_ns[r->file] = r->response_ns;
-	assert(record_add(&t->record, r));
+	CHECK(record_add(&t->record, r));
 	if (result_is_ok(r))
 		check_times(t, r);
 	if (result_is_ok(r) && t->config.keep_replies)
@@ -129,9 +129,9 @@ void trial_run(struct trial *t)
 	struct client *client;
 	struct error error;
 
-	assert(request_source_init(&source, &t->dataset, "http://h/", NULL,
-				   NULL, &error));
-	assert(requests_begin(&requests));
+	CHECK(request_source_init(&source, &t->dataset, "http://h/", NULL, NULL,
+				  &error));
+	CHECK(requests_begin(&requests));
 	if (t->arrivals != ARRIVALS_NONE) {
 		arrivals_init(&arrivals, t->arrivals, t->rate_per_s, SEED);
 		t->config.arrivals = &arrivals;
@@ -141,9 +141,9 @@ void trial_run(struct trial *t)
 	t->config.done = take_result;
 	t->config.arg = t;
 	client = client_new(&t->config, &error);
-	assert(client != NULL);
+	CHECK(client != NULL);
 	ended = client_run(client);
-	assert(ended.makespan_ns > 0);
+	CHECK_NUMBER(ended.makespan_ns, >, 0);
 	t->end = ended.end;
 	t->makespan_ns = ended.makespan_ns;
 	t->error = ended.error;
@@ -158,7 +158,7 @@ void trial_run_with(struct trial *t, struct server *server)
 	t->config.url = server->url;
 	trial_run(t);
 	server_stop(server);
-	assert(server->strange_count == 0);
+	CHECK_NUMBER(server->strange_count, ==, 0);
 }
 
 void trial_order(uint32_t files[TRIAL_FILES])
@@ -172,11 +172,11 @@ void trial_order(uint32_t files[TRIAL_FILES])
 	struct request request;
 	struct error error;
 
-	assert(request_source_init(&source, &dataset, "http://h/", NULL, NULL,
-				   &error));
-	assert(requests_begin(&requests));
+	CHECK(request_source_init(&source, &dataset, "http://h/", NULL, NULL,
+				  &error));
+	CHECK(requests_begin(&requests));
 	for (int i = 0; i < TRIAL_FILES; i++) {
-		assert(requests_next(&requests, &request));
+		CHECK(requests_next(&requests, &request));
 		files[i] = request.file;
 	}
 	requests_end(&requests);

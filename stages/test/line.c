@@ -4,8 +4,8 @@
 #include "stages/test/line.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <sched.h>
 #include <stdio.h>
 
@@ -48,7 +48,7 @@ static void check_place(const struct line *l, struct item *item)
 	const struct line_setup *setup = &l->setup;
 
 	if (setup->schedule.policy->workers == POLICY_WORKERS_CALLER) {
-		assert(pthread_equal(item->sender, pthread_self()));
+		CHECK(pthread_equal(item->sender, pthread_self()));
 		return;
 	}
 	/*
@@ -60,7 +60,7 @@ static void check_place(const struct line *l, struct item *item)
 		return;
 	if (item->at == 0)
 		item->cpu = sched_getcpu();
-	assert(item->cpu == sched_getcpu());
+	CHECK_NUMBER(item->cpu, ==, sched_getcpu());
 }
 
 static void handle(struct event *ev, void *arg)
@@ -71,14 +71,14 @@ static void handle(struct event *ev, void *arg)
 
 	while (atomic_load(&l->gate_is_closed))
 		(void)sched_yield();
-	assert(atomic_fetch_add(&item->handlers_now, 1) == 0);
-	assert(item->at == place->index);
-	assert(event_peek(ev)->stage == NULL);
+	CHECK_NUMBER(atomic_fetch_add(&item->handlers_now, 1), ==, 0);
+	CHECK_NUMBER(item->at, ==, place->index);
+	CHECK(event_peek(ev)->stage == NULL);
 	check_place(l, item);
 	if (l->setup.begins != NULL)
 		l->setup.begins(item, place);
-	assert(ev->waited_ns >= item->waited_ns);
-	assert(ev->waited_ns - item->waited_ns < hour_ns);
+	CHECK_NUMBER(ev->waited_ns, >=, item->waited_ns);
+	CHECK_NUMBER(ev->waited_ns - item->waited_ns, <, hour_ns);
 	item->waited_ns = ev->waited_ns;
 	item->at++;
 	if (l->setup.delay_ns_max > 0) {
@@ -88,7 +88,7 @@ static void handle(struct event *ev, void *arg)
 	}
 	if (l->setup.ends != NULL)
 		l->setup.ends(item, place);
-	assert(atomic_fetch_sub(&item->handlers_now, 1) == 1);
+	CHECK_NUMBER(atomic_fetch_sub(&item->handlers_now, 1), ==, 1);
 
 	if (item->at < LINE_STAGES) {
 		/*
@@ -98,13 +98,14 @@ static void handle(struct event *ev, void *arg)
 		uint64_t waited_ns = ev->waited_ns;
 
 		if (!stage_send(l->stages[item->at], ev)) {
-			assert(atomic_fetch_add(&item->dropped_count, 1) == 0);
+			CHECK_NUMBER(atomic_fetch_add(&item->dropped_count, 1),
+				     ==, 0);
 			(void)atomic_fetch_add(&l->waited_ns_total, waited_ns);
 			(void)atomic_fetch_add(&l->dropped_count, 1);
 		}
 		return;
 	}
-	assert(atomic_fetch_add(&item->finished_count, 1) == 0);
+	CHECK_NUMBER(atomic_fetch_add(&item->finished_count, 1), ==, 0);
 	(void)atomic_fetch_add(&l->waited_ns_total, ev->waited_ns);
 	(void)atomic_fetch_add(&l->finished_count, 1);
 }
@@ -117,7 +118,7 @@ static struct cores *two_cores(void)
 	int bytes = 0, count = 0;
 	struct error why;
 
-	assert(sched_getaffinity(0, sizeof(set), &set) == 0);
+	CHECK_NUMBER(sched_getaffinity(0, sizeof(set), &set), ==, 0);
 	for (int cpu = 0; cpu < CPU_SETSIZE && count < 2; cpu++)
 		if (CPU_ISSET(cpu, &set))
 			bytes += snprintf(list + bytes,
@@ -125,7 +126,7 @@ static struct cores *two_cores(void)
 					  count++ > 0 ? "," : "", cpu);
 	struct cores *c = cores_new(list, &why);
 
-	assert(c != NULL);
+	CHECK(c != NULL);
 	return c;
 }
 
@@ -162,7 +163,7 @@ void line_init(struct line *l, const struct line_setup *setup)
 		.schedule = &setup->schedule,
 		.cores = setup->cores,
 	});
-	assert(l->group != NULL);
+	CHECK(l->group != NULL);
 	for (uint32_t i = 0; i < LINE_STAGES; i++) {
 		l->places[i] = (struct place){ l, i };
 		l->stages[i] =
@@ -173,14 +174,14 @@ void line_init(struct line *l, const struct line_setup *setup)
 						    .slots = setup->slots,
 						    .type = setup->types[i],
 					    });
-		assert(l->stages[i] != NULL);
+		CHECK(l->stages[i] != NULL);
 	}
 }
 
 void line_start(struct line *l, const struct line_setup *setup)
 {
 	line_init(l, setup);
-	assert(group_start(l->group));
+	CHECK(group_start(l->group));
 }
 
 bool line_send(struct line *l, struct item *item)
@@ -226,7 +227,7 @@ static void *send_share(void *arg)
 void crowd_start(struct crowd *c)
 {
 	for (uint32_t i = 0; i < CROWD_THREADS; i++)
-		assert(!pthread_create(&c->threads[i], NULL, send_share, c));
+		CHECK(!pthread_create(&c->threads[i], NULL, send_share, c));
 }
 
 void crowd_join(struct crowd *c)

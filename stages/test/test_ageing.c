@@ -17,8 +17,8 @@
 #include "stages/visit.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ static void send_all(struct line *l, uint64_t large_ns)
 		items[i] = (struct item){ .number = i };
 		items[i].event.left_ns = i == LARGE ? large_ns : 0;
 		items[i].event.expected_ns = EXPECTED_NS;
-		assert(line_send(l, &items[i]));
+		CHECK(line_send(l, &items[i]));
 		while (stats.started_count == 0) /* the first, at the gate */
 			stage_read(l->stages[0], &stats);
 		pause_ns(GAP_NS);
@@ -75,8 +75,7 @@ static void test_large_one_waits(const char *policy, const char *regime,
 		.follows_load = follows_load,
 	};
 	if (regime != NULL)
-		assert(schedule_set(&setup.schedule, "regime", regime, NULL,
-				    0));
+		CHECK(schedule_set(&setup.schedule, "regime", regime, NULL, 0));
 	order_count = 0;
 	line_start(&l, &setup);
 	atomic_store(&l.gate_is_closed, true);
@@ -90,14 +89,15 @@ static void test_large_one_waits(const char *policy, const char *regime,
 							    AGEING * LARGE_NS);
 
 	for (uint32_t i = 0; order[i] != LARGE; i++, before++)
-		assert(items[order[i]].event.born_ns <= turn_ns);
+		CHECK_NUMBER(items[order[i]].event.born_ns, <=, turn_ns);
 	for (uint32_t i = before + 1; i < ITEMS; i++, after++)
-		assert(items[order[i]].event.born_ns >= turn_ns);
+		CHECK_NUMBER(items[order[i]].event.born_ns, >=, turn_ns);
 	/*
 	 * Some events overtook it, and some came too late to overtake it: the
 	 * bound has an effect.
 	 */
-	assert(before > 1 && after > 0);
+	CHECK_NUMBER(before, >, 1);
+	CHECK_NUMBER(after, >, 0);
 	line_release(&l);
 }
 
@@ -113,7 +113,7 @@ static struct {
 static void send_born(struct event *ev, uint64_t born_ns)
 {
 	ev->born_ns = born_ns;
-	assert(stage_send(paused.stage, ev));
+	CHECK(stage_send(paused.stage, ev));
 }
 
 /*
@@ -134,8 +134,8 @@ static void handle_large(struct event *ev)
 		while (clock_now_ns() < end_ns)
 			continue;
 		stage_pause_point();
-		assert(paused.early_count == i + 1);
-		assert(paused.late_count == 0);
+		CHECK_NUMBER(paused.early_count, ==, i + 1);
+		CHECK_NUMBER(paused.late_count, ==, 0);
 	}
 	paused.large_has_ended = true;
 }
@@ -146,10 +146,10 @@ static void handle_any(struct event *ev, void *arg)
 	if (ev == &paused.large) {
 		handle_large(ev);
 	} else if (ev >= paused.late && ev < paused.late + ROUNDS) {
-		assert(paused.large_has_ended);
+		CHECK(paused.large_has_ended);
 		paused.late_count++;
 	} else {
-		assert(!paused.large_has_ended);
+		CHECK(!paused.large_has_ended);
 		paused.early_count++;
 	}
 }
@@ -163,10 +163,10 @@ static void test_a_paused_one_waits(const char *policy, const char *discipline,
 
 	memset(&paused, 0, sizeof(paused));
 	schedule_init(&s);
-	assert(schedule_set(&s, "policy", policy, NULL, 0));
-	assert(schedule_set(&s, "discipline", discipline, NULL, 0));
-	assert(schedule_set(&s, "slice", "20", NULL, 0));
-	assert(schedule_complete(&s, 1, 1, &error));
+	CHECK(schedule_set(&s, "policy", policy, NULL, 0));
+	CHECK(schedule_set(&s, "discipline", discipline, NULL, 0));
+	CHECK(schedule_set(&s, "slice", "20", NULL, 0));
+	CHECK(schedule_complete(&s, 1, 1, &error));
 	paused.slice_ns = s.slice_ns;
 
 	struct group *g = group_new(
@@ -177,15 +177,15 @@ static void test_a_paused_one_waits(const char *policy, const char *discipline,
 					    .handler = handle_any,
 					    .slots = 2 * ROUNDS + 1,
 				    });
-	assert(group_start(g));
+	CHECK(group_start(g));
 	/* Its work while it runs shortens its turn by much less than this. */
 	paused.large.left_ns = 1000000 * LARGE_NS;
 	paused.large.expected_ns = 1000000 * LARGE_NS;
-	assert(stage_send(paused.stage, &paused.large));
+	CHECK(stage_send(paused.stage, &paused.large));
 	group_stop(g);
 	stage_read(paused.stage, &stats);
-	assert(stats.paused_count == ROUNDS);
-	assert(paused.late_count == ROUNDS);
+	CHECK_NUMBER(stats.paused_count, ==, ROUNDS);
+	CHECK_NUMBER(paused.late_count, ==, ROUNDS);
 	group_free(g);
 }
 
@@ -216,18 +216,20 @@ static void test_patience_follows_the_load(void)
 	schedule_init(&s);
 	s.discipline.kind = DISCIPLINE_SRPT;
 	/* 64 clients begin, then each sends again as soon as it may. */
-	assert(last_patience(&clients, 64, 0, 63) > 1000);
-	assert(last_patience(&clients, 400, 60, 63) == 400);
-	assert(last_patience(&clients, 1, 7, 7) == 6000); /* a light load */
-	assert(last_patience(&clients, 1, 62, 62) == 400);
+	CHECK_NUMBER(last_patience(&clients, 64, 0, 63), >, 1000);
+	CHECK_NUMBER(last_patience(&clients, 400, 60, 63), ==, 400);
+	CHECK_NUMBER(last_patience(&clients, 1, 7, 7), ==,
+		     6000); /* a light load */
+	CHECK_NUMBER(last_patience(&clients, 1, 62, 62), ==, 400);
 	/* A queue becomes long, and short again. */
-	assert(last_patience(&arrivals, 1000, 0, 100) == 1500);
-	assert(last_patience(&arrivals, 300, 100, 140) == 1500);
+	CHECK_NUMBER(last_patience(&arrivals, 1000, 0, 100), ==, 1500);
+	CHECK_NUMBER(last_patience(&arrivals, 300, 100, 140), ==, 1500);
 	uint64_t between = last_patience(&arrivals, 10000, 100, 126);
 
-	assert(between > 400 && between < 1500);
+	CHECK_NUMBER(between, >, 400);
+	CHECK_NUMBER(between, <, 1500);
 	visit_begin_event(&arrivals, &unknown);
-	assert(unknown.patience_ns == UINT64_MAX);
+	CHECK_NUMBER(unknown.patience_ns, ==, UINT64_MAX);
 }
 
 int main(void)

@@ -9,6 +9,7 @@
  * types, with three workers, so that parts are of unequal size. line.c checks
  * each item on its way, too.
  */
+#include "base/test/check.h"
 #include "stages/event.h"
 #include "stages/flags.h"
 #include "stages/group.h"
@@ -17,7 +18,6 @@
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
 
-#include <assert.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +125,7 @@ static void check_order(struct seen_stage *here, const struct item *item)
 {
 	uint32_t *next = &here->next_numbers[item->event.key][item->number % 2];
 
-	assert(item->number >= *next);
+	CHECK_NUMBER(item->number, >=, *next);
 	*next = item->number + 1;
 }
 
@@ -139,14 +139,15 @@ static void look_begins(struct item *item, const struct place *place)
 	const struct worker *none = NULL;
 
 	if (type == STAGE_EXCLUSIVE)
-		assert(atomic_fetch_add(&here->inside, 1) == 0);
+		CHECK_NUMBER(atomic_fetch_add(&here->inside, 1), ==, 0);
 	if (type == STAGE_PARTITIONED) {
-		assert(atomic_fetch_add(&here->inside_of_key[item->event.key],
-					1) == 0);
-		assert(atomic_compare_exchange_strong(
-			       &here->workers[item->event.key], &none, w) ||
-		       none == w ||
-		       schedule->policy->workers == POLICY_WORKERS_CALLER);
+		CHECK_NUMBER(atomic_fetch_add(
+				     &here->inside_of_key[item->event.key], 1),
+			     ==, 0);
+		CHECK(atomic_compare_exchange_strong(
+			      &here->workers[item->event.key], &none, w) ||
+		      none == w ||
+		      schedule->policy->workers == POLICY_WORKERS_CALLER);
 	}
 	/* There is no order across a new partition: it uses another queue. */
 	if (type != STAGE_SHARED && place->index == 0 &&
@@ -207,23 +208,23 @@ static void *send_odd(void *arg)
 static void check_items(const struct line *l)
 {
 	for (uint32_t i = 0; i < ITEMS + LAST_ITEMS; i++) {
-		assert(items[i].finished_count + items[i].dropped_count ==
-		       items[i].is_accepted);
-		assert(event_peek(&items[i].event)->stage == NULL);
-		assert(items[i].at == LINE_STAGES || items[i].dropped_count);
+		CHECK_NUMBER(items[i].finished_count + items[i].dropped_count,
+			     ==, items[i].is_accepted);
+		CHECK(event_peek(&items[i].event)->stage == NULL);
+		CHECK(items[i].at == LINE_STAGES || items[i].dropped_count);
 	}
 	for (uint32_t i = 0; i < LINE_STAGES; i++) {
 		struct stage_stats stats;
 
 		stage_read(l->stages[i], &stats);
-		assert(stats.queued_count == 0);
-		assert(stats.arrived_count == stats.started_count);
-		assert(stats.arrived_count == stats.handled_count);
-		assert(stats.paused_count == stats.resumed_count);
+		CHECK_NUMBER(stats.queued_count, ==, 0);
+		CHECK_NUMBER(stats.arrived_count, ==, stats.started_count);
+		CHECK_NUMBER(stats.arrived_count, ==, stats.handled_count);
+		CHECK_NUMBER(stats.paused_count, ==, stats.resumed_count);
 		paused_count += stats.paused_count;
 	}
 	for (uint32_t p = 0; p < l->group->part_count; p++)
-		assert(l->group->visits.parts[p].under_way_count == 0);
+		CHECK_NUMBER(l->group->visits.parts[p].under_way_count, ==, 0);
 }
 
 static void test_each_event_is_handled_once(const struct line_setup *setup)
@@ -234,7 +235,7 @@ static void test_each_event_is_handled_once(const struct line_setup *setup)
 	(void)memset(items, 0, sizeof(items));
 	(void)memset(&seen, 0, sizeof(seen));
 	line_start(&l, setup);
-	assert(!pthread_create(&other, NULL, send_odd, &l));
+	CHECK(!pthread_create(&other, NULL, send_odd, &l));
 	send_items(&l, 0, ITEMS);
 	(void)pthread_join(other, NULL);
 	line_await(&l, ITEMS);
@@ -281,7 +282,7 @@ static void test_lone_event_wakes_who_may_take_it(const struct line_setup *s)
 		partition_anew(&l, i);
 		items[i].number = i;
 		items[i].event.key = i % KEYS;
-		assert(line_send(&l, &items[i]));
+		CHECK(line_send(&l, &items[i]));
 		while (atomic_load(&l.finished_count) <= i)
 			(void)sched_yield();
 	}
@@ -319,10 +320,10 @@ static bool set_flags(struct schedule *s, const struct policy *policy,
 	schedule_init(s);
 	for (uint32_t i = 0; i < COUNT(flags); i++)
 		if (flags[i].value != NULL)
-			assert(schedule_set(s, flags[i].name, flags[i].value,
-					    line_names, LINE_STAGES));
+			CHECK(schedule_set(s, flags[i].name, flags[i].value,
+					   line_names, LINE_STAGES));
 	if (c->balance->steal)
-		assert(schedule_set(s, "steal", NULL, line_names, LINE_STAGES));
+		CHECK(schedule_set(s, "steal", NULL, line_names, LINE_STAGES));
 	return schedule_complete(s, LINE_STAGES, fake_core_count, &error);
 }
 
@@ -412,7 +413,7 @@ int main(void)
 		setup.delay_ns_max = 0;
 		(void)printf("%s: %u schedules, %llu pauses\n", (*p)->name,
 			     count, (unsigned long long)paused_count);
-		assert(count > 0);
+		CHECK_NUMBER(count, >, 0);
 		paused_count = 0;
 		fake_core_count = WORKERS_MANY;
 		walk_asleep(*p, sample_asleep, &setup);

@@ -6,9 +6,9 @@
  */
 #include "stages/threads/blocking_graph.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static struct blocking_graph_copy *copy(const struct blocking_graph *g)
 {
 	struct blocking_graph_copy *c = calloc(1, sizeof(*c));
 
-	assert(c != NULL);
+	CHECK(c != NULL);
 	(void)blocking_graph_add(c, g, 0, NULL);
 	return c;
 }
@@ -70,28 +70,32 @@ static void test_contains_exactly_the_pipeline(void)
 {
 	struct blocking_graph *g = calloc(1, sizeof(*g));
 
-	assert(g != NULL);
+	CHECK(g != NULL);
 	for (uint32_t i = 0; i < 1000; i++)
 		run_upload(g, 1);
 	struct blocking_graph_copy *c = copy(g);
 
-	assert(c->node_count == 4 && c->edge_count == 5);
-	assert(c->folded_count == 0);
-	assert(c->nodes[0].site == &submit && c->nodes[1].site == &fan_out);
-	assert(c->nodes[2].site == &next_step);
-	assert(c->nodes[3].site == &next_step);
-	assert(c->nodes[0].previous == PLACE_NONE);
+	CHECK_NUMBER(c->node_count, ==, 4);
+	CHECK_NUMBER(c->edge_count, ==, 5);
+	CHECK_NUMBER(c->folded_count, ==, 0);
+	CHECK_NUMBER(c->nodes[0].site, ==, &submit);
+	CHECK_NUMBER(c->nodes[1].site, ==, &fan_out);
+	CHECK_NUMBER(c->nodes[2].site, ==, &next_step);
+	CHECK_NUMBER(c->nodes[3].site, ==, &next_step);
+	CHECK_NUMBER(c->nodes[0].previous, ==, PLACE_NONE);
 	for (uint32_t i = 1; i < 4; i++) {
-		assert(c->nodes[i].previous == i - 1);
-		assert(find_edge(c, i - 1, i)->count == 1000);
+		CHECK_NUMBER(c->nodes[i].previous, ==, i - 1);
+		CHECK_NUMBER(find_edge(c, i - 1, i)->count, ==, 1000);
 	}
-	assert(find_edge(c, PLACE_NONE, 0)->count == 1000);
-	assert(find_edge(c, 3, PLACE_NONE)->count == 1000);
-	assert(c->nodes[0].cpu_ns_total == 100 * 1000);
-	assert(c->nodes[3].cpu_ns_total == 40 * 1000);
-	assert(c->nodes[1].taken_total[RESOURCE_MEMORY] == -1000 * 1000);
-	assert(fabs(c->nodes[0].taken_recent[RESOURCE_MEMORY] - 1500) < 1e-6);
-	assert(fabs(find_edge(c, 2, 3)->cpu_ns_recent - 30) < 1e-6);
+	CHECK_NUMBER(find_edge(c, PLACE_NONE, 0)->count, ==, 1000);
+	CHECK_NUMBER(find_edge(c, 3, PLACE_NONE)->count, ==, 1000);
+	CHECK_NUMBER(c->nodes[0].cpu_ns_total, ==, 100 * 1000);
+	CHECK_NUMBER(c->nodes[3].cpu_ns_total, ==, 40 * 1000);
+	CHECK_NUMBER(c->nodes[1].taken_total[RESOURCE_MEMORY], ==,
+		     -1000 * 1000);
+	CHECK_NUMBER(fabs(c->nodes[0].taken_recent[RESOURCE_MEMORY] - 1500), <,
+		     1e-6);
+	CHECK_NUMBER(fabs(find_edge(c, 2, 3)->cpu_ns_recent - 30), <, 1e-6);
 	free(c);
 	free(g);
 }
@@ -100,18 +104,21 @@ static void test_variants_are_threads_of_the_same_path(void)
 {
 	struct blocking_graph *g = calloc(1, sizeof(*g));
 
-	assert(g != NULL);
+	CHECK(g != NULL);
 	for (uint32_t i = 0; i < 100; i++)
 		run_upload(g, 3);
 	struct blocking_graph_copy *c = copy(g);
 	const struct blocking_edge *e = find_edge(c, 0, 1);
 
-	assert(c->node_count == 4 && c->edge_count == 5);
+	CHECK_NUMBER(c->node_count, ==, 4);
+	CHECK_NUMBER(c->edge_count, ==, 5);
 	/* The decode of an upload counts once, however many variants. */
-	assert(e->count == 100 && e->begun_count == 200);
-	assert(c->nodes[0].visits == 100 && c->nodes[1].visits == 300);
-	assert(c->nodes[0].cpu_ns_total == 100 * 100);
-	assert(fabs(c->nodes[0].cpu_ns_recent - 100) < 1e-6);
+	CHECK_NUMBER(e->count, ==, 100);
+	CHECK_NUMBER(e->begun_count, ==, 200);
+	CHECK_NUMBER(c->nodes[0].visits, ==, 100);
+	CHECK_NUMBER(c->nodes[1].visits, ==, 300);
+	CHECK_NUMBER(c->nodes[0].cpu_ns_total, ==, 100 * 100);
+	CHECK_NUMBER(fabs(c->nodes[0].cpu_ns_recent - 100), <, 1e-6);
 	free(c);
 	free(g);
 }
@@ -122,18 +129,19 @@ static void test_means_follow_and_totals_do_not_forget(void)
 	struct usage small = use(10, 100), large = use(1000, -100);
 	uint32_t at;
 
-	assert(g != NULL);
+	CHECK(g != NULL);
 	for (uint32_t i = 0; i < 200; i++) {
 		at = blocking_graph_arrive(g, PLACE_NONE, &submit, NULL);
 		blocking_graph_leave(g, at, i < 100 ? &small : &large);
 	}
 	struct blocking_graph_copy *c = copy(g);
 
-	assert(c->nodes[0].cpu_ns_total == 100 * 10 + 100 * 1000);
+	CHECK_NUMBER(c->nodes[0].cpu_ns_total, ==, 100 * 10 + 100 * 1000);
 	/* (15 / 16)^100 is 0.0016. */
-	assert(fabs(c->nodes[0].cpu_ns_recent - 1000) < 2);
-	assert(fabs(c->nodes[0].taken_recent[RESOURCE_MEMORY] + 100) < 1);
-	assert(c->nodes[0].taken_total[RESOURCE_MEMORY] == 0);
+	CHECK_NUMBER(fabs(c->nodes[0].cpu_ns_recent - 1000), <, 2);
+	CHECK_NUMBER(fabs(c->nodes[0].taken_recent[RESOURCE_MEMORY] + 100), <,
+		     1);
+	CHECK_NUMBER(c->nodes[0].taken_total[RESOURCE_MEMORY], ==, 0);
 	free(c);
 	free(g);
 }
@@ -144,19 +152,21 @@ static void test_a_loop_is_folded(void)
 	struct usage lap = use(1, 0);
 	uint32_t at;
 
-	assert(g != NULL);
+	CHECK(g != NULL);
 	at = blocking_graph_arrive(g, PLACE_NONE, &submit, NULL);
 	for (uint32_t i = 0; i < 10000; i++)
 		at = blocking_graph_arrive(g, at, &next_step, &lap);
 	blocking_graph_leave(g, at, &lap);
 	struct blocking_graph_copy *c = copy(g);
 
-	assert(c->node_count == BLOCKING_DEPTH_MAX);
-	assert(c->folded_count == 10000 - (BLOCKING_DEPTH_MAX - 1));
+	CHECK_NUMBER(c->node_count, ==, BLOCKING_DEPTH_MAX);
+	CHECK_NUMBER(c->folded_count, ==, 10000 - (BLOCKING_DEPTH_MAX - 1));
 	/* The last lap leads to itself. */
-	assert(find_edge(c, BLOCKING_DEPTH_MAX - 1, BLOCKING_DEPTH_MAX - 1)
-		       ->count == c->folded_count);
-	assert(c->nodes[0].visits == 1);
+	CHECK_NUMBER(
+		find_edge(c, BLOCKING_DEPTH_MAX - 1, BLOCKING_DEPTH_MAX - 1)
+			->count,
+		==, c->folded_count);
+	CHECK_NUMBER(c->nodes[0].visits, ==, 1);
 	free(c);
 	free(g);
 }
@@ -170,7 +180,8 @@ static void test_limits_hold_for_any_threads(void)
 	uint32_t at = PLACE_NONE, state = 1;
 	uint64_t ends = 0, visits = 0, passed = 0;
 
-	assert(g != NULL && sites != NULL);
+	CHECK(g != NULL);
+	CHECK(sites != NULL);
 	for (uint32_t i = 0; i < PASSAGES; i++) {
 		state = state * 1664525 + 1013904223;
 		if (at != PLACE_NONE && state >> 30 == 0) {
@@ -182,16 +193,17 @@ static void test_limits_hold_for_any_threads(void)
 		passed += at != PLACE_NONE;
 		at = blocking_graph_arrive(g, at, &sites[(state >> 8) % SITES],
 					   &u);
-		assert(at < PLACES_MAX);
+		CHECK_NUMBER(at, <, PLACES_MAX);
 	}
 	struct blocking_graph_copy *c = copy(g);
 
-	assert(c->node_count == PLACES_MAX && c->folded_count > 0);
-	assert(c->edge_count <= BLOCKING_EDGES_MAX);
+	CHECK_NUMBER(c->node_count, ==, PLACES_MAX);
+	CHECK_NUMBER(c->folded_count, >, 0);
+	CHECK_NUMBER(c->edge_count, <=, BLOCKING_EDGES_MAX);
 	for (uint32_t i = 0; i < c->node_count; i++)
 		visits += c->nodes[i].visits;
 	/* No passage is lost, even if its edge does not fit. */
-	assert(visits == ends + passed);
+	CHECK_NUMBER(visits, ==, ends + passed);
 	free(c);
 	free(sites);
 	free(g);
@@ -203,7 +215,8 @@ static void test_equal_paths_of_several_graphs_are_one(void)
 	struct blocking_graph *b = calloc(1, sizeof(*b));
 	struct usage other = use(7, 0);
 
-	assert(a != NULL && b != NULL);
+	CHECK(a != NULL);
+	CHECK(b != NULL);
 	/* In `b` the numbers of the nodes are others. */
 	blocking_graph_leave(
 		b, blocking_graph_arrive(b, PLACE_NONE, &next_step, NULL),
@@ -215,14 +228,17 @@ static void test_equal_paths_of_several_graphs_are_one(void)
 	struct blocking_graph_copy *c = copy(a);
 
 	(void)blocking_graph_add(c, b, 0, NULL);
-	assert(c->node_count == 5 && c->edge_count == 7);
-	assert(c->nodes[0].visits == 20 && c->nodes[1].visits == 30);
-	assert(find_edge(c, 0, 1)->count == 20);
-	assert(find_edge(c, 0, 1)->begun_count == 10);
-	assert(c->nodes[4].site == &next_step && c->nodes[4].visits == 1);
-	assert(c->resource_count == RESOURCES + 1);
-	assert(strcmp(c->resources[RESOURCES].name, "cpu") == 0);
-	assert(c->resources[RESOURCES].capacity == 2 * 1000000);
+	CHECK_NUMBER(c->node_count, ==, 5);
+	CHECK_NUMBER(c->edge_count, ==, 7);
+	CHECK_NUMBER(c->nodes[0].visits, ==, 20);
+	CHECK_NUMBER(c->nodes[1].visits, ==, 30);
+	CHECK_NUMBER(find_edge(c, 0, 1)->count, ==, 20);
+	CHECK_NUMBER(find_edge(c, 0, 1)->begun_count, ==, 10);
+	CHECK_NUMBER(c->nodes[4].site, ==, &next_step);
+	CHECK_NUMBER(c->nodes[4].visits, ==, 1);
+	CHECK_NUMBER(c->resource_count, ==, RESOURCES + 1);
+	CHECK_TEXT(c->resources[RESOURCES].name, "cpu");
+	CHECK_NUMBER(c->resources[RESOURCES].capacity, ==, 2 * 1000000);
 	free(c);
 	free(a);
 	free(b);
@@ -237,7 +253,7 @@ static struct blocking_graph *pass_pairs(const struct blocking_site *first,
 	struct blocking_graph *g = calloc(1, sizeof(*g));
 	struct usage u = use(1, 1);
 
-	assert(g != NULL);
+	CHECK(g != NULL);
 	for (uint32_t i = 0; i < first_count; i++)
 		for (uint32_t k = 0; k < second_count; k++) {
 			uint32_t at = blocking_graph_arrive(g, PLACE_NONE,
@@ -253,7 +269,7 @@ static struct blocking_graph *pass_pairs(const struct blocking_site *first,
 static const struct blocking_site *site_of(const struct blocking_graph_copy *c,
 					   uint32_t node)
 {
-	assert(node < c->node_count || node == PLACE_NONE);
+	CHECK(node < c->node_count || node == PLACE_NONE);
 	return node == PLACE_NONE ? NULL : c->nodes[node].site;
 }
 
@@ -281,27 +297,28 @@ static void test_paths_that_do_not_fit_keep_their_sites(void)
 	uint64_t visits = 0;
 
 	/* It fills the sum, so that none of the other one's paths fit. */
-	assert(c->node_count == PLACES_MAX && c->folded_count == 0);
+	CHECK_NUMBER(c->node_count, ==, PLACES_MAX);
+	CHECK_NUMBER(c->folded_count, ==, 0);
 	(void)blocking_graph_add(c, back, 0, NULL);
-	assert(c->node_count == PLACES_MAX);
+	CHECK_NUMBER(c->node_count, ==, PLACES_MAX);
 	/* A thread of it passes two blocking points. */
-	assert(c->folded_count == 2 * PAIRS);
+	CHECK_NUMBER(c->folded_count, ==, 2 * PAIRS);
 	for (uint32_t i = 0; i < A; i++)
 		for (uint32_t k = 0; k < B; k++) {
-			assert(count_passages(c, &a[i], &b[k]) == 1);
-			assert(count_passages(c, &b[k], &a[i]) == 1);
+			CHECK_NUMBER(count_passages(c, &a[i], &b[k]), ==, 1);
+			CHECK_NUMBER(count_passages(c, &b[k], &a[i]), ==, 1);
 		}
 	for (uint32_t i = 0; i < A; i++) {
-		assert(count_passages(c, NULL, &a[i]) == B);
-		assert(count_passages(c, &a[i], NULL) == B);
+		CHECK_NUMBER(count_passages(c, NULL, &a[i]), ==, B);
+		CHECK_NUMBER(count_passages(c, &a[i], NULL), ==, B);
 	}
 	for (uint32_t k = 0; k < B; k++) {
-		assert(count_passages(c, NULL, &b[k]) == A);
-		assert(count_passages(c, &b[k], NULL) == A);
+		CHECK_NUMBER(count_passages(c, NULL, &b[k]), ==, A);
+		CHECK_NUMBER(count_passages(c, &b[k], NULL), ==, A);
 	}
 	for (uint32_t i = 0; i < c->node_count; i++)
 		visits += c->nodes[i].visits;
-	assert(visits == 2 * 2 * PAIRS);
+	CHECK_NUMBER(visits, ==, 2 * 2 * PAIRS);
 	free(c);
 	free(forth);
 	free(back);
@@ -320,26 +337,26 @@ static void test_can_be_read_while_it_learns(void)
 	pthread_t thread;
 	uint64_t last = 0;
 
-	assert(g != NULL);
-	assert(pthread_create(&thread, NULL, learn, g) == 0);
+	CHECK(g != NULL);
+	CHECK_NUMBER(pthread_create(&thread, NULL, learn, g), ==, 0);
 	while (last < 20000) {
 		struct blocking_graph_copy *c = copy(g);
 
-		assert(c->node_count <= 4 && c->edge_count <= 5);
+		CHECK_NUMBER(c->node_count, <=, 4);
+		CHECK_NUMBER(c->edge_count, <=, 5);
 		for (uint32_t i = 0; i < c->edge_count; i++) {
 			const struct blocking_edge *e = &c->edges[i];
 
-			assert(e->from < c->node_count ||
-			       e->from == PLACE_NONE);
-			assert(e->to < c->node_count || e->to == PLACE_NONE);
+			CHECK(e->from < c->node_count || e->from == PLACE_NONE);
+			CHECK(e->to < c->node_count || e->to == PLACE_NONE);
 		}
 		for (uint32_t i = 0; i < c->node_count; i++)
-			assert(c->nodes[i].site != NULL);
-		assert(c->nodes[0].visits >= last);
+			CHECK(c->nodes[i].site != NULL);
+		CHECK_NUMBER(c->nodes[0].visits, >=, last);
 		last = c->nodes[0].visits;
 		free(c);
 	}
-	assert(pthread_join(thread, NULL) == 0);
+	CHECK_NUMBER(pthread_join(thread, NULL), ==, 0);
 	free(g);
 }
 

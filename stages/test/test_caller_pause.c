@@ -16,9 +16,9 @@
 #include "stages/threads/fibre.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static void send_job(void *arg)
 {
 	struct job *job = arg;
 
-	assert(stage_send(run.first, &job->event));
+	CHECK(stage_send(run.first, &job->event));
 }
 
 static void begin_job(struct job *job)
@@ -113,12 +113,12 @@ static void handle_first(struct event *ev, void *arg)
 	for (uint32_t i = 0; i < job->pauses; i++)
 		stage_pause_point();
 	for (size_t i = 0; i < sizeof(stack); i++)
-		assert(stack[i] == (char)job->pauses);
+		CHECK_NUMBER(stack[i], ==, (char)job->pauses);
 	job->ended_on = gettid();
-	assert(stage_send(run.last, ev));
+	CHECK(stage_send(run.last, ev));
 	/* The event is not this handler's any more. */
 	stage_pause_point();
-	assert(!stage_can_wait());
+	CHECK(!stage_can_wait());
 }
 
 static void handle_last(struct event *ev, void *arg)
@@ -141,23 +141,24 @@ static void start(const char *quantum, enum stage_type type)
 
 	memset(&run, 0, sizeof(run));
 	run.cores = cores_new("0", &why);
-	assert(run.cores != NULL);
+	CHECK(run.cores != NULL);
 	schedule_init(&s);
-	assert(schedule_set(&s, "policy", "servlib", NULL, 0));
-	assert(schedule_set(&s, "quantum", quantum, NULL, 0));
-	assert(schedule_complete(&s, 2, cores_count(run.cores), &error));
+	CHECK(schedule_set(&s, "policy", "servlib", NULL, 0));
+	CHECK(schedule_set(&s, "quantum", quantum, NULL, 0));
+	CHECK(schedule_complete(&s, 2, cores_count(run.cores), &error));
 	run.group = group_new(&(struct group_config){
 		.schedule = &s,
 		.cores = run.cores,
 		.caller_threads = &caller_threads,
 	});
-	assert(run.group != NULL);
+	CHECK(run.group != NULL);
 	run.first = group_add(run.group, &config);
 	config.name = "last";
 	config.handler = handle_last;
 	run.last = group_add(run.group, &config);
-	assert(run.first != NULL && run.last != NULL);
-	assert(group_start(run.group));
+	CHECK(run.first != NULL);
+	CHECK(run.last != NULL);
+	CHECK(group_start(run.group));
 	atomic_store(&run.is_due, true);
 }
 
@@ -172,21 +173,25 @@ static void check_counts(uint32_t count, uint32_t pauses)
 {
 	struct stage_stats s;
 
-	assert(atomic_load(&run.pause_count) == count * pauses);
+	CHECK_NUMBER(atomic_load(&run.pause_count), ==, count * pauses);
 	stage_read(run.first, &s);
-	assert(s.arrived_count == count && s.started_count == count);
-	assert(s.paused_count == (uint64_t)count * pauses);
-	assert(s.resumed_count == s.paused_count);
-	assert(s.handled_count == count && s.queued_count == 0);
-	assert(s.visit_count == s.handled_count + s.paused_count);
+	CHECK_NUMBER(s.arrived_count, ==, count);
+	CHECK_NUMBER(s.started_count, ==, count);
+	CHECK_NUMBER(s.paused_count, ==, (uint64_t)count * pauses);
+	CHECK_NUMBER(s.resumed_count, ==, s.paused_count);
+	CHECK_NUMBER(s.handled_count, ==, count);
+	CHECK_NUMBER(s.queued_count, ==, 0);
+	CHECK_NUMBER(s.visit_count, ==, s.handled_count + s.paused_count);
 	stage_read(run.last, &s);
-	assert(s.handled_count == count && s.paused_count == 0);
+	CHECK_NUMBER(s.handled_count, ==, count);
+	CHECK_NUMBER(s.paused_count, ==, 0);
 }
 
 static void check_job(const struct job *job)
 {
-	assert(job->first_count == 1 && job->last_count == 1);
-	assert(event_peek(&job->event)->stage == NULL);
+	CHECK_NUMBER(job->first_count, ==, 1);
+	CHECK_NUMBER(job->last_count, ==, 1);
+	CHECK(event_peek(&job->event)->stage == NULL);
 }
 
 /* --- Two events in turn; then another kernel thread goes on with both. --- */
@@ -209,10 +214,11 @@ static void send_between(void)
 	struct job job = { .pauses = 0 };
 	struct stage_stats s;
 
-	assert(stage_send(run.first, &job.event));
+	CHECK(stage_send(run.first, &job.event));
 	check_job(&job);
 	stage_read(run.first, &s);
-	assert(s.queued_count == 2 && s.handled_count == 1);
+	CHECK_NUMBER(s.queued_count, ==, 2);
+	CHECK_NUMBER(s.handled_count, ==, 1);
 }
 
 /* What ran on the only kernel thread with a track: PAUSES were elsewhere. */
@@ -223,25 +229,27 @@ static void check_track(const struct job jobs[2])
 	uint64_t next = 0, missed;
 	uint32_t count;
 
-	assert(group_worker_count(run.group) == 0);
-	assert(group_track_count(run.group) == 1);
+	CHECK_NUMBER(group_worker_count(run.group), ==, 0);
+	CHECK_NUMBER(group_track_count(run.group), ==, 1);
 	group_name_track(run.group, 0, name);
-	assert(strcmp(name, "thread-0") == 0);
+	CHECK_TEXT(name, "thread-0");
 	count = group_read_trace(run.group, 0, &next, spans, 16, &missed);
 	/*
 	 * Each turn leaves an event and a visit; the third event ran two
 	 * stages.
 	 */
-	assert(count == 2 * (2 + 2 + 2) && missed == 0);
+	CHECK_NUMBER(count, ==, 2 * (2 + 2 + 2));
+	CHECK_NUMBER(missed, ==, 0);
 	for (uint32_t i = 0; i < count; i++) {
 		bool is_visit = i % 2 == 1;
 		uint64_t number = i / 2 < 4 ? jobs[i / 2 % 2].event.number : 0;
 
-		assert(spans[i].kind == (is_visit ? SPAN_VISIT : SPAN_EVENT));
-		assert(spans[i].number == (is_visit ? 1 : number));
-		assert(spans[i].start_ns <= spans[i].end_ns);
-		assert(i == 0 || spans[i - 1].end_ns <= spans[i].end_ns);
-		assert(spans[i].stage == (i / 2 == 5));
+		CHECK_NUMBER(spans[i].kind, ==,
+			     (is_visit ? SPAN_VISIT : SPAN_EVENT));
+		CHECK_NUMBER(spans[i].number, ==, (is_visit ? 1 : number));
+		CHECK_NUMBER(spans[i].start_ns, <=, spans[i].end_ns);
+		CHECK(i == 0 || spans[i - 1].end_ns <= spans[i].end_ns);
+		CHECK_NUMBER(spans[i].stage, ==, (i / 2 == 5));
 	}
 }
 
@@ -251,35 +259,39 @@ static void test_two_take_turns(void)
 	struct job jobs[2] = { { .pauses = PAUSES }, { .pauses = PAUSES } };
 	pthread_t other;
 
-	assert(set != NULL);
+	CHECK(set != NULL);
 	start("1", STAGE_SHARED);
 	kernel_thread = 0;
 	for (uint32_t i = 0; i < 2; i++) {
 		jobs[i].fibre = fibres_take(set);
 		jobs[i].event.number = 70 + i;
 		begin_job(&jobs[i]);
-		assert(!jobs[i].is_over);
+		CHECK(!jobs[i].is_over);
 	}
 	for (uint32_t i = 0; i < 2; i++) {
 		continue_job(&jobs[i]);
-		assert(!jobs[i].is_over && jobs[i].first_count == 1);
+		CHECK(!jobs[i].is_over);
+		CHECK_NUMBER(jobs[i].first_count, ==, 1);
 	}
 	send_between();
-	assert(pthread_create(&other, NULL, continue_in_turn, jobs) == 0);
-	assert(pthread_join(other, NULL) == 0);
+	CHECK_NUMBER(pthread_create(&other, NULL, continue_in_turn, jobs), ==,
+		     0);
+	CHECK_NUMBER(pthread_join(other, NULL), ==, 0);
 	for (uint32_t i = 0; i < 2; i++) {
 		check_job(&jobs[i]);
-		assert(jobs[i].began_on == gettid());
-		assert(jobs[i].ended_on != gettid());
+		CHECK_NUMBER(jobs[i].began_on, ==, gettid());
+		CHECK_NUMBER(jobs[i].ended_on, !=, gettid());
 		fibres_give(set, jobs[i].fibre);
 	}
 	struct stage_stats s;
 
 	stage_read(run.first, &s);
-	assert(s.paused_count == 2 * PAUSES && s.resumed_count == 2 * PAUSES);
-	assert(s.handled_count == 3 && s.queued_count == 0);
+	CHECK_NUMBER(s.paused_count, ==, 2 * PAUSES);
+	CHECK_NUMBER(s.resumed_count, ==, 2 * PAUSES);
+	CHECK_NUMBER(s.handled_count, ==, 3);
+	CHECK_NUMBER(s.queued_count, ==, 0);
 	stage_read(run.last, &s);
-	assert(s.handled_count == 3);
+	CHECK_NUMBER(s.handled_count, ==, 3);
 	check_track(jobs);
 	kernel_thread = UINT32_MAX;
 	stop();
@@ -294,7 +306,7 @@ static void test_a_pause_is_not_service(void)
 	uint64_t begin_ns, paused_ns, resumed_ns, end_ns;
 	struct stage_stats first, last;
 
-	assert(set != NULL);
+	CHECK(set != NULL);
 	start("1", STAGE_SHARED);
 	job.fibre = fibres_take(set);
 	begin_ns = clock_now_ns();
@@ -305,13 +317,13 @@ static void test_a_pause_is_not_service(void)
 	while (resumed_ns < paused_ns + 1000000);
 	continue_job(&job);
 	end_ns = clock_now_ns();
-	assert(job.is_over);
+	CHECK(job.is_over);
 	stage_read(run.first, &first);
 	stage_read(run.last, &last);
-	assert(first.wait_ns >= resumed_ns - paused_ns);
-	assert(first.wait_ns + first.service_ns + last.service_ns <=
-	       end_ns - begin_ns);
-	assert(job.event.waited_ns >= resumed_ns - paused_ns);
+	CHECK_NUMBER(first.wait_ns, >=, resumed_ns - paused_ns);
+	CHECK_NUMBER(first.wait_ns + first.service_ns + last.service_ns, <=,
+		     end_ns - begin_ns);
+	CHECK_NUMBER(job.event.waited_ns, >=, resumed_ns - paused_ns);
 	fibres_give(set, job.fibre);
 	check_counts(1, 1);
 	stop();
@@ -325,26 +337,29 @@ static void test_who_may_not_pause(void)
 			       { .pauses = 1 },
 			       { .pauses = 1 } };
 
-	assert(set != NULL);
+	CHECK(set != NULL);
 	start("1", STAGE_SHARED);
 	atomic_store(&run.is_due, false); /* its time is not over */
 	jobs[0].fibre = fibres_take(set);
 	begin_job(&jobs[0]);
-	assert(jobs[0].is_over && atomic_load(&run.asked_count) == 1);
+	CHECK(jobs[0].is_over);
+	CHECK_NUMBER(atomic_load(&run.asked_count), ==, 1);
 	check_counts(1, 0);
 	stop();
 
 	start("1", STAGE_EXCLUSIVE); /* others would wait for the stage */
 	jobs[1].fibre = jobs[0].fibre;
 	begin_job(&jobs[1]);
-	assert(jobs[1].is_over && atomic_load(&run.asked_count) == 0);
+	CHECK(jobs[1].is_over);
+	CHECK_NUMBER(atomic_load(&run.asked_count), ==, 0);
 	check_counts(1, 0);
 	stop();
 
 	start("0", STAGE_SHARED); /* no quantum */
 	jobs[2].fibre = jobs[0].fibre;
 	begin_job(&jobs[2]);
-	assert(jobs[2].is_over && atomic_load(&run.asked_count) == 0);
+	CHECK(jobs[2].is_over);
+	CHECK_NUMBER(atomic_load(&run.asked_count), ==, 0);
 	check_counts(1, 0);
 	stop();
 	fibres_give(set, jobs[0].fibre);
@@ -420,9 +435,10 @@ static void run_crowd(struct fibres *set, struct job jobs[CROWD])
 		append(&jobs[i]);
 	}
 	for (uint32_t i = 0; i < KERNEL_THREADS; i++)
-		assert(pthread_create(&threads[i], NULL, run_ready, NULL) == 0);
+		CHECK_NUMBER(pthread_create(&threads[i], NULL, run_ready, NULL),
+			     ==, 0);
 	for (uint32_t i = 0; i < KERNEL_THREADS; i++)
-		assert(pthread_join(threads[i], NULL) == 0);
+		CHECK_NUMBER(pthread_join(threads[i], NULL), ==, 0);
 	for (uint32_t i = 0; i < CROWD; i++) {
 		check_job(&jobs[i]);
 		fibres_give(set, jobs[i].fibre);
@@ -434,7 +450,8 @@ static void test_crowds_on_several_kernel_threads(void)
 	struct fibres *set = fibres_new(CROWD);
 	struct job *jobs = calloc(CROWD, sizeof(*jobs));
 
-	assert(set != NULL && jobs != NULL);
+	CHECK(set != NULL);
+	CHECK(jobs != NULL);
 	start("1", STAGE_SHARED);
 	for (uint32_t i = 0; i < CROWDS; i++)
 		run_crowd(set, jobs);

@@ -8,9 +8,9 @@
  */
 #include "stages/threads/blocking_graph.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -51,10 +51,11 @@ static void start(struct driver *d, bool ignores)
 {
 	const struct policy *p = &policy_capriccio;
 
-	assert(p->workers == POLICY_WORKERS_FIBRES && p->pick == NULL);
+	CHECK_NUMBER(p->workers, ==, POLICY_WORKERS_FIBRES);
+	CHECK(p->pick == NULL);
 	*d = (struct driver){ .policy = p->threads, .now_ns = MS };
 	d->state = calloc(1, d->policy->state_bytes);
-	assert(d->state != NULL);
+	CHECK(d->state != NULL);
 	resources_init(&d->shared, NULL);
 	d->policy->start(d->state, ignores ? NULL : &d->shared);
 }
@@ -87,7 +88,8 @@ static uint32_t begin(struct driver *d, uint32_t site, const struct step *steps,
 {
 	struct thread *t = calloc(1, sizeof(*t));
 
-	assert(t != NULL && site + count <= STEPS_MAX);
+	CHECK(t != NULL);
+	CHECK_NUMBER(site + count, <=, STEPS_MAX);
 	t->steps = steps;
 	t->step_count = count;
 	t->place = d->policy->arrive(d->state, PLACE_NONE, &sites[site], NULL);
@@ -108,7 +110,8 @@ static uint32_t pick(struct driver *d)
 {
 	uint32_t place = d->policy->pick(d->state, d->ready, d->now_ns);
 
-	assert(place < PLACES_MAX && (d->ready >> place & 1));
+	CHECK_NUMBER(place, <, PLACES_MAX);
+	CHECK(d->ready >> place & 1);
 	return place;
 }
 
@@ -142,17 +145,17 @@ static uint32_t run_turn(struct driver *d)
 static void run_all(struct driver *d)
 {
 	for (uint32_t turns = 0; d->ready != 0; turns++) {
-		assert(turns < TURNS_MAX);
+		CHECK_NUMBER(turns, <, TURNS_MAX);
 		(void)run_turn(d);
 	}
-	assert(d->under_way == 0);
+	CHECK_NUMBER(d->under_way, ==, 0);
 }
 
 static struct blocking_graph_copy *read_graph(const struct driver *d)
 {
 	struct blocking_graph_copy *c = calloc(1, sizeof(*c));
 
-	assert(c != NULL);
+	CHECK(c != NULL);
 	(void)blocking_graph_add(c, d->policy->graph(d->state), d->now_ns,
 				 NULL);
 	return c;
@@ -191,12 +194,12 @@ static void teach(struct driver *d, uint64_t limit)
 {
 	resources_set_capacity(&d->shared, RESOURCE_MEMORY, limit);
 	for (uint32_t i = 0; i < 50; i++) {
-		assert(begin(d, TAKES, &takes, 1) == TAKES);
-		assert(begin(d, GIVES, &gives, 1) == GIVES);
-		assert(begin(d, NEITHER, &neither, 1) == NEITHER);
+		CHECK_NUMBER(begin(d, TAKES, &takes, 1), ==, TAKES);
+		CHECK_NUMBER(begin(d, GIVES, &gives, 1), ==, GIVES);
+		CHECK_NUMBER(begin(d, NEITHER, &neither, 1), ==, NEITHER);
 		run_all(d);
 	}
-	assert(d->used == 0);
+	CHECK_NUMBER(d->used, ==, 0);
 }
 
 /* Let it see this utilisation; one more thread of each kind is ready then. */
@@ -223,14 +226,15 @@ static void test_tickets_follow_use(void)
 		double t = read_tickets(&d, TAKES);
 		double g = read_tickets(&d, GIVES);
 
-		assert(fabs(read_tickets(&d, NEITHER) - TICKETS) <= 1);
-		assert(t <= taker && g >= giver);
+		CHECK_NUMBER(fabs(read_tickets(&d, NEITHER) - TICKETS), <=, 1);
+		CHECK_NUMBER(t, <=, taker);
+		CHECK_NUMBER(g, >=, giver);
 		if (percent <= 50)
-			assert(t == g);
+			CHECK_NUMBER(t, ==, g);
 		if (percent > 50 && percent <= 95)
-			assert(t < taker && g > giver);
+			CHECK(t < taker && g > giver);
 		if (percent >= 100)
-			assert(t == 0);
+			CHECK_NUMBER(t, ==, 0);
 		taker = t;
 		giver = g;
 	}
@@ -248,18 +252,18 @@ static void test_tickets_return_late(void)
 	show_use(&d, 0.80, LIMIT);
 	before = read_tickets(&d, TAKES);
 	show_use(&d, 0.77, LIMIT);
-	assert(read_tickets(&d, TAKES) == before);
+	CHECK_NUMBER(read_tickets(&d, TAKES), ==, before);
 	show_use(&d, 0.81, LIMIT);
-	assert(read_tickets(&d, TAKES) < before);
+	CHECK_NUMBER(read_tickets(&d, TAKES), <, before);
 	show_use(&d, 0.70, LIMIT);
-	assert(read_tickets(&d, TAKES) > before);
+	CHECK_NUMBER(read_tickets(&d, TAKES), >, before);
 	/* One that has none gets some only when use is well below the limit. */
 	show_use(&d, 1.00, LIMIT);
-	assert(read_tickets(&d, TAKES) == 0);
+	CHECK_NUMBER(read_tickets(&d, TAKES), ==, 0);
 	show_use(&d, 0.97, LIMIT);
-	assert(read_tickets(&d, TAKES) == 0);
+	CHECK_NUMBER(read_tickets(&d, TAKES), ==, 0);
 	show_use(&d, 0.94, LIMIT);
-	assert(read_tickets(&d, TAKES) > 0);
+	CHECK_NUMBER(read_tickets(&d, TAKES), >, 0);
 	stop(&d);
 }
 
@@ -281,8 +285,9 @@ static void test_turns_are_in_proportion_to_tickets(void)
 		for (uint32_t k = 0; k < 3; k++)
 			sum += read_tickets(&d, k);
 		for (uint32_t k = 0; k < 3; k++)
-			assert(fabs(turns[k] -
-				    TURNS * read_tickets(&d, k) / sum) <= 3);
+			CHECK_NUMBER(fabs(turns[k] -
+					  TURNS * read_tickets(&d, k) / sum),
+				     <=, 3);
 	}
 	stop(&d);
 }
@@ -301,9 +306,9 @@ static void test_a_node_that_gives_runs_first(void)
 	take(&d, LIMIT + COUNT * 1000);
 	d.now_ns += MS;
 	for (uint32_t i = 0; i < COUNT; i++)
-		assert(run_turn(&d) == GIVES);
+		CHECK_NUMBER(run_turn(&d), ==, GIVES);
 	/* And then, as something must run: */
-	assert(run_turn(&d) == TAKES);
+	CHECK_NUMBER(run_turn(&d), ==, TAKES);
 	stop(&d);
 }
 
@@ -316,7 +321,7 @@ static void test_an_idle_node_saves_no_turns(void)
 	teach(&d, 1000000);
 	for (uint32_t i = 0; i < 1000; i++) {
 		(void)begin(&d, TAKES, &neither, 1);
-		assert(run_turn(&d) == TAKES);
+		CHECK_NUMBER(run_turn(&d), ==, TAKES);
 	}
 	for (uint32_t i = 0; i < 100; i++) {
 		(void)begin(&d, TAKES, &neither, 1);
@@ -324,7 +329,8 @@ static void test_an_idle_node_saves_no_turns(void)
 	}
 	for (uint32_t i = 0; i < 100; i++)
 		turns[run_turn(&d)]++;
-	assert(turns[TAKES] >= 48 && turns[NEITHER] >= 48);
+	CHECK_NUMBER(turns[TAKES], >=, 48);
+	CHECK_NUMBER(turns[NEITHER], >=, 48);
 	stop(&d);
 }
 
@@ -360,7 +366,7 @@ static int64_t run_uploads(uint32_t count, uint64_t limit, bool ignores)
 	for (uint32_t i = 0; i < count; i++)
 		(void)begin(&d, 0, line, ARRAY_SIZE(line));
 	run_all(&d);
-	assert(d.used == 0);
+	CHECK_NUMBER(d.used, ==, 0);
 	used_max = d.used_max;
 	stop(&d);
 	return used_max;
@@ -371,10 +377,11 @@ static void test_admits_as_much_as_memory_allows(void)
 	enum { COUNT = 64, PICTURE = 10000000, LIMIT = 60000000 };
 
 	/* First come, first served: all are decoded before one is scaled. */
-	assert(run_uploads(COUNT, LIMIT, true) == (int64_t)COUNT * PICTURE);
-	assert(run_uploads(COUNT, LIMIT, false) <= LIMIT);
+	CHECK_NUMBER(run_uploads(COUNT, LIMIT, true), ==,
+		     (int64_t)COUNT * PICTURE);
+	CHECK_NUMBER(run_uploads(COUNT, LIMIT, false), <=, LIMIT);
 	/* Too small for two: one after the other goes through. */
-	assert(run_uploads(COUNT, PICTURE, false) <= 2 * PICTURE);
+	CHECK_NUMBER(run_uploads(COUNT, PICTURE, false), <=, 2 * PICTURE);
 }
 
 static void test_the_largest_holder_runs(void)
@@ -394,8 +401,8 @@ static void test_the_largest_holder_runs(void)
 	d.now_ns += 2 * MS;
 	/* The one that has begun holds more than those that have not. */
 	for (uint32_t i = 0; i < 12; i++)
-		assert(run_turn(&d) == i % 4);
-	assert(d.ready == 0);
+		CHECK_NUMBER(run_turn(&d), ==, i % 4);
+	CHECK_NUMBER(d.ready, ==, 0);
 	stop(&d);
 }
 
@@ -470,13 +477,15 @@ static void test_what_variants_share_counts_once(void)
 		scaled = run_variants(&d);
 		holds = run_single(&d);
 	}
-	assert(d.used == 0 && scaled != holds);
+	CHECK_NUMBER(d.used, ==, 0);
+	CHECK_NUMBER(scaled, !=, holds);
 	take(&d, 2 * LIMIT);
 	d.now_ns += 2 * MS;
 	d.ready = UINT64_C(1) << scaled | UINT64_C(1) << holds;
 	/* Threads at either of them take, so none has tickets. */
-	assert(pick(&d) == holds);
-	assert(read_tickets(&d, scaled) == 0 && read_tickets(&d, holds) == 0);
+	CHECK_NUMBER(pick(&d), ==, holds);
+	CHECK_NUMBER(read_tickets(&d, scaled), ==, 0);
+	CHECK_NUMBER(read_tickets(&d, holds), ==, 0);
 	stop(&d);
 }
 
@@ -491,14 +500,14 @@ static void test_short_work_left_gets_more_turns_when_busy(void)
 	(void)begin(&d, 0, line, ARRAY_SIZE(line));
 	(void)pick(&d);
 	for (uint32_t i = 1; i < 4; i++)
-		assert(read_tickets(&d, i) > read_tickets(&d, i - 1));
-	assert(read_tickets(&d, 0) >= TICKETS / 4);
-	assert(read_tickets(&d, 3) <= TICKETS * 4);
+		CHECK_NUMBER(read_tickets(&d, i), >, read_tickets(&d, i - 1));
+	CHECK_NUMBER(read_tickets(&d, 0), >=, TICKETS / 4);
+	CHECK_NUMBER(read_tickets(&d, 3), <=, TICKETS * 4);
 	/* Not so when the core is idle nearly all the time. */
 	d.now_ns += UINT64_C(10000) * MS;
 	(void)pick(&d);
 	for (uint32_t i = 1; i < 4; i++)
-		assert(fabs(read_tickets(&d, i) - TICKETS) <= 1);
+		CHECK_NUMBER(fabs(read_tickets(&d, i) - TICKETS), <=, 1);
 	stop(&d);
 }
 
@@ -512,18 +521,20 @@ static void test_the_report_follows_cpu_use_at_any_time(void)
 	for (uint32_t i = 0; i < 200; i++)
 		(void)begin(&d, 0, line, ARRAY_SIZE(line));
 	run_all(&d);
-	assert(read_cpu(&d) > 99);
+	CHECK_NUMBER(read_cpu(&d), >, 99);
 	d.now_ns += 32 * (uint64_t)MS;
-	assert(read_cpu(&d) > 40 && read_cpu(&d) < 60);
+	CHECK_NUMBER(read_cpu(&d), >, 40);
+	CHECK_NUMBER(read_cpu(&d), <, 60);
 	d.now_ns += 1000 * (uint64_t)MS;
-	assert(read_cpu(&d) < 1);
+	CHECK_NUMBER(read_cpu(&d), <, 1);
 
 	(void)begin(&d, 0, &second, 1);
 	(void)pick(&d);
 	d.now_ns += 32 * (uint64_t)MS;
-	assert(read_cpu(&d) > 40 && read_cpu(&d) < 60);
+	CHECK_NUMBER(read_cpu(&d), >, 40);
+	CHECK_NUMBER(read_cpu(&d), <, 60);
 	d.now_ns += 68 * (uint64_t)MS;
-	assert(read_cpu(&d) > 99);
+	CHECK_NUMBER(read_cpu(&d), >, 99);
 	stop(&d);
 }
 
@@ -533,9 +544,9 @@ static void test_resources_can_be_ignored(void)
 
 	start(&d, true);
 	for (uint32_t i = 0; i < 10; i++)
-		assert(begin(&d, 0, line, ARRAY_SIZE(line)) == 0);
+		CHECK_NUMBER(begin(&d, 0, line, ARRAY_SIZE(line)), ==, 0);
 	run_all(&d);
-	assert(d.policy->graph(d.state) == NULL);
+	CHECK(d.policy->graph(d.state) == NULL);
 	stop(&d);
 }
 

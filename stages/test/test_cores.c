@@ -5,9 +5,9 @@
  */
 #include "stages/cores.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,13 +16,13 @@ static cpu_set_t affinity(void)
 {
 	cpu_set_t set;
 
-	assert(sched_getaffinity(0, sizeof(set), &set) == 0);
+	CHECK_NUMBER(sched_getaffinity(0, sizeof(set), &set), ==, 0);
 	return set;
 }
 
 static void set_affinity(const cpu_set_t *set)
 {
-	assert(sched_setaffinity(0, sizeof(*set), set) == 0);
+	CHECK_NUMBER(sched_setaffinity(0, sizeof(*set), set), ==, 0);
 }
 
 static cpu_set_t only(uint32_t cpu)
@@ -52,12 +52,13 @@ static void test_default_is_within_the_affinity_mask(void)
 	struct cores *c = cores_new(NULL, &why);
 	cpu_set_t all = affinity(), seen;
 
-	assert(c != NULL && cores_count(c) >= 1);
-	assert(cores_count(c) <= (uint32_t)CPU_COUNT(&all));
+	CHECK(c != NULL);
+	CHECK_NUMBER(cores_count(c), >=, 1);
+	CHECK_NUMBER(cores_count(c), <=, (uint32_t)CPU_COUNT(&all));
 	CPU_ZERO(&seen);
 	for (uint32_t i = 0; i < cores_count(c); i++) {
-		assert(CPU_ISSET(cores_cpu(c, i), &all));
-		assert(!CPU_ISSET(cores_cpu(c, i), &seen));
+		CHECK(CPU_ISSET(cores_cpu(c, i), &all));
+		CHECK(!CPU_ISSET(cores_cpu(c, i), &seen));
 		CPU_SET(cores_cpu(c, i), &seen);
 	}
 	cores_free(c);
@@ -69,9 +70,10 @@ static void expect_cores(const char *list, uint32_t count, const uint32_t *cpus)
 	struct error why;
 	struct cores *c = cores_new(list, &why);
 
-	assert(c != NULL && cores_count(c) == count);
+	CHECK(c != NULL);
+	CHECK_NUMBER(cores_count(c), ==, count);
 	for (uint32_t i = 0; i < count; i++)
-		assert(cores_cpu(c, i) == cpus[i]);
+		CHECK_NUMBER(cores_cpu(c, i), ==, cpus[i]);
 	cores_free(c);
 }
 
@@ -79,8 +81,8 @@ static void expect_refusal(const char *list, const char *because)
 {
 	struct error why = { "" };
 
-	assert(cores_new(list, &why) == NULL);
-	assert(strstr(why.text, because) != NULL);
+	CHECK(cores_new(list, &why) == NULL);
+	CHECK_PART(why.text, because);
 }
 
 static void test_lists_name_cpus(uint32_t count, const uint32_t cpus[2])
@@ -154,20 +156,21 @@ static void test_bound_thread_runs_there_only(const uint32_t cpus[2])
 	(void)snprintf(list, sizeof(list), "%u,%u", cpus[0], cpus[1]);
 	struct cores *c = cores_new(list, &why);
 
-	assert(c != NULL);
+	CHECK(c != NULL);
 	for (uint32_t i = 0; i < 4; i++) {
 		cpu_set_t wanted = only(cpus[i % 2]);
 
-		assert(cores_bind(c, i % 2, 1));
+		CHECK(cores_bind(c, i % 2, 1));
 		now = affinity();
-		assert(CPU_EQUAL(&now, &wanted));
-		assert(sched_getcpu() == (int)cpus[i % 2]);
+		CHECK(CPU_EQUAL(&now, &wanted));
+		CHECK_NUMBER(sched_getcpu(), ==, (int)cpus[i % 2]);
 	}
-	assert(cores_bind(c, 0, 2));
+	CHECK(cores_bind(c, 0, 2));
 	now = affinity();
 	/* The mask may name CPUs that do not exist. */
-	assert(CPU_COUNT(&now) >= 2);
-	assert(CPU_ISSET(cpus[0], &now) && CPU_ISSET(cpus[1], &now));
+	CHECK_NUMBER(CPU_COUNT(&now), >=, 2);
+	CHECK(CPU_ISSET(cpus[0], &now));
+	CHECK(CPU_ISSET(cpus[1], &now));
 	cores_free(c);
 	set_affinity(&before);
 }
@@ -189,8 +192,9 @@ static void test_affinity_mask_is_respected(const uint32_t cpus[2])
 	struct cores *c = cores_new(NULL, &why);
 
 	set_affinity(&before);
-	assert(c != NULL && cores_bind(c, 0, 1));
-	assert(sched_getcpu() == (int)cpus[1]);
+	CHECK(c != NULL);
+	CHECK(cores_bind(c, 0, 1));
+	CHECK_NUMBER(sched_getcpu(), ==, (int)cpus[1]);
 	cores_free(c);
 	set_affinity(&before);
 }

@@ -11,6 +11,7 @@
 #include "stages/cores.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "base/util.h"
 #include "stages/flags.h"
 #include "stages/event.h"
@@ -19,7 +20,6 @@
 #include "stages/worker.c"
 #include "stages/test/watchdog.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { A, B, STAGES };
@@ -92,7 +92,7 @@ static void handle(struct event *ev, void *arg)
 		if (event_peek(ev)->stage_ran_ns > ran_ns)
 			handled[strlen(handled)] = item->letter;
 	}
-	assert(item->handled_count++ == 0);
+	CHECK_NUMBER(item->handled_count++, ==, 0);
 }
 
 static void begin(const struct cores *cores, const char *flag,
@@ -102,9 +102,9 @@ static void begin(const struct cores *cores, const char *flag,
 	struct error error;
 
 	schedule_init(&s);
-	assert(schedule_set(&s, "regime", "cutoff=1000", names, STAGES));
-	assert(schedule_set(&s, flag, value, names, STAGES));
-	assert(schedule_complete(&s, STAGES, 1, &error));
+	CHECK(schedule_set(&s, "regime", "cutoff=1000", names, STAGES));
+	CHECK(schedule_set(&s, flag, value, names, STAGES));
+	CHECK(schedule_complete(&s, STAGES, 1, &error));
 	s.policy = &chooser;
 	(void)memset(handled, 0, sizeof(handled));
 	for (uint32_t i = 0; i < ITEMS; i++)
@@ -112,14 +112,14 @@ static void begin(const struct cores *cores, const char *flag,
 	group = group_new(
 		&(struct group_config){ .schedule = &s, .cores = cores });
 	for (uint32_t i = 0; i < STAGES; i++)
-		assert(group_add(group, &(struct stage_config){
-						.name = names[i],
-						.handler = handle,
-						.slots = ITEMS,
-						.type = type,
-					}) != NULL);
+		CHECK(group_add(group, &(struct stage_config){
+					       .name = names[i],
+					       .handler = handle,
+					       .slots = ITEMS,
+					       .type = type,
+				       }) != NULL);
 	group->is_started = true;
-	assert(group_plan(group));
+	CHECK(group_plan(group));
 	worker = &group->workers[0];
 	worker_set_current(worker);
 }
@@ -139,8 +139,8 @@ static void send(uint32_t stage, const char *letters)
 	for (; *letters != '\0'; letters++)
 		for (uint32_t i = 0; i < ITEMS; i++)
 			if (items[i].letter == *letters)
-				assert(stage_send(group->stages[stage],
-						  &items[i].event));
+				CHECK(stage_send(group->stages[stage],
+						 &items[i].event));
 }
 
 /* The letters handled by this visit. */
@@ -149,7 +149,7 @@ static const char *visit(uint32_t stage)
 	size_t before = strlen(handled);
 
 	chosen = stage;
-	assert(worker_visit(worker));
+	CHECK(worker_visit(worker));
 	return handled + before;
 }
 
@@ -168,12 +168,12 @@ static void test_long_events_share(const struct cores *cores,
 
 	begin(cores, "discipline", discipline, STAGE_SHARED);
 	send(B, "PSx");
-	assert(strcmp(visit(B), is_reversed ? "xSP" : "PSx") == 0);
-	assert(waiting_count(B) == 2);
+	CHECK_TEXT(visit(B), is_reversed ? "xSP" : "PSx");
+	CHECK_NUMBER(waiting_count(B), ==, 2);
 	send(B, "yQ");
-	assert(strcmp(visit(B), is_reversed ? "QySP" : "yQPS") == 0);
-	assert(strcmp(visit(B), "QS") == 0);
-	assert(waiting_count(B) == 0);
+	CHECK_TEXT(visit(B), is_reversed ? "QySP" : "yQPS");
+	CHECK_TEXT(visit(B), "QS");
+	CHECK_NUMBER(waiting_count(B), ==, 0);
 	end();
 }
 
@@ -184,15 +184,15 @@ static void test_interruption_leaves_nothing(const struct cores *cores)
 {
 	begin(cores, "threshold", "b=2", STAGE_SHARED);
 	send(B, "PQ");
-	assert(strcmp(visit(B), "PQ") == 0);
-	assert(waiting_count(B) == 2);
+	CHECK_TEXT(visit(B), "PQ");
+	CHECK_NUMBER(waiting_count(B), ==, 2);
 	/* One more event, so that the next visit elsewhere is interrupted. */
 	send(B, "R");
 	send(A, "Sxy");
-	assert(strcmp(visit(A), "SRPQxy") == 0);
-	assert(waiting_count(B) == 0);
-	assert(strcmp(visit(A), "S") == 0);
-	assert(strcmp(visit(A), "S") == 0);
+	CHECK_TEXT(visit(A), "SRPQxy");
+	CHECK_NUMBER(waiting_count(B), ==, 0);
+	CHECK_TEXT(visit(A), "S");
+	CHECK_TEXT(visit(A), "S");
 	end();
 }
 
@@ -200,13 +200,13 @@ static void test_stack_is_fresh(const struct cores *cores)
 {
 	begin(cores, "discipline", "stack", STAGE_SHARED);
 	send(B, "PxQy");
-	assert(worker->visitor.stacks[B].count == 4);
-	assert(strcmp(visit(B), "yQxP") == 0);
-	assert(waiting_count(B) == 2);
+	CHECK_NUMBER(worker->visitor.stacks[B].count, ==, 4);
+	CHECK_TEXT(visit(B), "yQxP");
+	CHECK_NUMBER(waiting_count(B), ==, 2);
 	send(B, "R");
-	assert(strcmp(visit(B), "RQP") == 0);
-	assert(strcmp(visit(B), "R") == 0);
-	assert(waiting_count(B) == 0);
+	CHECK_TEXT(visit(B), "RQP");
+	CHECK_TEXT(visit(B), "R");
+	CHECK_NUMBER(waiting_count(B), ==, 0);
 	end();
 }
 
@@ -214,8 +214,8 @@ static void test_others_run_to_their_end(const struct cores *cores)
 {
 	begin(cores, "discipline", "fcfs", STAGE_EXCLUSIVE);
 	send(B, "PxQ");
-	assert(strcmp(visit(B), "PxQ") == 0);
-	assert(waiting_count(B) == 0);
+	CHECK_TEXT(visit(B), "PxQ");
+	CHECK_NUMBER(waiting_count(B), ==, 0);
 	end();
 }
 

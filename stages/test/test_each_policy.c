@@ -7,9 +7,9 @@
  */
 #include "stages/test/each_policy.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,9 +88,9 @@ static int try_in_child(const struct policy *p, bool aborts, char *text,
 	ssize_t got;
 	pid_t child;
 
-	assert(pipe(ends) == 0);
+	CHECK_NUMBER(pipe(ends), ==, 0);
 	child = fork();
-	assert(child >= 0);
+	CHECK_NUMBER(child, >=, 0);
 	if (child == 0) {
 		(void)dup2(ends[1], STDERR_FILENO);
 		(void)each_policy(p);
@@ -103,7 +103,7 @@ static int try_in_child(const struct policy *p, bool aborts, char *text,
 		count += (size_t)got;
 	text[count] = '\0';
 	(void)close(ends[0]);
-	assert(waitpid(child, &status, 0) == child);
+	CHECK_NUMBER(waitpid(child, &status, 0), ==, child);
 	return status;
 }
 
@@ -130,9 +130,10 @@ static void expect_refused(const struct policy *p, const char *why)
 
 	if (strstr(text, why) == NULL)
 		(void)fprintf(stderr, "'%s', without '%s'\n", text, why);
-	assert(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE);
-	assert(strstr(text, "policy 'mine' breaks the contract") != NULL);
-	assert(strstr(text, why) != NULL);
+	CHECK(WIFEXITED(status));
+	CHECK_NUMBER(WEXITSTATUS(status), ==, EXIT_FAILURE);
+	CHECK_PART(text, "policy 'mine' breaks the contract");
+	CHECK_PART(text, why);
 }
 
 static void test_orders_that_break_the_contract(void)
@@ -151,6 +152,7 @@ static void test_orders_that_break_the_contract(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct policy p = policy_of(cases[i].pick);
 
+		check_case("cases[%zu]", i);
 		expect_refused(&p, cases[i].why);
 	}
 }
@@ -178,8 +180,8 @@ static void test_one_that_needs_lengths_declines_to_be_blind(void)
 	struct policy p = policy_of(pick_longest);
 
 	p.needs_lengths = true;
-	assert(each_policy(&p));
-	assert(!each_policy(NULL));
+	CHECK(each_policy(&p));
+	CHECK(!each_policy(NULL));
 }
 
 static void test_an_abort_names_the_policy(void)
@@ -190,8 +192,9 @@ static void test_an_abort_names_the_policy(void)
 
 	p.needs_lengths = true;
 	status = try_in_child(&p, true, text, sizeof(text));
-	assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-	assert(strstr(text, "aborted while policy 'mine' was tested") != NULL);
+	CHECK(WIFSIGNALED(status));
+	CHECK_NUMBER(WTERMSIG(status), ==, SIGABRT);
+	CHECK_PART(text, "aborted while policy 'mine' was tested");
 }
 
 /* Also by an assertion of its own, before the test uses it. */
@@ -201,8 +204,9 @@ static void test_a_pick_that_aborts_names_the_policy(void)
 	char text[1000];
 	int status = try_in_child(&p, false, text, sizeof(text));
 
-	assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-	assert(strstr(text, "aborted while policy 'mine' was tested") != NULL);
+	CHECK(WIFSIGNALED(status));
+	CHECK_NUMBER(WTERMSIG(status), ==, SIGABRT);
+	CHECK_PART(text, "aborted while policy 'mine' was tested");
 }
 
 int main(void)

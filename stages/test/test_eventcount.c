@@ -6,9 +6,9 @@
  */
 #include "stages/eventcount.h"
 
+#include "base/test/check.h"
 #include "stages/test/watchdog.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -60,13 +60,14 @@ static void test_ping_pong_never_hangs(void)
 	static struct table t;
 	pthread_t pong;
 
-	assert(!pthread_create(&pong, NULL, play_pong, &t));
+	CHECK(!pthread_create(&pong, NULL, play_pong, &t));
 	for (uint32_t turn = 1; turn <= TURNS; turn++) {
 		goal_raise(&t.ping);
 		goal_await(&t.pong, turn);
 	}
 	(void)pthread_join(pong, NULL);
-	assert(t.ping.changed.sleepers == 0 && t.pong.changed.sleepers == 0);
+	CHECK_NUMBER(t.ping.changed.sleepers, ==, 0);
+	CHECK_NUMBER(t.pong.changed.sleepers, ==, 0);
 }
 
 /* Jobs, one wake-up each, and workers that take them. */
@@ -119,7 +120,7 @@ static void test_one_wake_up_for_each_job_is_enough(void)
 	uint32_t sent = 0;
 
 	for (uint32_t i = 0; i < SLEEPERS; i++)
-		assert(!pthread_create(&threads[i], NULL, work, &j));
+		CHECK(!pthread_create(&threads[i], NULL, work, &j));
 	for (uint32_t turn = 0; turn < TURNS / 4; turn++) {
 		/* One to four jobs, then wait until none is left. */
 		for (uint32_t i = 0; i <= turn % 4; i++) {
@@ -133,7 +134,7 @@ static void test_one_wake_up_for_each_job_is_enough(void)
 	eventcount_wake_all(&j.arrived, EVENTCOUNT_ANY);
 	for (uint32_t i = 0; i < SLEEPERS; i++)
 		(void)pthread_join(threads[i], NULL);
-	assert(j.arrived.sleepers == 0);
+	CHECK_NUMBER(j.arrived.sleepers, ==, 0);
 }
 
 static void test_wakes_with_nobody_asleep_do_no_harm(void)
@@ -142,9 +143,9 @@ static void test_wakes_with_nobody_asleep_do_no_harm(void)
 
 	eventcount_wake_one(&ec, EVENTCOUNT_ANY);
 	eventcount_wake_all(&ec, EVENTCOUNT_ANY);
-	assert(ec.sleepers == 0);
+	CHECK_NUMBER(ec.sleepers, ==, 0);
 	eventcount_cancel(((void)eventcount_prepare(&ec), &ec));
-	assert(ec.sleepers == 0);
+	CHECK_NUMBER(ec.sleepers, ==, 0);
 }
 
 static void test_nobody_sleeps_after_a_wake_up_since_prepare(void)
@@ -155,7 +156,7 @@ static void test_nobody_sleeps_after_a_wake_up_since_prepare(void)
 	eventcount_wake_one(&ec, EVENTCOUNT_ANY);
 	(void)eventcount_wait(&ec, ticket, EVENTCOUNT_ANY,
 			      0); /* or the watchdog ends the test */
-	assert(ec.sleepers == 0);
+	CHECK_NUMBER(ec.sleepers, ==, 0);
 }
 
 /* A sleeper with a bit of its own, and how often it woke. */
@@ -196,8 +197,8 @@ static void test_wake_up_reaches_whom_it_is_for(void)
 	for (uint32_t i = 0; i < SLEEPERS; i++) {
 		sleepers[i].ec = &ec;
 		sleepers[i].mask = UINT32_C(1) << i;
-		assert(!pthread_create(&threads[i], NULL, sleep_for_bit,
-				       &sleepers[i]));
+		CHECK(!pthread_create(&threads[i], NULL, sleep_for_bit,
+				      &sleepers[i]));
 	}
 	for (uint32_t turn = 0; turn < TURNS / 4; turn++) {
 		struct bit_sleeper *s = &sleepers[turn % SLEEPERS];
@@ -219,7 +220,7 @@ static void test_wake_up_reaches_whom_it_is_for(void)
 	eventcount_wake_all(&ec, EVENTCOUNT_ANY);
 	for (uint32_t i = 0; i < SLEEPERS; i++)
 		(void)pthread_join(threads[i], NULL);
-	assert(ec.sleepers == 0);
+	CHECK_NUMBER(ec.sleepers, ==, 0);
 }
 
 static void *wake_after_a_while(void *arg)
@@ -239,18 +240,18 @@ static void test_patience_ends_and_a_wake_up_is_not_late(void)
 	pthread_t waker;
 	uint32_t ticket = eventcount_prepare(&ec);
 
-	assert(!eventcount_wait(&ec, ticket, 1, 1000000));
-	assert(ec.sleepers == 0);
+	CHECK(!eventcount_wait(&ec, ticket, 1, 1000000));
+	CHECK_NUMBER(ec.sleepers, ==, 0);
 	/* The epoch has changed: the call returns at once, and is not late. */
 	ticket = eventcount_prepare(&ec);
 	eventcount_wake_one(&ec, 1);
-	assert(eventcount_wait(&ec, ticket, 1, 1));
+	CHECK(eventcount_wait(&ec, ticket, 1, 1));
 	/* Longer than the watchdog's patience. */
-	assert(!pthread_create(&waker, NULL, wake_after_a_while, &ec));
+	CHECK(!pthread_create(&waker, NULL, wake_after_a_while, &ec));
 	ticket = eventcount_prepare(&ec);
-	assert(eventcount_wait(&ec, ticket, 1, UINT64_C(1) << 38));
+	CHECK(eventcount_wait(&ec, ticket, 1, UINT64_C(1) << 38));
 	(void)pthread_join(waker, NULL);
-	assert(ec.sleepers == 0);
+	CHECK_NUMBER(ec.sleepers, ==, 0);
 }
 
 int main(void)

@@ -2,9 +2,9 @@
 /* Fibres: pauses, other threads, limits, stacks. */
 #include "stages/threads/fibre.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@ static void test_returns_at_once(struct fibres *set)
 {
 	struct counter c = { .fibre = fibres_take(set), .sum = 1 };
 
-	assert(fibre_run(c.fibre, count_down, &c));
-	assert(c.sum == 0);
+	CHECK(fibre_run(c.fibre, count_down, &c));
+	CHECK_NUMBER(c.sum, ==, 0);
 	fibres_give(set, c.fibre);
 }
 
@@ -47,9 +47,9 @@ static void test_set_is_bounded(struct fibres *set)
 
 	for (uint32_t i = 0; i < FIBRES; i++) {
 		taken[i] = fibres_take(set);
-		assert(taken[i] != NULL);
+		CHECK(taken[i] != NULL);
 	}
-	assert(fibres_take(set) == NULL);
+	CHECK(fibres_take(set) == NULL);
 	for (uint32_t i = 0; i < FIBRES; i++)
 		fibres_give(set, taken[i]);
 }
@@ -60,15 +60,18 @@ static void test_two_take_turns(struct fibres *set)
 	struct counter a = { fibres_take(set), 3, 0 };
 	struct counter b = { fibres_take(set), 5, 0 };
 
-	assert(!fibre_run(a.fibre, count_down, &a));
-	assert(!fibre_run(b.fibre, count_down, &b));
+	CHECK(!fibre_run(a.fibre, count_down, &a));
+	CHECK(!fibre_run(b.fibre, count_down, &b));
 	for (uint32_t i = 0; i < 2; i++) {
-		assert(!fibre_resume(a.fibre));
-		assert(!fibre_resume(b.fibre));
+		CHECK(!fibre_resume(a.fibre));
+		CHECK(!fibre_resume(b.fibre));
 	}
-	assert(fibre_resume(a.fibre) && a.sum == 3);
-	assert(!fibre_resume(b.fibre) && !fibre_resume(b.fibre));
-	assert(fibre_resume(b.fibre) && b.sum == 5);
+	CHECK(fibre_resume(a.fibre));
+	CHECK_NUMBER(a.sum, ==, 3);
+	CHECK(!fibre_resume(b.fibre));
+	CHECK(!fibre_resume(b.fibre));
+	CHECK(fibre_resume(b.fibre));
+	CHECK_NUMBER(b.sum, ==, 5);
 	fibres_give(set, a.fibre);
 	fibres_give(set, b.fibre);
 }
@@ -104,8 +107,8 @@ static void test_other_threads_continue(struct fibres *set)
 
 	(void)pthread_barrier_init(&b.turn, NULL, 2);
 	b.has_returned = fibre_run(b.counter.fibre, count_down, &b.counter);
-	assert(!b.has_returned);
-	assert(pthread_create(&thread, NULL, resume_in_turn, &b) == 0);
+	CHECK(!b.has_returned);
+	CHECK_NUMBER(pthread_create(&thread, NULL, resume_in_turn, &b), ==, 0);
 	for (bool is_over = false; !is_over;) {
 		(void)pthread_barrier_wait(&b.turn);
 		(void)pthread_barrier_wait(&b.turn);
@@ -114,8 +117,8 @@ static void test_other_threads_continue(struct fibres *set)
 		is_over = b.has_returned;
 		(void)pthread_barrier_wait(&b.turn);
 	}
-	assert(pthread_join(thread, NULL) == 0);
-	assert(b.counter.sum == PAUSES);
+	CHECK_NUMBER(pthread_join(thread, NULL), ==, 0);
+	CHECK_NUMBER(b.counter.sum, ==, PAUSES);
 	(void)pthread_barrier_destroy(&b.turn);
 	fibres_give(set, b.counter.fibre);
 }
@@ -142,9 +145,9 @@ static void test_longjmp_after_pause(struct fibres *set)
 {
 	struct jump j = { .fibre = fibres_take(set) };
 
-	assert(!fibre_run(j.fibre, fail_after_pause, &j));
-	assert(fibre_resume(j.fibre));
-	assert(j.has_failed);
+	CHECK(!fibre_run(j.fibre, fail_after_pause, &j));
+	CHECK(fibre_resume(j.fibre));
+	CHECK(j.has_failed);
 	fibres_give(set, j.fibre);
 }
 
@@ -166,7 +169,8 @@ static void pause_after_deep_call(void *arg)
 		bytes[i] = 1;
 	d->lowest = (uintptr_t)bytes;
 	fibre_pause(d->fibre);
-	assert(bytes[0] == 1 && bytes[DEEP_BYTES - 1] == 1);
+	CHECK_NUMBER(bytes[0], ==, 1);
+	CHECK_NUMBER(bytes[DEEP_BYTES - 1], ==, 1);
 }
 
 /* Of the pages that are wholly in the variable. */
@@ -178,8 +182,8 @@ static uint32_t count_resident(const struct deep *d)
 	unsigned char are_resident[DEEP_BYTES / PAGE_BYTES_MIN + 1];
 	uint32_t count = 0;
 
-	assert(end > begin);
-	assert(mincore((void *)begin, end - begin, are_resident) == 0);
+	CHECK_NUMBER(end, >, begin);
+	CHECK_NUMBER(mincore((void *)begin, end - begin, are_resident), ==, 0);
 	for (uintptr_t i = 0; i < (end - begin) / page_bytes; i++)
 		count += are_resident[i] & 1;
 	return count;
@@ -191,20 +195,19 @@ static void test_few_free_stacks_keep_memory(void)
 	struct deep all[BURST];
 	uint32_t resident_count = 0;
 
-	assert(set != NULL);
+	CHECK(set != NULL);
 	for (uint32_t i = 0; i < BURST; i++) {
 		all[i].fibre = fibres_take(set);
-		assert(!fibre_run(all[i].fibre, pause_after_deep_call,
-				  &all[i]));
-		assert(count_resident(&all[i]) > 0);
+		CHECK(!fibre_run(all[i].fibre, pause_after_deep_call, &all[i]));
+		CHECK_NUMBER(count_resident(&all[i]), >, 0);
 	}
 	for (uint32_t i = 0; i < BURST; i++) {
-		assert(fibre_resume(all[i].fibre));
+		CHECK(fibre_resume(all[i].fibre));
 		fibres_give(set, all[i].fibre);
 	}
 	for (uint32_t i = 0; i < BURST; i++)
 		resident_count += count_resident(&all[i]) > 0;
-	assert(resident_count <= FIBRES_WARM_MAX);
+	CHECK_NUMBER(resident_count, <=, FIBRES_WARM_MAX);
 	/* All can be used again, those with memory first. */
 	for (uint32_t i = 0; i < BURST; i++) {
 		struct fibre *f = fibres_take(set);
@@ -212,11 +215,12 @@ static void test_few_free_stacks_keep_memory(void)
 
 		while (all[k].fibre != f)
 			k++;
-		assert((count_resident(&all[k]) > 0) == (i < resident_count));
-		assert(!fibre_run(f, pause_after_deep_call, &all[k]));
+		CHECK_NUMBER((count_resident(&all[k]) > 0), ==,
+			     (i < resident_count));
+		CHECK(!fibre_run(f, pause_after_deep_call, &all[k]));
 	}
 	for (uint32_t i = 0; i < BURST; i++) {
-		assert(fibre_resume(all[i].fibre));
+		CHECK(fibre_resume(all[i].fibre));
 		fibres_give(set, all[i].fibre);
 	}
 	fibres_free(set);
@@ -245,13 +249,13 @@ static bool has_guard(struct fibre *f)
 	int status;
 	pid_t child = fork();
 
-	assert(child >= 0);
+	CHECK_NUMBER(child, >=, 0);
 	if (child == 0) {
 		(void)close(STDERR_FILENO); /* a sanitizer's report */
 		(void)!fibre_run(f, use_pages, &pages);
 		_exit(0);
 	}
-	assert(waitpid(child, &status, 0) == child);
+	CHECK_NUMBER(waitpid(child, &status, 0), ==, child);
 	return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
 }
 
@@ -263,7 +267,7 @@ static bool linux_has_light_guards(void)
 	void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	assert(page != MAP_FAILED);
+	CHECK(page != MAP_FAILED);
 	bool has = madvise(page, bytes, guard_install) == 0;
 
 	(void)munmap(page, bytes);
@@ -275,14 +279,14 @@ static void test_each_of_many_has_a_guard(void)
 	static struct fibre *all[MANY];
 	struct fibres *set = fibres_new(MANY);
 
-	assert(set != NULL);
+	CHECK(set != NULL);
 	for (uint32_t i = 0; i < MANY; i++) {
 		all[i] = fibres_take(set);
-		assert(all[i] != NULL);
+		CHECK(all[i] != NULL);
 	}
-	assert(has_guard(all[0]));
+	CHECK(has_guard(all[0]));
 	if (linux_has_light_guards())
-		assert(has_guard(all[MANY - 1]));
+		CHECK(has_guard(all[MANY - 1]));
 	else
 		(void)printf("skipped: the guards of more than 16,384 stacks "
 			     "need Linux 6.13\n");
@@ -297,7 +301,7 @@ static void test_many_runs(struct fibres *set)
 	struct counter c = { .fibre = fibres_take(set) };
 
 	for (uint32_t i = 0; i < RUNS; i++)
-		assert(fibre_run(c.fibre, count_down, &c));
+		CHECK(fibre_run(c.fibre, count_down, &c));
 	fibres_give(set, c.fibre);
 }
 
@@ -305,7 +309,7 @@ int main(void)
 {
 	struct fibres *set = fibres_new(FIBRES);
 
-	assert(set != NULL);
+	CHECK(set != NULL);
 	test_each_of_many_has_a_guard();
 	test_returns_at_once(set);
 	test_set_is_bounded(set);

@@ -6,10 +6,10 @@
  */
 #include "stages/graph.h"
 
+#include "base/test/check.h"
 #include "base/test/scratch.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +26,9 @@ static void put(const char *text)
 {
 	FILE *f = fopen(path, "we");
 
-	assert(f != NULL && fputs(text, f) >= 0 && fclose(f) == 0);
+	CHECK(f != NULL);
+	CHECK_NUMBER(fputs(text, f), >=, 0);
+	CHECK_NUMBER(fclose(f), ==, 0);
 }
 
 static struct stage_graph two_stages(void)
@@ -55,12 +57,12 @@ static void check_loads(const struct stage_graph *expected)
 
 	(void)memset(g.service_ns, 1, sizeof(g.service_ns));
 	(void)memset(g.sent_counts, 1, sizeof(g.sent_counts));
-	assert(graph_load(&g, path, &why));
+	CHECK(graph_load(&g, path, &why));
 	for (uint32_t i = 0; i < g.stage_count; i++) {
-		assert(g.service_ns[i] == expected->service_ns[i]);
+		CHECK_NUMBER(g.service_ns[i], ==, expected->service_ns[i]);
 		for (uint32_t j = 0; j < g.stage_count; j++)
-			assert(g.sent_counts[i][j] ==
-			       expected->sent_counts[i][j]);
+			CHECK_NUMBER(g.sent_counts[i][j], ==,
+				     expected->sent_counts[i][j]);
 	}
 }
 
@@ -69,18 +71,18 @@ static void check_refused(const char *at, const char *reason)
 	struct stage_graph g = two_stages(), before = two_stages();
 	struct error why = { "" };
 
-	assert(!graph_load(&g, at, &why));
+	CHECK(!graph_load(&g, at, &why));
 	if (strstr(why.text, reason) == NULL)
 		(void)fprintf(stderr, "%s, without '%s'\n", why.text, reason);
-	assert(strstr(why.text, reason) != NULL);
-	assert(same_weights(&g, &before));
+	CHECK_PART(why.text, reason);
+	CHECK(same_weights(&g, &before));
 }
 
 static void test_loads_what_was_saved(void)
 {
 	struct stage_graph g = two_stages();
 
-	assert(graph_save(&g, path, &refusal));
+	CHECK(graph_save(&g, path, &refusal));
 	check_loads(&g);
 	/*
 	 * Replace the older file; these are the largest weights that are not
@@ -90,9 +92,9 @@ static void test_loads_what_was_saved(void)
 	g.sent_counts[0][1] = 0;
 	g.sent_counts[0][0] = UINT64_C(999999999999999);
 	g.sent_counts[1][0] = 1;
-	assert(graph_save(&g, path, &refusal));
+	CHECK(graph_save(&g, path, &refusal));
 	check_loads(&g);
-	assert(access(draft, F_OK) == -1);
+	CHECK_NUMBER(access(draft, F_OK), ==, -1);
 }
 
 static void test_largest_graph_and_odd_names(void)
@@ -108,7 +110,7 @@ static void test_largest_graph_and_odd_names(void)
 		for (uint32_t j = 0; j < STAGES_MAX; j++)
 			g.sent_counts[i][j] = 1 + i * 100 + j;
 	}
-	assert(graph_save(&g, path, &refusal));
+	CHECK(graph_save(&g, path, &refusal));
 	check_loads(&g);
 }
 
@@ -166,6 +168,7 @@ static void test_files_with_a_mistake_are_refused(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		check_case("cases[%zu]: %s", i, cases[i].text);
 		put(cases[i].text);
 		check_refused(path, cases[i].reason);
 	}
@@ -205,7 +208,7 @@ static void test_long_and_deep_files_are_refused(void)
 	enum { BYTES = 1 << 20 };
 	char *text = malloc(BYTES + 2);
 
-	assert(text != NULL);
+	CHECK(text != NULL);
 	(void)memset(text, '[', BYTES);
 	text[BYTES] = '\0';
 	put(text);
@@ -231,17 +234,18 @@ static void test_failed_save_leaves_the_older_file(void)
 	struct rlimit old_limit, none;
 
 	newer.service_ns[0] = 1;
-	assert(graph_save(&older, path, &refusal));
-	assert(getrlimit(RLIMIT_FSIZE, &old_limit) == 0);
+	CHECK(graph_save(&older, path, &refusal));
+	CHECK_NUMBER(getrlimit(RLIMIT_FSIZE, &old_limit), ==, 0);
 	none = (struct rlimit){ .rlim_cur = 10,
 				.rlim_max = old_limit.rlim_max };
-	assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
-	assert(setrlimit(RLIMIT_FSIZE, &none) == 0);
+	CHECK(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+	CHECK_NUMBER(setrlimit(RLIMIT_FSIZE, &none), ==, 0);
 	bool saved = graph_save(&newer, path, &refusal);
 
-	assert(setrlimit(RLIMIT_FSIZE, &old_limit) == 0);
-	assert(!saved && strcmp(refusal.text, strerror(EFBIG)) == 0);
-	assert(access(draft, F_OK) == -1);
+	CHECK_NUMBER(setrlimit(RLIMIT_FSIZE, &old_limit), ==, 0);
+	CHECK(!saved);
+	CHECK_TEXT(refusal.text, strerror(EFBIG));
+	CHECK_NUMBER(access(draft, F_OK), ==, -1);
 	check_loads(&older);
 }
 
@@ -254,13 +258,13 @@ static void check_cannot_be_saved(const char *at, int why)
 	struct stage_graph g = two_stages();
 	char beside[80];
 
-	assert(!graph_save(&g, at, &refusal));
-	assert(strcmp(refusal.text, strerror(why)) == 0);
+	CHECK(!graph_save(&g, at, &refusal));
+	CHECK_TEXT(refusal.text, strerror(why));
 	refusal.text[0] = '\0';
-	assert(!graph_can_be_saved(at, &refusal));
-	assert(strcmp(refusal.text, strerror(why)) == 0);
+	CHECK(!graph_can_be_saved(at, &refusal));
+	CHECK_TEXT(refusal.text, strerror(why));
 	(void)snprintf(beside, sizeof(beside), "%s.tmp", at);
-	assert(access(beside, F_OK) == -1);
+	CHECK_NUMBER(access(beside, F_OK), ==, -1);
 }
 
 static void test_save_says_why_not(void)
@@ -274,17 +278,18 @@ static void test_trial_of_a_save_changes_nothing(void)
 {
 	struct stage_graph older = two_stages();
 
-	assert(graph_save(&older, path, &refusal));
-	assert(graph_can_be_saved(path, &refusal));
+	CHECK(graph_save(&older, path, &refusal));
+	CHECK(graph_can_be_saved(path, &refusal));
 	check_loads(&older);
-	assert(unlink(path) == 0);
-	assert(graph_can_be_saved(path, &refusal));
-	assert(access(path, F_OK) == -1 && access(draft, F_OK) == -1);
+	CHECK_NUMBER(unlink(path), ==, 0);
+	CHECK(graph_can_be_saved(path, &refusal));
+	CHECK_NUMBER(access(path, F_OK), ==, -1);
+	CHECK_NUMBER(access(draft, F_OK), ==, -1);
 }
 
 int main(void)
 {
-	assert(mkdtemp(dir) != NULL);
+	CHECK(mkdtemp(dir) != NULL);
 	scratch_adopt(dir);
 	(void)snprintf(path, sizeof(path), "%s/graph.json", dir);
 	(void)snprintf(draft, sizeof(draft), "%s.tmp", path);
@@ -298,6 +303,6 @@ int main(void)
 	test_failed_save_leaves_the_older_file();
 	test_save_says_why_not();
 	test_trial_of_a_save_changes_nothing();
-	assert(rmdir(dir) == 0);
+	CHECK_NUMBER(rmdir(dir), ==, 0);
 	return 0;
 }

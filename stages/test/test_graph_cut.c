@@ -5,7 +5,8 @@
  */
 #include "stages/graph.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,14 +44,15 @@ static uint32_t cut(const struct stage_graph *g, uint32_t part_count,
 {
 	uint32_t again[STAGES_MAX], used = 0;
 
-	assert(graph_cut(g, part_count, parts));
+	CHECK(graph_cut(g, part_count, parts));
 	for (uint32_t i = 0; i < g->stage_count; i++) {
-		assert(parts[i] < part_count && parts[i] <= used);
+		CHECK_NUMBER(parts[i], <, part_count);
+		CHECK_NUMBER(parts[i], <=, used);
 		used += parts[i] == used;
 	}
 	(void)rand(); /* so that graph_cut() may not depend on rand()'s state */
-	assert(graph_cut(g, part_count, again));
-	assert(memcmp(parts, again, g->stage_count * sizeof(*parts)) == 0);
+	CHECK(graph_cut(g, part_count, again));
+	CHECK(memcmp(parts, again, g->stage_count * sizeof(*parts)) == 0);
 	return used;
 }
 
@@ -71,19 +73,22 @@ static void test_pictures_are_decode_and_the_rest(void)
 	static const uint32_t expected[] = { 0, 1, 1, 1 };
 	uint32_t parts[STAGES_MAX];
 
-	assert(cut(&g, 2, parts) == 2);
-	assert(memcmp(parts, expected, sizeof(expected)) == 0);
-	assert(cut(&g, 1, parts) == 1);
+	CHECK_NUMBER(cut(&g, 2, parts), ==, 2);
+	CHECK(memcmp(parts, expected, sizeof(expected)) == 0);
+	CHECK_NUMBER(cut(&g, 1, parts), ==, 1);
 	/* Decode gets a part of its own, however the rest is divided. */
-	assert(cut(&g, 3, parts) == 3);
-	assert(parts[1] > 0 && parts[2] > 0 && parts[3] > 0);
+	CHECK_NUMBER(cut(&g, 3, parts), ==, 3);
+	CHECK_NUMBER(parts[1], >, 0);
+	CHECK_NUMBER(parts[2], >, 0);
+	CHECK_NUMBER(parts[3], >, 0);
 	/*
 	 * The last stage does nearly all the work; the others still share a
 	 * part.
 	 */
 	g.service_ns[3] = UINT64_C(1000000000000);
-	assert(cut(&g, 2, parts) == 2);
-	assert(parts[0] == 0 && parts[3] == 1);
+	CHECK_NUMBER(cut(&g, 2, parts), ==, 2);
+	CHECK_NUMBER(parts[0], ==, 0);
+	CHECK_NUMBER(parts[3], ==, 1);
 }
 
 /*
@@ -133,13 +138,13 @@ static void test_search_engine_keeps_its_combiner_alone(void)
 	send_along(&g, CONTENT_INDEX, FORMATTER, 900);
 	send_along(&g, FORMATTER, DEFLATER, 900);
 
-	assert(cut(&g, 2, parts) == 2);
-	assert(quality_of(&g, parts).heaviest_ns <= 550);
-	assert(quality_of(&g, parts).passed_count <= 1300);
-	assert(cut(&g, 4, parts) >= 3);
+	CHECK_NUMBER(cut(&g, 2, parts), ==, 2);
+	CHECK_NUMBER(quality_of(&g, parts).heaviest_ns, <=, 550);
+	CHECK_NUMBER(quality_of(&g, parts).passed_count, <=, 1300);
+	CHECK_NUMBER(cut(&g, 4, parts), >=, 3);
 	for (uint32_t i = 0; i < STAGES; i++)
-		assert(i == COMBINER || parts[i] != parts[COMBINER]);
-	assert(quality_of(&g, parts).heaviest_ns == 400);
+		CHECK(i == COMBINER || parts[i] != parts[COMBINER]);
+	CHECK_NUMBER(quality_of(&g, parts).heaviest_ns, ==, 400);
 }
 
 static struct stage_graph random_graph(void)
@@ -226,12 +231,12 @@ static void test_near_the_best_of_all_assignments(void)
 		struct quality best =
 			best_of_all(&g, part_count, q.heaviest_ns);
 
-		assert((double)q.heaviest_ns <=
-		       1.25 * (double)best.heaviest_ns);
+		CHECK_NUMBER((double)q.heaviest_ns, <=,
+			     1.25 * (double)best.heaviest_ns);
 		passed_total += q.passed_count;
 		least_total += best.passed_count;
 	}
-	assert((double)passed_total <= 1.25 * (double)least_total);
+	CHECK_NUMBER((double)passed_total, <=, 1.25 * (double)least_total);
 }
 
 static void test_without_weights_a_line_is_divided(void)
@@ -240,12 +245,12 @@ static void test_without_weights_a_line_is_divided(void)
 	struct stage_graph g = { .stage_count = 7 };
 	uint32_t parts[STAGES_MAX];
 
-	assert(cut(&g, 3, parts) == 3);
-	assert(memcmp(parts, thirds, sizeof(thirds)) == 0);
+	CHECK_NUMBER(cut(&g, 3, parts), ==, 3);
+	CHECK(memcmp(parts, thirds, sizeof(thirds)) == 0);
 	/* to itself, so it does not pass between parts */
 	send_along(&g, 3, 3, 100);
-	assert(cut(&g, 3, parts) == 3);
-	assert(memcmp(parts, thirds, sizeof(thirds)) == 0);
+	CHECK_NUMBER(cut(&g, 3, parts), ==, 3);
+	CHECK(memcmp(parts, thirds, sizeof(thirds)) == 0);
 }
 
 static void test_some_weights_are_enough(void)
@@ -255,8 +260,8 @@ static void test_some_weights_are_enough(void)
 
 	/* No events pass, so the two stages with equal work are separated. */
 	g.service_ns[1] = g.service_ns[4] = 100;
-	assert(cut(&g, 2, parts) == 2);
-	assert(parts[1] != parts[4]);
+	CHECK_NUMBER(cut(&g, 2, parts), ==, 2);
+	CHECK_NUMBER(parts[1], !=, parts[4]);
 	/*
 	 * Without work the parts have three stages each, and stages that
 	 * exchange events stay together.
@@ -266,8 +271,8 @@ static void test_some_weights_are_enough(void)
 	send_along(&g, 4, 2, 10);
 	send_along(&g, 1, 3, 10);
 	send_along(&g, 5, 3, 10);
-	assert(cut(&g, 2, parts) == 2);
-	assert(quality_of(&g, parts).passed_count == 0);
+	CHECK_NUMBER(cut(&g, 2, parts), ==, 2);
+	CHECK_NUMBER(quality_of(&g, parts).passed_count, ==, 0);
 }
 
 static void test_any_number_of_parts(void)
@@ -283,10 +288,10 @@ static void test_any_number_of_parts(void)
 				g.sent_counts[i][j] = UINT64_MAX;
 		}
 		for (uint32_t count = 1; count <= stages; count++)
-			assert(cut(&g, count, parts) == count);
-		assert(cut(&g, stages, parts) == stages);
-		assert(cut(&g, stages + 1, parts) == stages);
-		assert(cut(&g, UINT32_MAX, parts) == stages);
+			CHECK_NUMBER(cut(&g, count, parts), ==, count);
+		CHECK_NUMBER(cut(&g, stages, parts), ==, stages);
+		CHECK_NUMBER(cut(&g, stages + 1, parts), ==, stages);
+		CHECK_NUMBER(cut(&g, UINT32_MAX, parts), ==, stages);
 	}
 }
 

@@ -15,8 +15,8 @@
 #include "stages/threads/resources.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -39,13 +39,13 @@ static uint32_t check_items(const struct item *items, uint32_t count)
 		uint32_t ended =
 			items[i].finished_count + items[i].dropped_count;
 
-		assert(ended == items[i].is_accepted);
-		assert(items[i].handlers_now == 0);
-		assert(event_peek(&items[i].event)->stage == NULL);
+		CHECK_NUMBER(ended, ==, items[i].is_accepted);
+		CHECK_NUMBER(items[i].handlers_now, ==, 0);
+		CHECK(event_peek(&items[i].event)->stage == NULL);
 		if (items[i].finished_count > 0)
-			assert(items[i].at == LINE_STAGES);
+			CHECK_NUMBER(items[i].at, ==, LINE_STAGES);
 		if (!items[i].is_accepted)
-			assert(items[i].at == 0);
+			CHECK_NUMBER(items[i].at, ==, 0);
 		accepted += items[i].is_accepted;
 	}
 	return accepted;
@@ -57,8 +57,8 @@ static void check_queues_are_empty(struct line *l)
 		struct stage_stats stats;
 
 		stage_read(l->stages[i], &stats);
-		assert(stats.queued_count == 0);
-		assert(stats.arrived_count == stats.handled_count);
+		CHECK_NUMBER(stats.queued_count, ==, 0);
+		CHECK_NUMBER(stats.arrived_count, ==, stats.handled_count);
 	}
 }
 
@@ -75,7 +75,7 @@ static void check_shares(const struct line_setup *setup,
 		for (uint32_t i = 0; i < count; i++)
 			share +=
 				items[i].cpu == (int)cores_cpu(setup->cores, r);
-		assert(share == count / setup->schedule.part_count);
+		CHECK_NUMBER(share, ==, count / setup->schedule.part_count);
 	}
 }
 
@@ -86,16 +86,16 @@ static void test_each_event_is_handled_once(const struct line_setup *setup)
 	struct item *items = calloc(CROWD_THREADS * ITEMS, sizeof(*items));
 	struct crowd crowd = { &l, items, ITEMS, .persist = true };
 
-	assert(items != NULL);
+	CHECK(items != NULL);
 	with_delays.delay_ns_max = 10000;
 	line_start(&l, &with_delays);
 	crowd_start(&crowd);
 	crowd_join(&crowd);
 	line_await(&l, CROWD_THREADS * ITEMS);
 	group_stop(l.group);
-	assert(check_items(items, CROWD_THREADS * ITEMS) ==
-	       CROWD_THREADS * ITEMS);
-	assert(l.finished_count == CROWD_THREADS * ITEMS);
+	CHECK_NUMBER(check_items(items, CROWD_THREADS * ITEMS), ==,
+		     CROWD_THREADS * ITEMS);
+	CHECK_NUMBER(l.finished_count, ==, CROWD_THREADS * ITEMS);
 	check_shares(setup, items, CROWD_THREADS * ITEMS);
 	check_queues_are_empty(&l);
 	line_release(&l);
@@ -132,7 +132,7 @@ static void test_lone_event_is_never_slept_through(const struct line_setup *s)
 	(void)snprintf(list, sizeof(list), "%u", cores_cpu(s->cores, 0));
 	struct cores *one = cores_new(list, &why);
 
-	assert(one != NULL);
+	CHECK(one != NULL);
 	slow.cores = one;
 	pick_to_slow_down = policy.pick;
 	if (policy.pick != NULL)
@@ -143,7 +143,7 @@ static void test_lone_event_is_never_slept_through(const struct line_setup *s)
 		uint32_t looks = 0;
 
 		items[i] = (struct item){ 0 };
-		assert(line_send(&l, &items[i]));
+		CHECK(line_send(&l, &items[i]));
 		while (atomic_load(&l.finished_count) <= i)
 			if (++looks > 5000) /* the worker may need this core */
 				(void)sched_yield();
@@ -163,7 +163,7 @@ static void stop_while_sending(const struct line_setup *setup, uint32_t wait_ns)
 	struct item *items = calloc(CROWD_THREADS * ITEMS, sizeof(*items));
 	struct crowd crowd = { &l, items, ITEMS, .persist = false };
 
-	assert(items != NULL);
+	CHECK(items != NULL);
 	narrow.slots = 3;
 	narrow.delay_ns_max = 3000;
 	line_start(&l, &narrow);
@@ -178,7 +178,7 @@ static void stop_while_sending(const struct line_setup *setup, uint32_t wait_ns)
 		atomic_load(&l.finished_count) + atomic_load(&l.dropped_count);
 
 	crowd_join(&crowd);
-	assert(check_items(items, CROWD_THREADS * ITEMS) == ended);
+	CHECK_NUMBER(check_items(items, CROWD_THREADS * ITEMS), ==, ended);
 	check_queues_are_empty(&l);
 	line_release(&l);
 	free(items);
@@ -212,20 +212,21 @@ static void test_stop_drains_all_queues(const struct line_setup *setup)
 	for (uint32_t i = 0; i < ITEMS; i++) {
 		items[i] = (struct item){ 0 };
 		items[i].is_accepted = line_send(&l, &items[i]);
-		assert(items[i].is_accepted);
+		CHECK(items[i].is_accepted);
 	}
-	assert(!pthread_create(&opener, NULL, open_gate, &l));
+	CHECK(!pthread_create(&opener, NULL, open_gate, &l));
 	group_stop(l.group);
-	assert(l.finished_count == ITEMS);
-	assert(check_items(items, ITEMS) == ITEMS);
+	CHECK_NUMBER(l.finished_count, ==, ITEMS);
+	CHECK_NUMBER(check_items(items, ITEMS), ==, ITEMS);
 	check_queues_are_empty(&l);
 
 	/*
 	 * After the stop a send is refused, and the item is still the sender's.
 	 */
 	items[0] = (struct item){ 0 };
-	assert(!line_send(&l, &items[0]));
-	assert(items[0].at == 0 && event_peek(&items[0].event)->stage == NULL);
+	CHECK(!line_send(&l, &items[0]));
+	CHECK_NUMBER(items[0].at, ==, 0);
+	CHECK(event_peek(&items[0].event)->stage == NULL);
 	(void)pthread_join(opener, NULL);
 	line_release(&l);
 }
@@ -240,8 +241,8 @@ static void test_starts_and_stops_many_times(const struct line_setup *setup)
 		if (i % 2 == 0)
 			item.is_accepted = line_send(&l, &item);
 		group_stop(l.group); /* perhaps before any worker ran */
-		assert(l.finished_count == item.is_accepted);
-		assert(item.is_accepted == (i % 2 == 0));
+		CHECK_NUMBER(l.finished_count, ==, item.is_accepted);
+		CHECK_NUMBER(item.is_accepted, ==, (i % 2 == 0));
 		group_stop(l.group); /* a second stop does nothing */
 		line_release(&l);
 	}
@@ -297,9 +298,9 @@ static void test_failed_start_leaves_no_thread(const struct line_setup *setup)
 	for (uint32_t at = 1; at <= workers; at++) {
 		line_init(&l, setup);
 		create_fails_at = at;
-		assert(!group_start(l.group));
-		assert(create_fails_at == 0);
-		assert(created_count == joined_count);
+		CHECK(!group_start(l.group));
+		CHECK_NUMBER(create_fails_at, ==, 0);
+		CHECK_NUMBER(created_count, ==, joined_count);
 		line_release(&l);
 	}
 }
@@ -329,12 +330,12 @@ static void test_too_long_a_queue_is_refused(const struct line_setup *setup)
 		.cores = setup->cores,
 	});
 	for (size_t i = 0; i < ARRAY_SIZE(slots); i++)
-		assert(group_add(g, &(struct stage_config){
-					    .name = "wide",
-					    .handler = do_nothing,
-					    .slots = slots[i],
-				    }) != NULL);
-	assert(!group_start(g));
+		CHECK(group_add(g, &(struct stage_config){
+					   .name = "wide",
+					   .handler = do_nothing,
+					   .slots = slots[i],
+				   }) != NULL);
+	CHECK(!group_start(g));
 	group_free(g);
 }
 
@@ -350,7 +351,7 @@ static void test_workers_are_as_many_as_planned(const struct line_setup *setup)
 		wanted = (1 + 2 + 1 + 2) * setup->schedule.part_count;
 	if (setup->schedule.policy->workers == POLICY_WORKERS_FIBRES)
 		wanted = setup->schedule.part_count;
-	assert(group_worker_count(l.group) == wanted);
+	CHECK_NUMBER(group_worker_count(l.group), ==, wanted);
 	group_stop(l.group);
 	line_release(&l);
 }
@@ -360,8 +361,8 @@ static uint64_t stack_capacity(void)
 	struct resource_state states[RESOURCES];
 
 	resources_read(resources_process(), states);
-	assert(states[RESOURCE_STACKS].limit ==
-	       states[RESOURCE_STACKS].capacity);
+	CHECK_NUMBER(states[RESOURCE_STACKS].limit, ==,
+		     states[RESOURCE_STACKS].capacity);
 	return states[RESOURCE_STACKS].capacity;
 }
 
@@ -375,15 +376,15 @@ static void test_stacks_of_groups_add_up(const struct line_setup *setup)
 
 	line_start(&first, setup);
 	of_one = stack_capacity() - before;
-	assert((of_one > 0) == has_stacks);
+	CHECK_NUMBER((of_one > 0), ==, has_stacks);
 	line_start(&second, setup);
-	assert(stack_capacity() == before + 2 * of_one);
+	CHECK_NUMBER(stack_capacity(), ==, before + 2 * of_one);
 	group_stop(first.group);
 	line_release(&first);
-	assert(stack_capacity() == before + of_one);
+	CHECK_NUMBER(stack_capacity(), ==, before + of_one);
 	group_stop(second.group);
 	line_release(&second);
-	assert(stack_capacity() == before);
+	CHECK_NUMBER(stack_capacity(), ==, before);
 }
 
 static void test_idle_group_uses_no_cpu(const struct line_setup *setup)
@@ -392,14 +393,14 @@ static void test_idle_group_uses_no_cpu(const struct line_setup *setup)
 	struct item item = { 0 };
 
 	line_start(&l, setup);
-	assert(line_send(&l, &item));
+	CHECK(line_send(&l, &item));
 	line_await(&l, 1);
 	pause_ns(20000000);
 	uint64_t before_ns = clock_cpu_ns();
 
 	pause_ns(300000000);
 	/* A single polling worker would use most of 300 ms. */
-	assert(clock_cpu_ns() - before_ns < 60000000);
+	CHECK_NUMBER(clock_cpu_ns() - before_ns, <, 60000000);
 	group_stop(l.group);
 	line_release(&l);
 }

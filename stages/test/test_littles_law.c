@@ -16,8 +16,8 @@
 #include "stages/test/watchdog.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static void handle(struct event *ev, void *arg)
 	while (clock_now_ns() < end_ns)
 		;
 	if (stage + 1 < STAGES)
-		assert(stage_send(sys.stages[stage + 1], ev));
+		CHECK(stage_send(sys.stages[stage + 1], ev));
 	else
 		(void)atomic_fetch_add(&sys.finished_count, 1);
 }
@@ -91,7 +91,7 @@ static void *send_all(void *arg)
 
 		if (at_ns < next_ns)
 			pause_ns(next_ns - at_ns);
-		assert(stage_send(sys.stages[0], &sys.jobs[i].event));
+		CHECK(stage_send(sys.stages[0], &sys.jobs[i].event));
 	}
 	return NULL;
 }
@@ -172,8 +172,8 @@ static enum verdict attempt(const struct schedule *schedule,
 					     .arg = (void *)(uintptr_t)s,
 					     .slots = ITEMS,
 				     });
-	assert(group_start(g));
-	assert(!pthread_create(&sender, NULL, send_all, NULL));
+	CHECK(group_start(g));
+	CHECK(!pthread_create(&sender, NULL, send_all, NULL));
 	struct sums sums = look_on();
 
 	(void)pthread_join(sender, NULL);
@@ -182,7 +182,7 @@ static enum verdict attempt(const struct schedule *schedule,
 		struct stage_stats stats;
 
 		stage_read(sys.stages[s], &stats);
-		assert(stats.handled_count == ITEMS);
+		CHECK_NUMBER(stats.handled_count, ==, ITEMS);
 		ok &= agree("waiting", s, sums.waiting[s], stats.wait_ns);
 		ok &= agree("in service", s, sums.inside[s], stats.service_ns);
 	}
@@ -213,15 +213,14 @@ static bool test_law_holds(const char *policy, const char *discipline)
 	cores_free(cores);
 	cores = cores_new(list, &why);
 	schedule_init(&schedule);
-	assert(schedule_set(&schedule, "policy", policy, NULL, 0));
-	assert(schedule_set(&schedule, "discipline", discipline, NULL, 0));
-	assert(schedule_complete(&schedule, STAGES, cores_count(cores),
-				 &error));
+	CHECK(schedule_set(&schedule, "policy", policy, NULL, 0));
+	CHECK(schedule_set(&schedule, "discipline", discipline, NULL, 0));
+	CHECK(schedule_complete(&schedule, STAGES, cores_count(cores), &error));
 	(void)printf("%s, %s:\n", policy, discipline);
 	for (uint32_t i = 0; i < RUNS && verdict != AGREE; i++) {
 		verdict = attempt(&schedule, cores);
 		differ_count += verdict == DIFFER;
-		assert(differ_count < ATTEMPTS);
+		CHECK_NUMBER(differ_count, <, ATTEMPTS);
 	}
 	cores_free(cores);
 	return verdict == AGREE;

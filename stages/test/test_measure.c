@@ -5,9 +5,9 @@
  */
 #include "stages/stats.h"
 
+#include "base/test/check.h"
 #include "stages/schedule.h"
 
-#include <assert.h>
 #include <math.h>
 
 #define START_NS UINT64_C(7000000000)
@@ -61,13 +61,14 @@ static void test_the_first_call_only_begins(void)
 
 	t.totals = (struct measure_totals){ 1000, 900, 800000, 0, 70, 60000 };
 	trial_update(&t);
-	assert(t.view.arrivals_per_s == 0);
-	assert(t.view.service_ns == 0 && t.view.switch_ns == 0);
+	CHECK_NUMBER(t.view.arrivals_per_s, ==, 0);
+	CHECK_NUMBER(t.view.service_ns, ==, 0);
+	CHECK_NUMBER(t.view.switch_ns, ==, 0);
 	/* Counts from before the first update are no part of a rate. */
 	trial_run(&t, 1, 2, 500);
-	assert(is_near(t.view.arrivals_per_s, 40));
-	assert(is_near(t.view.service_ns, 500));
-	assert(is_near(t.view.switch_ns, 50));
+	CHECK(is_near(t.view.arrivals_per_s, 40));
+	CHECK(is_near(t.view.service_ns, 500));
+	CHECK(is_near(t.view.switch_ns, 50));
 }
 
 static void test_unknown_stays_zero(void)
@@ -76,14 +77,16 @@ static void test_unknown_stays_zero(void)
 
 	trial_update(&t);
 	trial_run(&t, 10, 0, 0);
-	assert(t.view.arrivals_per_s == 0);
-	assert(t.view.service_ns == 0 && t.view.switch_ns == 0);
+	CHECK_NUMBER(t.view.arrivals_per_s, ==, 0);
+	CHECK_NUMBER(t.view.service_ns, ==, 0);
+	CHECK_NUMBER(t.view.switch_ns, ==, 0);
 	/* Arrived, not handled. */
 	t.totals.arrived_count = 5;
 	t.now_ns += MEASURE_INTERVAL_NS;
 	trial_update(&t);
-	assert(is_near(t.view.arrivals_per_s, 100));
-	assert(t.view.service_ns == 0 && t.view.switch_ns == 0);
+	CHECK(is_near(t.view.arrivals_per_s, 100));
+	CHECK_NUMBER(t.view.service_ns, ==, 0);
+	CHECK_NUMBER(t.view.switch_ns, ==, 0);
 }
 
 static void test_steady_rates_are_exact(void)
@@ -92,9 +95,9 @@ static void test_steady_rates_are_exact(void)
 
 	trial_update(&t);
 	trial_run(&t, 3, 10, 2000);
-	assert(is_near(t.view.arrivals_per_s, 200));
-	assert(is_near(t.view.service_ns, 2000));
-	assert(is_near(t.view.switch_ns, 200));
+	CHECK(is_near(t.view.arrivals_per_s, 200));
+	CHECK(is_near(t.view.service_ns, 2000));
+	CHECK(is_near(t.view.switch_ns, 200));
 }
 
 static void test_workers_share_the_arrivals(void)
@@ -104,8 +107,8 @@ static void test_workers_share_the_arrivals(void)
 	t.worker_count = 4;
 	trial_update(&t);
 	trial_run(&t, 3, 10, 2000);
-	assert(is_near(t.view.arrivals_per_s, 50));
-	assert(is_near(t.view.service_ns, 2000));
+	CHECK(is_near(t.view.arrivals_per_s, 50));
+	CHECK(is_near(t.view.service_ns, 2000));
 }
 
 /* After a second of a new value, 1/e of the old one is left. */
@@ -118,9 +121,9 @@ static void test_forgets_with_a_time_constant_of_a_second(void)
 	trial_update(&t);
 	trial_run(&t, 5, 10, 2000);
 	trial_run(&t, updates, 20, 5000);
-	assert(is_near(t.view.arrivals_per_s, 400 - 200 * left));
-	assert(is_near(t.view.service_ns, 5000 - 3000 * left));
-	assert(is_near(t.view.switch_ns, 500 - 300 * left));
+	CHECK(is_near(t.view.arrivals_per_s, 400 - 200 * left));
+	CHECK(is_near(t.view.service_ns, 5000 - 3000 * left));
+	CHECK(is_near(t.view.switch_ns, 500 - 300 * left));
 	/* The result is the same, however often the means are updated. */
 	struct trial once = trial_begin();
 
@@ -131,8 +134,8 @@ static void test_forgets_with_a_time_constant_of_a_second(void)
 	once.totals.service_ns += UINT64_C(400) * 5000;
 	once.now_ns += 1000000000;
 	trial_update(&once);
-	assert(is_near(once.view.arrivals_per_s, t.view.arrivals_per_s));
-	assert(is_near(once.view.service_ns, t.view.service_ns));
+	CHECK(is_near(once.view.arrivals_per_s, t.view.arrivals_per_s));
+	CHECK(is_near(once.view.service_ns, t.view.service_ns));
 }
 
 static void test_arrivals_decay_and_service_stays(void)
@@ -142,11 +145,11 @@ static void test_arrivals_decay_and_service_stays(void)
 	trial_update(&t);
 	trial_run(&t, 5, 10, 2000);
 	trial_run(&t, 20 * 20, 0, 0);
-	assert(t.view.arrivals_per_s < 200 * 1e-8);
-	assert(is_near(t.view.service_ns, 2000));
-	assert(is_near(t.view.switch_ns, 200));
+	CHECK_NUMBER(t.view.arrivals_per_s, <, 200 * 1e-8);
+	CHECK(is_near(t.view.service_ns, 2000));
+	CHECK(is_near(t.view.switch_ns, 200));
 	trial_run(&t, 2000 * 20, 0, 0);
-	assert(t.view.arrivals_per_s >= 0);
+	CHECK_NUMBER(t.view.arrivals_per_s, >=, 0);
 }
 
 static void test_a_clock_that_stands_changes_nothing(void)
@@ -159,11 +162,11 @@ static void test_a_clock_that_stands_changes_nothing(void)
 	trial_update(&t);
 	t.now_ns--;
 	trial_update(&t);
-	assert(is_near(t.view.arrivals_per_s, 200));
+	CHECK(is_near(t.view.arrivals_per_s, 200));
 	/* The ten events are counted when time goes on. */
 	t.now_ns += 1;
 	trial_run(&t, 1, 0, 0);
-	assert(is_near(t.view.arrivals_per_s, 200));
+	CHECK(is_near(t.view.arrivals_per_s, 200));
 }
 
 static void test_leaves_the_queue_alone(void)
@@ -173,7 +176,7 @@ static void test_leaves_the_queue_alone(void)
 	t.view.queued_count = 42;
 	trial_update(&t);
 	trial_run(&t, 2, 10, 2000);
-	assert(t.view.queued_count == 42);
+	CHECK_NUMBER(t.view.queued_count, ==, 42);
 }
 
 int main(void)

@@ -5,9 +5,9 @@
  */
 #include "stages/test/trial.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@ static void test_cohort_sweeps_as_a_wave(void)
 	for (uint32_t i = 0; i < ARRAY_SIZE(wave); i++) {
 		for (uint32_t s = 0; s < 4; s++)
 			t.stages[s].queued_count = 7;
-		assert(trial_pick(&t) == wave[i]);
+		CHECK_NUMBER(trial_pick(&t), ==, wave[i]);
 	}
 	trial_release(&t);
 }
@@ -33,15 +33,16 @@ static void test_cohort_passes_empty_stages_on_its_way(void)
 
 	trial_init(&t, policy_find("cohort"), 4);
 	t.stages[2].queued_count = 1;
-	assert(trial_visit(&t) == 2); /* forward: 3 is next, then back */
+	CHECK_NUMBER(trial_visit(&t), ==,
+		     2); /* forward: 3 is next, then back */
 	t.stages[0].queued_count = 1;
 	t.stages[1].queued_count = 1;
-	assert(trial_visit(&t) == 1);
-	assert(trial_visit(&t) == 0);
+	CHECK_NUMBER(trial_visit(&t), ==, 1);
+	CHECK_NUMBER(trial_visit(&t), ==, 0);
 	t.stages[0].queued_count = 1; /* the wave has turned: 1 2 3 2 1 0 */
 	t.stages[3].queued_count = 1;
-	assert(trial_visit(&t) == 3);
-	assert(trial_visit(&t) == 0);
+	CHECK_NUMBER(trial_visit(&t), ==, 3);
+	CHECK_NUMBER(trial_visit(&t), ==, 0);
 	trial_release(&t);
 }
 
@@ -52,14 +53,14 @@ static void test_srpt_restarts_at_the_end(void)
 	trial_init(&t, policy_find("srpt"), 4);
 	for (uint32_t s = 0; s < 4; s++)
 		t.stages[s].queued_count = 2;
-	assert(trial_visit(&t) == 3);
-	assert(trial_visit(&t) == 2);
+	CHECK_NUMBER(trial_visit(&t), ==, 3);
+	CHECK_NUMBER(trial_visit(&t), ==, 2);
 	t.stages[3].queued_count = 1; /* sent on by stage 2 */
-	assert(trial_visit(&t) == 3);
-	assert(trial_visit(&t) == 1);
+	CHECK_NUMBER(trial_visit(&t), ==, 3);
+	CHECK_NUMBER(trial_visit(&t), ==, 1);
 	t.stages[2].queued_count = 1;
-	assert(trial_visit(&t) == 2);
-	assert(trial_visit(&t) == 0);
+	CHECK_NUMBER(trial_visit(&t), ==, 2);
+	CHECK_NUMBER(trial_visit(&t), ==, 0);
 	trial_release(&t);
 }
 
@@ -71,7 +72,7 @@ static void expect_blind(struct trial *t, const char *found, const char *stages)
 		t->stages[i].queued_count = 1;
 	t->view.has_found = false;
 	for (; *found != '\0'; found++, stages++) {
-		assert(trial_pick(t) == (uint32_t)(*stages - '0'));
+		CHECK_NUMBER(trial_pick(t), ==, (uint32_t)(*stages - '0'));
 		t->view.has_found = *found == '1';
 	}
 }
@@ -118,7 +119,7 @@ static void trial_table(struct trial *t, uint32_t table[TABLE],
 		t->stages[i].queued_count = 1;
 	for (uint32_t i = 0; i < TABLE; i++) {
 		table[i] = trial_pick(t);
-		assert(table[i] < t->view.stage_count);
+		CHECK_NUMBER(table[i], <, t->view.stage_count);
 		visits[table[i]]++;
 	}
 }
@@ -149,7 +150,7 @@ static void test_mg1_has_equal_shares_before_measurements(void)
 	trial_init(&t, policy_find("mg1"), 5);
 	trial_table(&t, table, visits);
 	for (uint32_t i = 0; i < 5; i++)
-		assert(visits[i] == 28 || visits[i] == 29);
+		CHECK(visits[i] == 28 || visits[i] == 29);
 	trial_release(&t);
 }
 
@@ -185,7 +186,7 @@ static void test_mg1_is_that_of_the_thesis(void)
 		t.view.measured_count++;
 		trial_table(&t, table, visits);
 		for (uint32_t i = 0; i < 5; i++)
-			assert(visits[i] == expected[i]);
+			CHECK_NUMBER(visits[i], ==, expected[i]);
 		trial_release(&t);
 	}
 }
@@ -213,14 +214,15 @@ static void test_mg1_visits_by_load_and_switching(void)
 		uint32_t table[TABLE], visits[TRIAL_STAGES];
 		struct trial t;
 
+		check_case("cases[%zu]", (size_t)c);
 		trial_init(&t, policy_find("mg1-boxma"), 2);
 		t.view.is_gated = cases[c].is_gated;
 		for (uint32_t i = 0; i < 2; i++)
 			t.stages[i].switch_ns = cases[c].switch_ns[i];
 		trial_measure(&t, loads, 2);
 		trial_table(&t, table, visits);
-		assert(visits[0] == cases[c].visits[0]);
-		assert(visits[1] == cases[c].visits[1]);
+		CHECK_NUMBER(visits[0], ==, cases[c].visits[0]);
+		CHECK_NUMBER(visits[1], ==, cases[c].visits[1]);
 		trial_release(&t);
 	}
 }
@@ -234,9 +236,9 @@ static void test_mg1_visits_are_evenly_spaced(void)
 	trial_init(&t, policy_find("mg1-boxma"), 5);
 	trial_measure(&t, loads, 5);
 	trial_table(&t, table, visits);
-	assert(visits[3] == 1); /* without load, still one visit */
+	CHECK_NUMBER(visits[3], ==, 1); /* without load, still one visit */
 	for (uint32_t i = 0; i < 5; i++)
-		assert(longest_gap(table, i) * visits[i] < 2 * TABLE);
+		CHECK_NUMBER(longest_gap(table, i) * visits[i], <, 2 * TABLE);
 	trial_release(&t);
 }
 
@@ -257,7 +259,7 @@ static void test_mg1_spaces_by_the_golden_ratio(void)
 
 		for (uint32_t other = 0; other < TABLE; other++)
 			place += fmod(other / golden, 1) < fmod(k / golden, 1);
-		assert(table[place] == (k < visits[0] ? 0 : 1));
+		CHECK_NUMBER(table[place], ==, (k < visits[0] ? 0 : 1));
 	}
 	trial_release(&t);
 }
@@ -274,8 +276,10 @@ static void test_mg1_leaves_out_what_is_no_measurement(void)
 	t.stages[3].switch_ns = INFINITY;
 	trial_measure(&t, loads, 4);
 	trial_table(&t, table, visits);
-	assert(visits[0] == 71 && visits[1] == 71);
-	assert(visits[2] == 1 && visits[3] == 1);
+	CHECK_NUMBER(visits[0], ==, 71);
+	CHECK_NUMBER(visits[1], ==, 71);
+	CHECK_NUMBER(visits[2], ==, 1);
+	CHECK_NUMBER(visits[3], ==, 1);
 	trial_release(&t);
 }
 
@@ -292,14 +296,15 @@ static void test_mg1_follows_loads_that_move(void)
 	trial_table(&t, table, before);
 	trial_measure(&t, nearly, 2);
 	trial_table(&t, table, visits);
-	assert(visits[0] == before[0] && visits[1] == before[1]);
+	CHECK_NUMBER(visits[0], ==, before[0]);
+	CHECK_NUMBER(visits[1], ==, before[1]);
 	trial_measure(&t, later, 2);
 	t.view.measured_count--; /* as if there was no new measurement */
 	trial_table(&t, table, visits);
-	assert(visits[0] == before[0]);
+	CHECK_NUMBER(visits[0], ==, before[0]);
 	trial_measure(&t, later, 2);
 	trial_table(&t, table, visits);
-	assert(visits[0] > 4 * visits[1]);
+	CHECK_NUMBER(visits[0], >, 4 * visits[1]);
 	trial_release(&t);
 }
 
@@ -309,7 +314,7 @@ static void expect_order(struct trial *t, const uint32_t *order)
 	for (uint32_t i = 0; i < t->view.stage_count; i++)
 		t->stages[i].queued_count = 1;
 	for (uint32_t i = 0; i < t->view.stage_count; i++)
-		assert(trial_visit(t) == order[i]);
+		CHECK_NUMBER(trial_visit(t), ==, order[i]);
 }
 
 static void test_dbr_prefers_the_slowest(void)
@@ -330,10 +335,10 @@ static void test_dbr_prefers_the_slowest(void)
 	/* Rates that change matter once nothing waits. */
 	t.stages[1].service_ns = 40;
 	expect_order(&t, known);
-	assert(trial_pick(&t) == POLICY_IDLE);
+	CHECK_NUMBER(trial_pick(&t), ==, POLICY_IDLE);
 	expect_order(&t, changed);
 	t.stages[0].service_ns = NAN;
-	assert(trial_pick(&t) == POLICY_IDLE);
+	CHECK_NUMBER(trial_pick(&t), ==, POLICY_IDLE);
 	expect_order(&t, first_unknown);
 	trial_release(&t);
 }
@@ -348,14 +353,14 @@ static void test_dbr_restarts_at_the_slowest(void)
 	t.stages[0].service_ns = 10;
 	t.stages[0].queued_count = 1;
 	t.stages[2].queued_count = 1;
-	assert(trial_visit(&t) == 2);
+	CHECK_NUMBER(trial_visit(&t), ==, 2);
 	t.stages[1].queued_count = 1;
-	assert(trial_visit(&t) == 1);
+	CHECK_NUMBER(trial_visit(&t), ==, 1);
 	t.stages[1].queued_count = 1;
 	t.stages[2].queued_count = 1;
-	assert(trial_visit(&t) == 1);
-	assert(trial_visit(&t) == 2);
-	assert(trial_visit(&t) == 0);
+	CHECK_NUMBER(trial_visit(&t), ==, 1);
+	CHECK_NUMBER(trial_visit(&t), ==, 2);
+	CHECK_NUMBER(trial_visit(&t), ==, 0);
 	trial_release(&t);
 }
 
@@ -366,14 +371,14 @@ static void test_color_takes_turns(void)
 	trial_init(&t, policy_find("color"), 3);
 	t.stages[0].queued_count = 9;
 	for (uint32_t i = 0; i < 3; i++)
-		assert(trial_pick(&t) == 0);
+		CHECK_NUMBER(trial_pick(&t), ==, 0);
 	t.stages[1].queued_count = 9;
 	t.stages[2].queued_count = 9;
 	for (uint32_t i = 0; i < 9; i++)
-		assert(trial_pick(&t) == (i + 1) % 3);
+		CHECK_NUMBER(trial_pick(&t), ==, (i + 1) % 3);
 	t.stages[1].queued_count = 0;
-	assert(trial_pick(&t) == 2);
-	assert(trial_pick(&t) == 0);
+	CHECK_NUMBER(trial_pick(&t), ==, 2);
+	CHECK_NUMBER(trial_pick(&t), ==, 0);
 	trial_release(&t);
 }
 

@@ -22,8 +22,8 @@
 #include "stages/test/watchdog.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,12 +79,12 @@ static void send_small(struct job *job)
 	if (job->small == NULL)
 		return;
 	job->small->event.born_ns = job->event.born_ns;
-	assert(stage_send(run.stage, &job->small->event));
+	CHECK(stage_send(run.stage, &job->small->event));
 }
 
 static void end(struct job *job)
 {
-	assert(atomic_fetch_add(&job->ended_count, 1) == 0);
+	CHECK_NUMBER(atomic_fetch_add(&job->ended_count, 1), ==, 0);
 	run.order[atomic_fetch_add(&run.ended_count, 1)] = job->number;
 }
 
@@ -118,7 +118,7 @@ static void handle_counting(struct event *ev, void *arg)
 		job->paused_count += event_peek(ev)->sent_ns != sent_ns;
 	}
 	for (size_t i = 0; i < sizeof(stack); i++)
-		assert(stack[i] == (char)job->number);
+		CHECK_NUMBER(stack[i], ==, (char)job->number);
 	end(job);
 }
 
@@ -141,13 +141,13 @@ static bool start(const struct choice *c, stage_fn *handler,
 		return false;
 	memset(&run, 0, sizeof(run));
 	schedule_init(&s);
-	assert(schedule_set(&s, "policy", c->policy, NULL, 0));
-	assert(schedule_set(&s, "discipline", c->discipline, NULL, 0));
+	CHECK(schedule_set(&s, "policy", c->policy, NULL, 0));
+	CHECK(schedule_set(&s, "discipline", c->discipline, NULL, 0));
 	if (c->slice != NULL)
-		assert(schedule_set(&s, "slice", c->slice, NULL, 0));
+		CHECK(schedule_set(&s, "slice", c->slice, NULL, 0));
 	if (c->regime != NULL)
-		assert(schedule_set(&s, "regime", c->regime, NULL, 0));
-	assert(schedule_complete(&s, 1, cores_count(*cores), &error));
+		CHECK(schedule_set(&s, "regime", c->regime, NULL, 0));
+	CHECK(schedule_complete(&s, 1, cores_count(*cores), &error));
 	run.group = group_new(
 		&(struct group_config){ .schedule = &s, .cores = *cores });
 	run.stage = group_add(run.group, &(struct stage_config){
@@ -156,7 +156,7 @@ static bool start(const struct choice *c, stage_fn *handler,
 						 .slots = CROWD,
 						 .type = c->type,
 					 });
-	assert(group_start(run.group));
+	CHECK(group_start(run.group));
 	return true;
 }
 
@@ -166,9 +166,9 @@ static struct stage_stats stop(struct cores *cores)
 
 	group_stop(run.group);
 	stage_read(run.stage, &stats);
-	assert(stats.queued_count == 0);
-	assert(stats.started_count == stats.handled_count);
-	assert(stats.paused_count == stats.resumed_count);
+	CHECK_NUMBER(stats.queued_count, ==, 0);
+	CHECK_NUMBER(stats.started_count, ==, stats.handled_count);
+	CHECK_NUMBER(stats.paused_count, ==, stats.resumed_count);
 	group_free(run.group);
 	cores_free(cores);
 	return stats;
@@ -184,11 +184,11 @@ static bool small_is_first(const struct choice *c)
 	struct stage_stats stats;
 	struct cores *cores;
 
-	assert(start(c, handle, &cores));
-	assert(stage_send(run.stage, &large.event));
+	CHECK(start(c, handle, &cores));
+	CHECK(stage_send(run.stage, &large.event));
 	stats = stop(cores);
-	assert(run.ended_count == 2);
-	assert(stats.paused_count == (run.order[0] == 1));
+	CHECK_NUMBER(run.ended_count, ==, 2);
+	CHECK_NUMBER(stats.paused_count, ==, (run.order[0] == 1));
 	return run.order[0] == 1;
 }
 
@@ -213,9 +213,9 @@ static void test_who_is_paused(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(are_paused); i++)
-		assert(small_is_first(&are_paused[i]));
+		CHECK(small_is_first(&are_paused[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(are_not); i++)
-		assert(!small_is_first(&are_not[i]));
+		CHECK(!small_is_first(&are_not[i]));
 }
 
 /* Works until the small event has ended, or for a very long time. */
@@ -245,10 +245,11 @@ static void test_an_overrun_is_overtaken(void)
 		struct job large = { .event.left_ns = 1000, .small = &small };
 		struct cores *cores;
 
-		assert(start(&choices[i], handle_overrunning, &cores));
-		assert(stage_send(run.stage, &large.event));
+		CHECK(start(&choices[i], handle_overrunning, &cores));
+		CHECK(stage_send(run.stage, &large.event));
 		(void)stop(cores);
-		assert(run.ended_count == 2 && run.order[0] == 1);
+		CHECK_NUMBER(run.ended_count, ==, 2);
+		CHECK_NUMBER(run.order[0], ==, 1);
 	}
 }
 
@@ -269,12 +270,13 @@ static void test_nested_pauses_are_bounded(void)
 		jobs[i].event.left_ns = (NESTED - i) * (LARGE_NS / NESTED);
 		jobs[i].small = i + 1 < NESTED ? &jobs[i + 1] : NULL;
 	}
-	assert(start(&c, handle, &cores));
-	assert(stage_send(run.stage, &jobs[0].event));
+	CHECK(start(&c, handle, &cores));
+	CHECK(stage_send(run.stage, &jobs[0].event));
 	stats = stop(cores);
-	assert(run.ended_count == NESTED);
-	assert(stats.paused_count > 0 && stats.paused_count < NESTED - 1);
-	assert(run.order[NESTED - 1] == 0); /* the largest is last */
+	CHECK_NUMBER(run.ended_count, ==, NESTED);
+	CHECK_NUMBER(stats.paused_count, >, 0);
+	CHECK_NUMBER(stats.paused_count, <, NESTED - 1);
+	CHECK_NUMBER(run.order[NESTED - 1], ==, 0); /* the largest is last */
 }
 
 static struct job crowd[CROWD];
@@ -287,7 +289,7 @@ static void send_pairs(void)
 		crowd[i].small = &crowd[i + 1];
 		crowd[i + 1].event.left_ns = 1000;
 		crowd[i + 1].event.deadline_ns = 1;
-		assert(stage_send(run.stage, &crowd[i].event));
+		CHECK(stage_send(run.stage, &crowd[i].event));
 	}
 }
 
@@ -300,7 +302,7 @@ static void send_chains(void)
 	for (uint32_t i = 0; i + CHAINS < CROWD; i++)
 		crowd[i].small = &crowd[i + CHAINS];
 	for (uint32_t i = 0; i < CHAINS; i++)
-		assert(stage_send(run.stage, &crowd[i].event));
+		CHECK(stage_send(run.stage, &crowd[i].event));
 }
 
 /* Send all, and stop at once.  Returns how many were paused. */
@@ -314,19 +316,21 @@ static uint32_t run_crowd(const struct choice *c)
 	memset(crowd, 0, sizeof(crowd));
 	for (uint32_t i = 0; i < CROWD; i++)
 		crowd[i].number = i;
-	assert(start(c, handle_counting, &cores));
+	CHECK(start(c, handle_counting, &cores));
 	if (c->regime == NULL)
 		send_pairs();
 	else
 		send_chains();
 	stats = stop(cores);
 	for (uint32_t i = 0; i < CROWD; i++) {
-		assert(crowd[i].ended_count == 1);
+		CHECK_NUMBER(crowd[i].ended_count, ==, 1);
 		pauses += crowd[i].paused_count;
 		paused += crowd[i].paused_count > 0;
 	}
-	assert(stats.arrived_count == CROWD && stats.handled_count == CROWD);
-	assert(stats.paused_count == pauses && stats.resumed_count == pauses);
+	CHECK_NUMBER(stats.arrived_count, ==, CROWD);
+	CHECK_NUMBER(stats.handled_count, ==, CROWD);
+	CHECK_NUMBER(stats.paused_count, ==, pauses);
+	CHECK_NUMBER(stats.resumed_count, ==, pauses);
 	return paused;
 }
 
@@ -336,7 +340,7 @@ static uint32_t pause_many(const struct choice *c, uint32_t least)
 	uint32_t paused = 0, crowds = 0;
 
 	for (; paused < least; crowds++) {
-		assert(crowds < CROWDS);
+		CHECK_NUMBER(crowds, <, CROWDS);
 		paused += run_crowd(c);
 	}
 	(void)fprintf(stderr, "%s, %s: %u of %u events were paused\n",
@@ -366,7 +370,7 @@ static void test_many_pauses(const struct policy *p)
 #endif
 	for (uint32_t i = 0; i < count; i++)
 		paused += pause_many(&choices[i], least);
-	assert(paused >= MANY);
+	CHECK_NUMBER(paused, >=, MANY);
 }
 
 int main(void)

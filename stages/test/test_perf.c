@@ -8,7 +8,8 @@
  */
 #include "stages/tally.c"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -33,11 +34,11 @@ static void *fault(void *arg)
 	volatile char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	assert(memory != MAP_FAILED);
-	assert(madvise((void *)memory, bytes, MADV_NOHUGEPAGE) == 0);
+	CHECK(memory != MAP_FAILED);
+	CHECK_NUMBER(madvise((void *)memory, bytes, MADV_NOHUGEPAGE), ==, 0);
 	for (size_t i = 0; i < bytes; i += page_bytes)
 		memory[i] = 1;
-	assert(munmap((void *)memory, bytes) == 0);
+	CHECK_NUMBER(munmap((void *)memory, bytes), ==, 0);
 	return arg;
 }
 
@@ -45,7 +46,8 @@ static int lowest_free_fd(void)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	assert(fd != -1 && close(fd) == 0);
+	CHECK_NUMBER(fd, !=, -1);
+	CHECK_NUMBER(close(fd), ==, 0);
 	return fd;
 }
 
@@ -53,8 +55,10 @@ static void check_closed(struct perf *p)
 {
 	uint64_t totals[PERF_COUNTERS] = { 1, 2, 3 };
 
-	assert(!perf_read(p, totals));
-	assert(totals[0] == 1 && totals[1] == 2 && totals[2] == 3);
+	CHECK(!perf_read(p, totals));
+	CHECK_NUMBER(totals[0], ==, 1);
+	CHECK_NUMBER(totals[1], ==, 2);
+	CHECK_NUMBER(totals[2], ==, 3);
 	perf_close(p);
 }
 
@@ -65,20 +69,22 @@ static void test_hardware_is_counted_or_refused(void)
 	struct perf p;
 
 	if (!perf_open(&p)) {
-		assert(lowest_free_fd() == free_fd);
+		CHECK_NUMBER(lowest_free_fd(), ==, free_fd);
 		check_closed(&p);
 		return;
 	}
 	/* Another program may hold the counters, but they never decrease. */
 	if (perf_read(&p, before) && fault(NULL) == NULL &&
 	    perf_read(&p, after)) {
-		assert(after[PERF_CYCLES] > before[PERF_CYCLES]);
-		assert(after[PERF_INSTRUCTIONS] > before[PERF_INSTRUCTIONS]);
-		assert(after[PERF_CACHE_MISSES] >= before[PERF_CACHE_MISSES]);
+		CHECK_NUMBER(after[PERF_CYCLES], >, before[PERF_CYCLES]);
+		CHECK_NUMBER(after[PERF_INSTRUCTIONS], >,
+			     before[PERF_INSTRUCTIONS]);
+		CHECK_NUMBER(after[PERF_CACHE_MISSES], >=,
+			     before[PERF_CACHE_MISSES]);
 	}
 	perf_close(&p);
 	check_closed(&p);
-	assert(lowest_free_fd() == free_fd);
+	CHECK_NUMBER(lowest_free_fd(), ==, free_fd);
 }
 
 static void test_totals_grow_with_the_work(void)
@@ -86,13 +92,14 @@ static void test_totals_grow_with_the_work(void)
 	uint64_t before[PERF_COUNTERS], after[PERF_COUNTERS];
 	struct perf p;
 
-	assert(open_events(&p, software_events));
-	assert(perf_read(&p, before));
+	CHECK(open_events(&p, software_events));
+	CHECK(perf_read(&p, before));
 	(void)fault(NULL);
-	assert(perf_read(&p, after));
-	assert(after[FAULTS] >= before[FAULTS] + PAGES);
-	assert(after[FAULTS] == after[MINOR_FAULTS] + after[MAJOR_FAULTS]);
-	assert(after[MINOR_FAULTS] >= before[MINOR_FAULTS] + PAGES);
+	CHECK(perf_read(&p, after));
+	CHECK_NUMBER(after[FAULTS], >=, before[FAULTS] + PAGES);
+	CHECK_NUMBER(after[FAULTS], ==,
+		     after[MINOR_FAULTS] + after[MAJOR_FAULTS]);
+	CHECK_NUMBER(after[MINOR_FAULTS], >=, before[MINOR_FAULTS] + PAGES);
 	perf_close(&p);
 	check_closed(&p);
 }
@@ -103,16 +110,16 @@ static void test_other_threads_do_not_count(void)
 	struct perf p;
 	pthread_t other;
 
-	assert(open_events(&p, software_events));
-	assert(perf_read(&p, before));
-	assert(!pthread_create(&other, NULL, fault, NULL));
+	CHECK(open_events(&p, software_events));
+	CHECK(perf_read(&p, before));
+	CHECK(!pthread_create(&other, NULL, fault, NULL));
 	(void)pthread_join(other, NULL);
-	assert(perf_read(&p, after));
+	CHECK(perf_read(&p, after));
 	/*
 	 * Starting a thread causes some page faults itself; with sanitizers,
 	 * hundreds.
 	 */
-	assert(after[FAULTS] < before[FAULTS] + PAGES);
+	CHECK_NUMBER(after[FAULTS], <, before[FAULTS] + PAGES);
 	perf_close(&p);
 }
 
@@ -126,8 +133,8 @@ static void test_one_refused_event_refuses_all(void)
 
 		(void)memcpy(events, software_events, sizeof(events));
 		events[refused].config = UINT64_MAX;
-		assert(!open_events(&p, events));
-		assert(lowest_free_fd() == free_fd);
+		CHECK(!open_events(&p, events));
+		CHECK_NUMBER(lowest_free_fd(), ==, free_fd);
 		check_closed(&p);
 	}
 }
@@ -140,11 +147,12 @@ static void test_open_again_starts_at_zero(void)
 	for (uint32_t i = 0; i < 10; i++) {
 		struct perf p;
 
-		assert(open_events(&p, software_events));
-		assert(perf_read(&p, totals) && totals[FAULTS] < PAGES);
+		CHECK(open_events(&p, software_events));
+		CHECK(perf_read(&p, totals));
+		CHECK_NUMBER(totals[FAULTS], <, PAGES);
 		(void)fault(NULL);
 		perf_close(&p);
-		assert(lowest_free_fd() == free_fd);
+		CHECK_NUMBER(lowest_free_fd(), ==, free_fd);
 	}
 }
 

@@ -7,9 +7,9 @@
 #include "stages/test/each_policy.h"
 #include "stages/test/trial.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -50,17 +50,17 @@ static void test_serves_every_stage_of_a_steady_flow(const struct policy *p,
 		}
 		uint32_t stage = trial_pick(&t);
 
-		assert(stage < count);
+		CHECK_NUMBER(stage, <, count);
 		uint32_t moved = t.stages[stage].queued_count;
 
-		assert(moved > 0);
+		CHECK_NUMBER(moved, >, 0);
 		t.stages[stage].queued_count = 0;
 		if (stage + 1 < count)
 			t.stages[stage + 1].queued_count += moved;
 		else
 			finished += moved;
 	}
-	assert(finished > ROUNDS_MAX / 2);
+	CHECK_NUMBER(finished, >, ROUNDS_MAX / 2);
 	trial_release(&t);
 }
 
@@ -76,7 +76,7 @@ static void test_states_are_independent(const struct policy *p, uint32_t count)
 
 	for (uint32_t i = 0; i < 3; i++)
 		(void)trial_pick(&a);
-	assert(trial_pick(&b) == first);
+	CHECK_NUMBER(trial_pick(&b), ==, first);
 	trial_release(&a);
 	trial_release(&b);
 }
@@ -102,7 +102,7 @@ static void test_any_measurement_is_survived(const struct policy *p,
 		t.view.is_gated = !t.view.is_gated;
 		for (uint32_t i = 0; i < count; i++)
 			(void)trial_visit(&t); /* each once */
-		assert(trial_pick(&t) == POLICY_IDLE);
+		CHECK_NUMBER(trial_pick(&t), ==, POLICY_IDLE);
 	}
 	trial_release(&t);
 }
@@ -112,13 +112,13 @@ static void test_every_policy_is_found(void)
 	for (const struct policy *const *p = policy_list; each_policy(*p);
 	     p++) {
 		/* This also fails if two policies have the same name. */
-		assert(policy_find((*p)->name) == *p);
+		CHECK_NUMBER(policy_find((*p)->name), ==, *p);
 	}
-	assert(policy_list[0] != NULL);
-	assert(policy_find("") == NULL);
-	assert(policy_find("cohor") == NULL);
-	assert(policy_find("cohorts") == NULL);
-	assert(policy_find("COHORT") == NULL);
+	CHECK(policy_list[0] != NULL);
+	CHECK(policy_find("") == NULL);
+	CHECK(policy_find("cohor") == NULL);
+	CHECK(policy_find("cohorts") == NULL);
+	CHECK(policy_find("COHORT") == NULL);
 }
 
 int main(void)

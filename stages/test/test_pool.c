@@ -4,12 +4,11 @@
  * shrinks from its last thread while they are idle, down to one; no event is
  * lost meanwhile.
  */
+#include "base/test/check.h"
 #include "stages/worker.c"
 #include "stages/flags.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
-
-#include <assert.h>
 
 enum { THREADS = 3, ITEMS = 200 };
 
@@ -41,20 +40,20 @@ static void test_grows_while_queue_is_long(void)
 	uint64_t now_ns = LATER;
 
 	pool_grow(&s.pool, 1, now_ns);
-	assert(active_count(&s) == 1);
+	CHECK_NUMBER(active_count(&s), ==, 1);
 	pool_grow(&s.pool, LONG, now_ns);
-	assert(active_count(&s) == 2);
+	CHECK_NUMBER(active_count(&s), ==, 2);
 	/*
 	 * The pool does not grow again at once; nor does it if the sender has
 	 * read the clock earlier.
 	 */
 	pool_grow(&s.pool, LONG, now_ns + 1);
 	pool_grow(&s.pool, LONG, now_ns - 1);
-	assert(active_count(&s) == 2);
+	CHECK_NUMBER(active_count(&s), ==, 2);
 	pool_grow(&s.pool, LONG, now_ns += LATER);
-	assert(active_count(&s) == THREADS);
+	CHECK_NUMBER(active_count(&s), ==, THREADS);
 	pool_grow(&s.pool, LONG, now_ns += LATER);
-	assert(active_count(&s) == THREADS);
+	CHECK_NUMBER(active_count(&s), ==, THREADS);
 }
 
 static void test_shrinks_from_the_last_to_one(void)
@@ -63,10 +62,10 @@ static void test_shrinks_from_the_last_to_one(void)
 
 	for (uint32_t i = 0; i + 1 < THREADS; i++)
 		pool_shrink(&s.pool, i);
-	assert(active_count(&s) == THREADS);
+	CHECK_NUMBER(active_count(&s), ==, THREADS);
 	for (uint32_t i = THREADS; i-- > 0;)
 		pool_shrink(&s.pool, i);
-	assert(active_count(&s) == 1);
+	CHECK_NUMBER(active_count(&s), ==, 1);
 }
 
 static struct station *first_station(const struct line *l)
@@ -76,9 +75,9 @@ static struct station *first_station(const struct line *l)
 
 static void send_one(struct line *l, uint32_t *sent)
 {
-	assert(*sent < ITEMS);
+	CHECK_NUMBER(*sent, <, ITEMS);
 	items[*sent] = (struct item){ 0 };
-	assert(line_send(l, &items[(*sent)++]));
+	CHECK(line_send(l, &items[(*sent)++]));
 }
 
 /* Handlers are held, so the queue is long until all threads are in one. */
@@ -98,7 +97,7 @@ static void grow(struct line *l, uint32_t *sent)
 		stage_read(l->stages[0], &stats);
 	}
 	stage_read(l->stages[0], &stats);
-	assert(stats.pool_threads == s->pool.thread_count);
+	CHECK_NUMBER(stats.pool_threads, ==, s->pool.thread_count);
 	atomic_store(&l->gate_is_closed, false);
 	line_await(l, *sent);
 }
@@ -114,14 +113,14 @@ static void test_grows_and_shrinks_again_and_again(void)
 	struct error error;
 
 	schedule_init(&setup.schedule);
-	assert(schedule_set(&setup.schedule, "policy", "pool-per-stage", NULL,
-			    0));
-	assert(schedule_set(&setup.schedule, "pool", "auto", NULL, 0));
-	assert(schedule_complete(&setup.schedule, LINE_STAGES,
-				 cores_count(cores), &error));
+	CHECK(schedule_set(&setup.schedule, "policy", "pool-per-stage", NULL,
+			   0));
+	CHECK(schedule_set(&setup.schedule, "pool", "auto", NULL, 0));
+	CHECK(schedule_complete(&setup.schedule, LINE_STAGES,
+				cores_count(cores), &error));
 	line_start(&l, &setup);
-	assert(active_count(first_station(&l)) == 1);
-	assert(first_station(&l)->pool.thread_count > 1);
+	CHECK_NUMBER(active_count(first_station(&l)), ==, 1);
+	CHECK_NUMBER(first_station(&l)->pool.thread_count, >, 1);
 	for (uint32_t round = 0; round < 2; round++) {
 		grow(&l, &sent);
 		/*
@@ -134,12 +133,12 @@ static void test_grows_and_shrinks_again_and_again(void)
 			line_await(&l, sent);
 		}
 		stage_read(l.stages[0], &stats);
-		assert(stats.pool_threads == 1);
+		CHECK_NUMBER(stats.pool_threads, ==, 1);
 		send_one(&l, &sent);
 		line_await(&l, sent);
 	}
 	group_stop(l.group);
-	assert(l.finished_count == sent);
+	CHECK_NUMBER(l.finished_count, ==, sent);
 	line_release(&l);
 	cores_free(cores);
 }

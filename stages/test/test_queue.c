@@ -8,9 +8,9 @@
 #include "stages/stage.h"
 #include "stages/test/watchdog.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -64,15 +64,16 @@ static void test_gives_back_oldest_first(void)
 	struct item items[5] = { 0 };
 	struct queue *q = queue_new(5, 0, &fcfs);
 
-	assert(queue_pop(q) == NULL);
+	CHECK(queue_pop(q) == NULL);
 	for (uint32_t round = 0; round < 100; round++) {
 		for (uint32_t i = 0; i < 5; i++) {
-			assert(queue_push(q, &items[i].event));
-			assert(queue_count(q) == i + 1);
+			CHECK(queue_push(q, &items[i].event));
+			CHECK_NUMBER(queue_count(q), ==, i + 1);
 		}
 		for (uint32_t i = 0; i < 5; i++)
-			assert(queue_pop(q) == &items[i].event);
-		assert(queue_count(q) == 0 && queue_pop(q) == NULL);
+			CHECK_NUMBER(queue_pop(q), ==, &items[i].event);
+		CHECK_NUMBER(queue_count(q), ==, 0);
+		CHECK(queue_pop(q) == NULL);
 	}
 	queue_free(q);
 }
@@ -87,20 +88,21 @@ static void test_full_queue_refuses_and_loses_nothing(void)
 
 		while (queue_push(q, &items[held].event))
 			held++;
-		assert(held >= slots && held < 2 * slots + 3);
-		assert(queue_count(q) == held);
-		assert(!queue_push(q, &items[held].event));
+		CHECK_NUMBER(held, >=, slots);
+		CHECK_NUMBER(held, <, 2 * slots + 3);
+		CHECK_NUMBER(queue_count(q), ==, held);
+		CHECK(!queue_push(q, &items[held].event));
 
 		/*
 		 * The queue can be used again: it has a slot for each event
 		 * that left.
 		 */
-		assert(queue_pop(q) == &items[0].event);
-		assert(queue_push(q, &items[held].event));
-		assert(!queue_push(q, &items[held + 1].event));
+		CHECK_NUMBER(queue_pop(q), ==, &items[0].event);
+		CHECK(queue_push(q, &items[held].event));
+		CHECK(!queue_push(q, &items[held + 1].event));
 		for (uint32_t i = 1; i <= held; i++)
-			assert(queue_pop(q) == &items[i].event);
-		assert(queue_pop(q) == NULL);
+			CHECK_NUMBER(queue_pop(q), ==, &items[i].event);
+		CHECK(queue_pop(q) == NULL);
 		queue_free(q);
 	}
 }
@@ -120,11 +122,12 @@ static void test_order_is_that_of_the_discipline(void)
 		for (uint32_t i = 0; i < 4; i++) {
 			items[i].event.left_ns = left_ns[i];
 			items[i].event.deadline_ns = 100 - left_ns[i];
-			assert(queue_push(q, &items[i].event));
+			CHECK(queue_push(q, &items[i].event));
 		}
 		for (uint32_t i = 0; i < 4; i++)
-			assert(queue_pop(q) == &items[wanted[d][i]].event);
-		assert(queue_pop(q) == NULL);
+			CHECK_NUMBER(queue_pop(q), ==,
+				     &items[wanted[d][i]].event);
+		CHECK(queue_pop(q) == NULL);
 		queue_free(q);
 	}
 }
@@ -170,9 +173,9 @@ static void *pop_some(void *arg)
 		struct item *item = item_of(ev);
 
 		/* One consumer gets the events of one sender in their order. */
-		assert(!shared->is_fcfs || item->number >= next[item->sender]);
+		CHECK(!shared->is_fcfs || item->number >= next[item->sender]);
 		next[item->sender] = item->number + 1;
-		assert(atomic_fetch_add(&item->popped_count, 1) == 0);
+		CHECK_NUMBER(atomic_fetch_add(&item->popped_count, 1), ==, 0);
 		(void)atomic_fetch_add(&shared->popped_count, 1);
 	}
 	return NULL;
@@ -191,21 +194,21 @@ static void test_many_threads_get_each_event_once(const struct discipline *d,
 		.is_fcfs = d->kind == DISCIPLINE_FCFS ||
 			   d->kind == DISCIPLINE_STACK,
 	};
-	assert(!pthread_barrier_init(&shared.start, NULL, THREADS + consumers));
+	CHECK(!pthread_barrier_init(&shared.start, NULL, THREADS + consumers));
 	for (uint32_t i = 0; i < THREADS; i++) {
 		senders[i] = (struct sender){ &shared, i };
-		assert(!pthread_create(&threads[i], NULL, push_all,
-				       &senders[i]));
+		CHECK(!pthread_create(&threads[i], NULL, push_all,
+				      &senders[i]));
 	}
 	for (uint32_t i = 0; i < consumers; i++)
-		assert(!pthread_create(&threads[THREADS + i], NULL, pop_some,
-				       &shared));
+		CHECK(!pthread_create(&threads[THREADS + i], NULL, pop_some,
+				      &shared));
 	for (uint32_t i = 0; i < THREADS + consumers; i++)
 		(void)pthread_join(threads[i], NULL);
 	for (uint32_t s = 0; s < THREADS; s++)
 		for (uint32_t i = 0; i < EVENTS; i++)
-			assert(shared.items[s][i].popped_count == 1);
-	assert(queue_count(shared.queue) == 0);
+			CHECK_NUMBER(shared.items[s][i].popped_count, ==, 1);
+	CHECK_NUMBER(queue_count(shared.queue), ==, 0);
 	queue_free(shared.queue);
 	(void)pthread_barrier_destroy(&shared.start);
 }

@@ -7,10 +7,10 @@
  */
 #include "stages/cores.c"
 
+#include "base/test/check.h"
 #include "base/util.h"
 #include "base/test/scratch.h"
 
-#include <assert.h>
 #include <string.h>
 
 static struct scratch scratch;
@@ -47,8 +47,9 @@ static void test_v2_reads_cpu_max(void)
 	scratch_clear(&scratch);
 	put("/proc/self/cgroup", "0::/a\n");
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		check_case("cases[%zu]: %s", i, cases[i].text);
 		put("/sys/fs/cgroup/a/cpu.max", cases[i].text);
-		assert(quota_cpus_under(scratch.dir) == cases[i].cpus);
+		CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, cases[i].cpus);
 	}
 }
 
@@ -58,11 +59,11 @@ static void test_v2_takes_the_least_on_the_way_up(void)
 	put("/proc/self/cgroup", "0::/a/b/c\n");
 	put("/sys/fs/cgroup/a/b/c/cpu.max", "max 100000\n");
 	put("/sys/fs/cgroup/a/cpu.max", "300000 100000\n");
-	assert(quota_cpus_under(scratch.dir) == 3);
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, 3);
 	put("/sys/fs/cgroup/a/b/cpu.max", "200000 100000\n");
-	assert(quota_cpus_under(scratch.dir) == 2);
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, 2);
 	put("/sys/fs/cgroup/cpu.max", "100000 100000\n");
-	assert(quota_cpus_under(scratch.dir) == 1);
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, 1);
 	/*
 	 * A cgroup beside the path, and a file above the mount, have no effect.
 	 */
@@ -70,7 +71,7 @@ static void test_v2_takes_the_least_on_the_way_up(void)
 	put("/sys/fs/cgroup/a/x/cpu.max", "100000 100000\n");
 	put("/sys/fs/cpu.max", "100000 100000\n");
 	put("/cpu.max", "100000 100000\n");
-	assert(quota_cpus_under(scratch.dir) == 2);
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, 2);
 }
 
 static void test_v2_reads_the_root_of_a_container(void)
@@ -78,28 +79,28 @@ static void test_v2_reads_the_root_of_a_container(void)
 	scratch_clear(&scratch);
 	put("/proc/self/cgroup", "0::/\n");
 	put("/sys/fs/cgroup/cpu.max", "250000 100000\n");
-	assert(quota_cpus_under(scratch.dir) == 3);
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, 3);
 	/* The host's path, which the container cannot see. */
 	put("/proc/self/cgroup", "0::/docker/0123\n");
-	assert(quota_cpus_under(scratch.dir) == 3);
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, 3);
 }
 
 static void test_v1_reads_quota_and_period(void)
 {
 	scratch_clear(&scratch);
 	put("/proc/self/cgroup", "4:memory:/other\n3:cpu,cpuacct:/a/b\n");
-	assert(quota_cpus_under(scratch.dir) == UINT32_MAX);
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, UINT32_MAX);
 	put("/sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us", "-1\n");
 	put("/sys/fs/cgroup/cpu/a/b/cpu.cfs_period_us", "100000\n");
-	assert(quota_cpus_under(scratch.dir) == UINT32_MAX);
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, UINT32_MAX);
 	put("/sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us", "350000\n");
-	assert(quota_cpus_under(scratch.dir) == 4);
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, 4);
 	put("/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "50000\n");
 	put("/sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "50000\n");
-	assert(quota_cpus_under(scratch.dir) == 1);
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, 1);
 	/* A quota without its period is ignored. */
 	put("/sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "");
-	assert(quota_cpus_under(scratch.dir) == 4);
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, 4);
 }
 
 static void test_v1_follows_the_cpu_controller_only(void)
@@ -108,9 +109,9 @@ static void test_v1_follows_the_cpu_controller_only(void)
 	put("/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "100000\n");
 	put("/sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
 	put("/proc/self/cgroup", "2:cpuacct:/a\n5:cpuset:/a\n9:name=cpu:/a\n");
-	assert(quota_cpus_under(scratch.dir) == UINT32_MAX);
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, UINT32_MAX);
 	put("/proc/self/cgroup", "2:cpuacct,cpu:/a\n");
-	assert(quota_cpus_under(scratch.dir) == 1);
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, 1);
 }
 
 static void test_hybrid_takes_the_least_of_both(void)
@@ -119,9 +120,9 @@ static void test_hybrid_takes_the_least_of_both(void)
 	put("/proc/self/cgroup", "1:cpu:/a\n0::/b\n");
 	put("/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "300000\n");
 	put("/sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
-	assert(quota_cpus_under(scratch.dir) == 3);
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, 3);
 	put("/sys/fs/cgroup/b/cpu.max", "200000 100000\n");
-	assert(quota_cpus_under(scratch.dir) == 2);
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, 2);
 }
 
 static void test_nonsense_sets_no_limit(void)
@@ -132,25 +133,25 @@ static void test_nonsense_sets_no_limit(void)
 	char longest[9000];
 
 	scratch_clear(&scratch);
-	assert(quota_cpus_under(scratch.dir) ==
-	       UINT32_MAX); /* no file at all */
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==,
+		     UINT32_MAX); /* no file at all */
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		put("/proc/self/cgroup", lines[i]);
-		assert(quota_cpus_under(scratch.dir) == UINT32_MAX);
+		CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, UINT32_MAX);
 	}
 	(void)memset(longest, 'a', sizeof(longest) - 1);
 	(void)memcpy(longest, "0::/", 4);
 	longest[sizeof(longest) - 1] = '\0';
 	put("/proc/self/cgroup", longest);
-	assert(quota_cpus_under(scratch.dir) == UINT32_MAX);
-	assert(quota_cpus_under("/nowhere") == UINT32_MAX);
+	CHECK_NUMBER(quota_cpus_under(scratch.dir), ==, UINT32_MAX);
+	CHECK_NUMBER(quota_cpus_under("/nowhere"), ==, UINT32_MAX);
 	longest[0] = '/';
-	assert(quota_cpus_under(longest) == UINT32_MAX);
+	CHECK_NUMBER(quota_cpus_under(longest), ==, UINT32_MAX);
 }
 
 static void test_this_system_pays_for_a_cpu_at_least(void)
 {
-	assert(quota_cpus_under("") >= 1);
+	CHECK_NUMBER(quota_cpus_under(""), >=, 1);
 }
 
 int main(void)

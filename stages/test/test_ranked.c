@@ -6,10 +6,10 @@
  */
 #include "stages/queue.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 #include "stages/stage.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -24,14 +24,15 @@ static void test_newest_is_taken_first(void)
 {
 	struct queue *q = queue_new(EVENTS, 0, &lcfs);
 
-	assert(queue_pop(q) == NULL);
+	CHECK(queue_pop(q) == NULL);
 	for (uint32_t i = 0; i < EVENTS; i++) {
-		assert(queue_push(q, &events[i]));
-		assert(queue_count(q) == i + 1);
+		CHECK(queue_push(q, &events[i]));
+		CHECK_NUMBER(queue_count(q), ==, i + 1);
 	}
 	for (uint32_t i = EVENTS; i > 0; i--)
-		assert(queue_pop(q) == &events[i - 1]);
-	assert(queue_pop(q) == NULL && queue_count(q) == 0);
+		CHECK_NUMBER(queue_pop(q), ==, &events[i - 1]);
+	CHECK(queue_pop(q) == NULL);
+	CHECK_NUMBER(queue_count(q), ==, 0);
 	queue_free(q);
 }
 
@@ -52,25 +53,25 @@ static void test_lowest_rank_is_first(void)
 				.born_ns = 1000 + (uint64_t)rand() % 50,
 				.left_ns = (uint64_t)rand() % 50,
 			};
-			assert(queue_push(q, &events[i]));
+			CHECK(queue_push(q, &events[i]));
 			waits[i] = true;
 			count++;
 		} else {
 			struct event *ev = queue_pop(q);
 
 			for (uint32_t k = 0; k < EVENTS; k++)
-				assert(!waits[k] ||
-				       ev->born_ns + ev->left_ns <=
-					       events[k].born_ns +
-						       events[k].left_ns);
-			assert(waits[ev - events]);
+				CHECK(!waits[k] ||
+				      ev->born_ns + ev->left_ns <=
+					      events[k].born_ns +
+						      events[k].left_ns);
+			CHECK(waits[ev - events]);
 			waits[ev - events] = false;
 			count--;
 		}
-		assert(queue_count(q) == count);
+		CHECK_NUMBER(queue_count(q), ==, count);
 	}
 	while (count-- > 0)
-		assert(queue_pop(q) != NULL);
+		CHECK(queue_pop(q) != NULL);
 	queue_free(q);
 }
 
@@ -80,14 +81,14 @@ static void test_full_ranked_queue_refuses(void)
 		struct queue *q = queue_new(slots, 0, &lcfs);
 
 		for (uint32_t i = 0; i < slots; i++)
-			assert(queue_push(q, &events[i]));
-		assert(!queue_push(q, &events[slots]));
-		assert(queue_count(q) == slots);
-		assert(queue_pop(q) == &events[slots - 1]);
-		assert(queue_push(q, &events[slots]));
-		assert(queue_pop(q) == &events[slots]);
+			CHECK(queue_push(q, &events[i]));
+		CHECK(!queue_push(q, &events[slots]));
+		CHECK_NUMBER(queue_count(q), ==, slots);
+		CHECK_NUMBER(queue_pop(q), ==, &events[slots - 1]);
+		CHECK(queue_push(q, &events[slots]));
+		CHECK_NUMBER(queue_pop(q), ==, &events[slots]);
 		for (uint32_t i = slots - 1; i > 0; i--)
-			assert(queue_pop(q) == &events[i - 1]);
+			CHECK_NUMBER(queue_pop(q), ==, &events[i - 1]);
 		queue_free(q);
 	}
 }
@@ -98,12 +99,12 @@ static void test_equal_ranks_are_in_order(void)
 
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		events[i] = (struct event){ .born_ns = 7 + i % 2 };
-		assert(queue_push(q, &events[i]));
+		CHECK(queue_push(q, &events[i]));
 	}
 	for (uint32_t i = 0; i < EVENTS; i += 2)
-		assert(queue_pop(q) == &events[i]);
+		CHECK_NUMBER(queue_pop(q), ==, &events[i]);
 	for (uint32_t i = 1; i < EVENTS; i += 2)
-		assert(queue_pop(q) == &events[i]);
+		CHECK_NUMBER(queue_pop(q), ==, &events[i]);
 	queue_free(q);
 }
 
@@ -121,9 +122,10 @@ static void test_first_come_is_first(enum discipline_kind kind)
 	struct event old = { .born_ns = 1, .left_ns = 9 };
 	struct event young = { .born_ns = 2, .left_ns = 1 };
 
-	assert(discipline_rank(&d, &young, 5) < discipline_rank(&d, &old, 6));
-	assert(discipline_rank(&d, &young, 0) <
-	       discipline_rank(&d, &old, UINT64_MAX));
+	CHECK_NUMBER(discipline_rank(&d, &young, 5), <,
+		     discipline_rank(&d, &old, 6));
+	CHECK_NUMBER(discipline_rank(&d, &young, 0), <,
+		     discipline_rank(&d, &old, UINT64_MAX));
 }
 
 static void test_last_come_is_first(void)
@@ -132,22 +134,23 @@ static void test_last_come_is_first(void)
 	struct event old = { .born_ns = 1, .left_ns = 9 };
 	struct event young = { .born_ns = 2, .left_ns = 1 };
 
-	assert(discipline_rank(&d, &young, 6) < discipline_rank(&d, &old, 5));
-	assert(discipline_rank(&d, &young, UINT64_MAX) <
-	       discipline_rank(&d, &old, 0));
+	CHECK_NUMBER(discipline_rank(&d, &young, 6), <,
+		     discipline_rank(&d, &old, 5));
+	CHECK_NUMBER(discipline_rank(&d, &young, UINT64_MAX), <,
+		     discipline_rank(&d, &old, 0));
 }
 
 static void test_srpt_prefers_less_work(void)
 {
-	assert(rank_of(20, 1000, 10) < rank_of(20, 1000, 11));
+	CHECK_NUMBER(rank_of(20, 1000, 10), <, rank_of(20, 1000, 11));
 	/* A younger event too, if its work makes up for its age. */
-	assert(rank_of(20, 1199, 0) < rank_of(20, 1000, 10));
+	CHECK_NUMBER(rank_of(20, 1199, 0), <, rank_of(20, 1000, 10));
 }
 
 static void test_srpt_without_ageing_is_by_birth(void)
 {
-	assert(rank_of(0, 1000, 1000000) < rank_of(0, 1001, 1));
-	assert(rank_of(0, 1000, UINT64_MAX) == 1000);
+	CHECK_NUMBER(rank_of(0, 1000, 1000000), <, rank_of(0, 1001, 1));
+	CHECK_NUMBER(rank_of(0, 1000, UINT64_MAX), ==, 1000);
 }
 
 static void test_srpt_has_no_patience_with_an_overrun(void)
@@ -163,17 +166,23 @@ static void test_srpt_has_no_patience_with_an_overrun(void)
 			       .patience_ns = 1000 };
 
 	event_has_run(&wrong, 90);
-	assert(wrong.left_ns == 10 && wrong.overrun_ns == 0);
-	assert(discipline_rank(&d, &wrong, 0) < discipline_rank(&d, &small, 0));
+	CHECK_NUMBER(wrong.left_ns, ==, 10);
+	CHECK_NUMBER(wrong.overrun_ns, ==, 0);
+	CHECK_NUMBER(discipline_rank(&d, &wrong, 0), <,
+		     discipline_rank(&d, &small, 0));
 	event_has_run(&wrong, 40);
-	assert(wrong.left_ns == 0 && wrong.overrun_ns == 30);
-	assert(discipline_rank(&d, &wrong, 0) < discipline_rank(&d, &small, 0));
+	CHECK_NUMBER(wrong.left_ns, ==, 0);
+	CHECK_NUMBER(wrong.overrun_ns, ==, 30);
+	CHECK_NUMBER(discipline_rank(&d, &wrong, 0), <,
+		     discipline_rank(&d, &small, 0));
 	event_has_run(&wrong, 50);
-	assert(wrong.left_ns == 0 && wrong.overrun_ns == 80);
-	assert(discipline_rank(&d, &wrong, 0) > discipline_rank(&d, &small, 0));
+	CHECK_NUMBER(wrong.left_ns, ==, 0);
+	CHECK_NUMBER(wrong.overrun_ns, ==, 80);
+	CHECK_NUMBER(discipline_rank(&d, &wrong, 0), >,
+		     discipline_rank(&d, &small, 0));
 	/* However long it goes on, the rank is a number. */
 	event_has_run(&wrong, UINT64_MAX / 2);
-	assert(discipline_rank(&d, &wrong, 0) == UINT64_MAX);
+	CHECK_NUMBER(discipline_rank(&d, &wrong, 0), ==, UINT64_MAX);
 }
 
 /* Ordinary errors of a prediction cost no rank: twice is nothing unusual. */
@@ -184,11 +193,12 @@ static void test_a_small_overrun_costs_no_rank(void)
 
 	event_predict(&ev, 100);
 	event_has_run(&ev, 200);
-	assert(ev.left_ns == 0 && discipline_rank(&d, &ev, 0) == 1000);
+	CHECK_NUMBER(ev.left_ns, ==, 0);
+	CHECK_NUMBER(discipline_rank(&d, &ev, 0), ==, 1000);
 	event_has_run(&ev, 10);
-	assert(discipline_rank(&d, &ev, 0) == 1000 + 20 * 10);
+	CHECK_NUMBER(discipline_rank(&d, &ev, 0), ==, 1000 + 20 * 10);
 	event_predict(&ev, 30);
-	assert(discipline_rank(&d, &ev, 0) == 1000 + 20 * 30);
+	CHECK_NUMBER(discipline_rank(&d, &ev, 0), ==, 1000 + 20 * 30);
 }
 
 static void test_a_new_prediction_has_no_patience(void)
@@ -202,14 +212,14 @@ static void test_a_new_prediction_has_no_patience(void)
 			       .patience_ns = 50 };
 
 	event_predict_again(&wrong, 100);
-	assert(discipline_rank(&d, &wrong, 0) == 1000 + 20 * 100);
+	CHECK_NUMBER(discipline_rank(&d, &wrong, 0), ==, 1000 + 20 * 100);
 	event_has_run(&wrong, 90);
-	assert(discipline_rank(&d, &wrong, 0) == 1000 + 20 * 10);
+	CHECK_NUMBER(discipline_rank(&d, &wrong, 0), ==, 1000 + 20 * 10);
 	event_has_run(&wrong, 15);
-	assert(discipline_rank(&d, &wrong, 0) == 1000 + 20 * 5);
+	CHECK_NUMBER(discipline_rank(&d, &wrong, 0), ==, 1000 + 20 * 5);
 	event_predict(&wrong, 10); /* of the next stage */
 	event_has_run(&wrong, 11);
-	assert(discipline_rank(&d, &wrong, 0) == 1000 + 20 * 1);
+	CHECK_NUMBER(discipline_rank(&d, &wrong, 0), ==, 1000 + 20 * 1);
 }
 
 static void test_edf_is_by_deadline(void)
@@ -219,12 +229,14 @@ static void test_edf_is_by_deadline(void)
 	struct event later = { .deadline_ns = 51, .born_ns = 1, .left_ns = 1 };
 	struct event none = { .born_ns = 1, .left_ns = 1 };
 
-	assert(discipline_has_ranks(&d));
-	assert(discipline_rank(&d, &soon, 7) < discipline_rank(&d, &later, 6));
-	assert(discipline_rank(&d, &later, 7) < discipline_rank(&d, &none, 6));
+	CHECK(discipline_has_ranks(&d));
+	CHECK_NUMBER(discipline_rank(&d, &soon, 7), <,
+		     discipline_rank(&d, &later, 6));
+	CHECK_NUMBER(discipline_rank(&d, &later, 7), <,
+		     discipline_rank(&d, &none, 6));
 	/* Work that was done does not change it. */
 	event_has_run(&soon, 30);
-	assert(discipline_rank(&d, &soon, 7) == 50);
+	CHECK_NUMBER(discipline_rank(&d, &soon, 7), ==, 50);
 }
 
 /* Equal deadlines, and events without one, in the order of arrival. */
@@ -238,15 +250,15 @@ static void test_edf_order_of_a_queue(void)
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(order); i++) {
 		events[i] = (struct event){ .deadline_ns = deadlines_ns[i] };
-		assert(queue_push(q, &events[i]));
+		CHECK(queue_push(q, &events[i]));
 	}
-	assert(queue_first_rank(q) == 10);
+	CHECK_NUMBER(queue_first_rank(q), ==, 10);
 	/* One that was paused is again before those that came after it. */
 	ev = queue_pop(q);
-	assert(ev == &events[order[0]]);
+	CHECK_NUMBER(ev, ==, &events[order[0]]);
 	queue_return(q, ev);
 	for (uint32_t i = 0; i < ARRAY_SIZE(order); i++)
-		assert(queue_pop(q) == &events[order[i]]);
+		CHECK_NUMBER(queue_pop(q), ==, &events[order[i]]);
 	queue_free(q);
 }
 
@@ -265,21 +277,22 @@ static void test_srpt_bounds_overtaking(void)
 				rank_of(ageings[a], born_ns, lefts_ns[l]);
 
 			for (uint32_t s = 0; s < LEFTS; s++)
-				assert(rank <
-				       rank_of(ageings[a],
-					       born_ns + 1 + (uint64_t)bound_ns,
-					       lefts_ns[s]));
+				CHECK_NUMBER(rank, <,
+					     rank_of(ageings[a],
+						     born_ns + 1 +
+							     (uint64_t)bound_ns,
+						     lefts_ns[s]));
 		}
 }
 
 static void test_srpt_saturates(void)
 {
-	assert(rank_of(20, 1, UINT64_MAX) == UINT64_MAX);
-	assert(rank_of(1, UINT64_MAX, UINT64_MAX) == UINT64_MAX);
-	assert(rank_of(1, UINT64_MAX - 5, 6) == UINT64_MAX);
-	assert(rank_of(1, UINT64_MAX - 5, 4) == UINT64_MAX - 1);
-	assert(rank_of(0x1p60, 1000, 16) == UINT64_MAX);
-	assert(rank_of(INFINITY, 1000, 1) == UINT64_MAX);
+	CHECK_NUMBER(rank_of(20, 1, UINT64_MAX), ==, UINT64_MAX);
+	CHECK_NUMBER(rank_of(1, UINT64_MAX, UINT64_MAX), ==, UINT64_MAX);
+	CHECK_NUMBER(rank_of(1, UINT64_MAX - 5, 6), ==, UINT64_MAX);
+	CHECK_NUMBER(rank_of(1, UINT64_MAX - 5, 4), ==, UINT64_MAX - 1);
+	CHECK_NUMBER(rank_of(0x1p60, 1000, 16), ==, UINT64_MAX);
+	CHECK_NUMBER(rank_of(INFINITY, 1000, 1), ==, UINT64_MAX);
 }
 
 int main(void)

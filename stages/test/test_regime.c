@@ -7,6 +7,8 @@
  */
 #include "stages/visit.c"
 
+#include "base/test/check.h"
+
 enum { EVENTS_MAX = 1000 };
 
 #define EVENT_NS UINT64_C(10)
@@ -90,7 +92,7 @@ static uint32_t handled_by(const struct regime *r, uint32_t queued,
 		toy.queued += toy.coming > 0;
 		toy.coming -= toy.coming > 0;
 		toy.now_ns += EVENT_NS;
-		assert(v.visit.handled_count < EVENTS_MAX);
+		CHECK_NUMBER(v.visit.handled_count, <, EVENTS_MAX);
 	}
 	return v.visit.handled_count;
 }
@@ -99,44 +101,44 @@ static void test_exhaustive_takes_all_that_come(void)
 {
 	struct regime r = { .kind = REGIME_EXHAUSTIVE };
 
-	assert(handled_by(&r, 3, 0) == 3);
-	assert(handled_by(&r, 3, 5) == 8);
-	assert(!regime_is_gated(&r));
+	CHECK_NUMBER(handled_by(&r, 3, 0), ==, 3);
+	CHECK_NUMBER(handled_by(&r, 3, 5), ==, 8);
+	CHECK(!regime_is_gated(&r));
 }
 
 static void test_gated_takes_those_that_waited(void)
 {
 	struct regime r = { .kind = REGIME_GATED };
 
-	assert(handled_by(&r, 3, 5) == 3);
-	assert(handled_by(&r, 1, 5) == 1);
-	assert(handled_by(&r, 0, 5) == 0);
-	assert(regime_is_gated(&r));
+	CHECK_NUMBER(handled_by(&r, 3, 5), ==, 3);
+	CHECK_NUMBER(handled_by(&r, 1, 5), ==, 1);
+	CHECK_NUMBER(handled_by(&r, 0, 5), ==, 0);
+	CHECK(regime_is_gated(&r));
 }
 
 static void test_n_gated_takes_at_most_n_of_them(void)
 {
 	struct regime r = { .kind = REGIME_N_GATED, .limit = 4 };
 
-	assert(handled_by(&r, 9, 5) == 4);
-	assert(handled_by(&r, 4, 5) == 4);
-	assert(handled_by(&r, 3, 5) == 3);
-	assert(regime_is_gated(&r));
+	CHECK_NUMBER(handled_by(&r, 9, 5), ==, 4);
+	CHECK_NUMBER(handled_by(&r, 4, 5), ==, 4);
+	CHECK_NUMBER(handled_by(&r, 3, 5), ==, 3);
+	CHECK(regime_is_gated(&r));
 	r.limit = UINT64_MAX;
-	assert(handled_by(&r, 3, 5) == 3);
+	CHECK_NUMBER(handled_by(&r, 3, 5), ==, 3);
 }
 
 static void test_time_gated_ends_by_the_clock_or_empty(void)
 {
 	struct regime r = { .kind = REGIME_TIME_GATED, .limit = 4 * EVENT_NS };
 
-	assert(handled_by(&r, 9, 5) == 4);
-	assert(handled_by(&r, 2, 1) == 3);
+	CHECK_NUMBER(handled_by(&r, 9, 5), ==, 4);
+	CHECK_NUMBER(handled_by(&r, 2, 1), ==, 3);
 	r.limit++; /* the fifth begins in time */
-	assert(handled_by(&r, 9, 5) == 5);
-	assert(!regime_is_gated(&r));
+	CHECK_NUMBER(handled_by(&r, 9, 5), ==, 5);
+	CHECK(!regime_is_gated(&r));
 	r.limit = UINT64_MAX;
-	assert(handled_by(&r, 9, 5) == 14);
+	CHECK_NUMBER(handled_by(&r, 9, 5), ==, 14);
 }
 
 static void test_cutoff_is_gated_and_bounds_turns(void)
@@ -145,9 +147,9 @@ static void test_cutoff_is_gated_and_bounds_turns(void)
 	struct visit v;
 
 	set_regime(&v, &r, 3, BEGIN_NS);
-	assert(v.cutoff_ns == 70);
-	assert(handled_by(&r, 3, 5) == 3);
-	assert(regime_is_gated(&r));
+	CHECK_NUMBER(v.cutoff_ns, ==, 70);
+	CHECK_NUMBER(handled_by(&r, 3, 5), ==, 3);
+	CHECK(regime_is_gated(&r));
 }
 
 static void test_turns_have_no_bound_without_a_cutoff(void)
@@ -157,7 +159,7 @@ static void test_turns_have_no_bound_without_a_cutoff(void)
 		struct visit v;
 
 		set_regime(&v, &r, 3, BEGIN_NS);
-		assert(v.cutoff_ns == UINT64_MAX);
+		CHECK_NUMBER(v.cutoff_ns, ==, UINT64_MAX);
 	}
 }
 
@@ -165,25 +167,25 @@ static void test_threshold_of_length(void)
 {
 	struct threshold t = { .queued_count = 8 };
 
-	assert(!threshold_is_exceeded(&t, 8, BEGIN_NS, BEGIN_NS));
-	assert(threshold_is_exceeded(&t, 9, BEGIN_NS, BEGIN_NS));
+	CHECK(!threshold_is_exceeded(&t, 8, BEGIN_NS, BEGIN_NS));
+	CHECK(threshold_is_exceeded(&t, 9, BEGIN_NS, BEGIN_NS));
 	/*
 	 * However long ago the last visit was, a stage without events is not
 	 * visited.
 	 */
-	assert(!threshold_is_exceeded(&t, 8, 0, UINT64_MAX));
+	CHECK(!threshold_is_exceeded(&t, 8, 0, UINT64_MAX));
 }
 
 static void test_threshold_of_time_needs_events(void)
 {
 	struct threshold t = { .unvisited_ns = 100 };
 
-	assert(!threshold_is_exceeded(&t, 1, BEGIN_NS, BEGIN_NS + 100));
-	assert(threshold_is_exceeded(&t, 1, BEGIN_NS, BEGIN_NS + 101));
-	assert(!threshold_is_exceeded(&t, 0, BEGIN_NS, BEGIN_NS + 101));
+	CHECK(!threshold_is_exceeded(&t, 1, BEGIN_NS, BEGIN_NS + 100));
+	CHECK(threshold_is_exceeded(&t, 1, BEGIN_NS, BEGIN_NS + 101));
+	CHECK(!threshold_is_exceeded(&t, 0, BEGIN_NS, BEGIN_NS + 101));
 	/* Visited after the caller looked at the clock. */
-	assert(!threshold_is_exceeded(&t, 1, BEGIN_NS, BEGIN_NS - 1));
-	assert(!threshold_is_exceeded(&t, 1000, BEGIN_NS, BEGIN_NS));
+	CHECK(!threshold_is_exceeded(&t, 1, BEGIN_NS, BEGIN_NS - 1));
+	CHECK(!threshold_is_exceeded(&t, 1000, BEGIN_NS, BEGIN_NS));
 }
 
 static void test_either_threshold_interrupts(void)
@@ -191,10 +193,10 @@ static void test_either_threshold_interrupts(void)
 	struct threshold both = { .queued_count = 8, .unvisited_ns = 100 };
 	struct threshold none = { 0 };
 
-	assert(threshold_is_exceeded(&both, 9, BEGIN_NS, BEGIN_NS));
-	assert(threshold_is_exceeded(&both, 1, BEGIN_NS, BEGIN_NS + 101));
-	assert(!threshold_is_exceeded(&both, 8, BEGIN_NS, BEGIN_NS + 100));
-	assert(!threshold_is_exceeded(&none, UINT32_MAX, 0, UINT64_MAX));
+	CHECK(threshold_is_exceeded(&both, 9, BEGIN_NS, BEGIN_NS));
+	CHECK(threshold_is_exceeded(&both, 1, BEGIN_NS, BEGIN_NS + 101));
+	CHECK(!threshold_is_exceeded(&both, 8, BEGIN_NS, BEGIN_NS + 100));
+	CHECK(!threshold_is_exceeded(&none, UINT32_MAX, 0, UINT64_MAX));
 }
 
 int main(void)

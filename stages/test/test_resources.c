@@ -8,8 +8,8 @@
 #include "stages/threads/resources.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
@@ -84,16 +84,17 @@ static void test_use_is_a_sum(void)
 
 	start(&m);
 	resources_take(&m.r, RESOURCE_MEMORY, -10); /* seen before its taker */
-	assert(resources_utilisation(&m.r, RESOURCE_MEMORY) == 0);
+	CHECK_NUMBER(resources_utilisation(&m.r, RESOURCE_MEMORY), ==, 0);
 	resources_take(&m.r, RESOURCE_MEMORY, CAPACITY / 2 + 10);
-	assert(fabs(resources_utilisation(&m.r, RESOURCE_MEMORY) - 0.5) < 1e-9);
+	CHECK_NUMBER(fabs(resources_utilisation(&m.r, RESOURCE_MEMORY) - 0.5),
+		     <, 1e-9);
 	resources_take(&m.r, RESOURCE_FILES, 7);
 	resources_read(&m.r, states);
-	assert(states[RESOURCE_FILES].used == 7);
-	assert(states[RESOURCE_FILES].capacity == 0);
-	assert(strcmp(states[RESOURCE_MEMORY].name, "memory") == 0);
+	CHECK_NUMBER(states[RESOURCE_FILES].used, ==, 7);
+	CHECK_NUMBER(states[RESOURCE_FILES].capacity, ==, 0);
+	CHECK_TEXT(states[RESOURCE_MEMORY].name, "memory");
 	/* Without a limit there is no scarcity. */
-	assert(resources_utilisation(&m.r, RESOURCE_FILES) == 0);
+	CHECK_NUMBER(resources_utilisation(&m.r, RESOURCE_FILES), ==, 0);
 }
 
 static void test_one_sign_alone_changes_nothing(void)
@@ -104,13 +105,13 @@ static void test_one_sign_alone_changes_nothing(void)
 	use(&m, CAPACITY * 9 / 10);
 	run_windows(&m, 20, 1, 0);
 	run_windows(&m, 5, 0.5, 0); /* slow, but without faults */
-	assert(limit(&m, RESOURCE_MEMORY) == CAPACITY);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, CAPACITY);
 	run_windows(&m, 20, 1, 0);
 	run_windows(&m, 5, 1, 1000); /* faults, but not slow */
-	assert(limit(&m, RESOURCE_MEMORY) == CAPACITY);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, CAPACITY);
 	run_windows(&m, 50, 1, 0);
 	run_windows(&m, 5, 0.5, 5); /* faults, but few */
-	assert(limit(&m, RESOURCE_MEMORY) == CAPACITY);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, CAPACITY);
 }
 
 static void test_a_limit_falls_below_what_is_used(void)
@@ -121,15 +122,15 @@ static void test_a_limit_falls_below_what_is_used(void)
 	use(&m, 100000000);
 	run_windows(&m, 20, 1, 0);
 	run_window(&m, 0.5, 1000);
-	assert(limit(&m, RESOURCE_MEMORY) == 90000000);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, 90000000);
 	/* It does not rise because more is used. */
 	use(&m, 120000000);
 	run_window(&m, 0.5, 1000);
-	assert(limit(&m, RESOURCE_MEMORY) == 90000000);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, 90000000);
 	/* An eighth is left, whatever happens. */
 	use(&m, 1000);
 	run_windows(&m, 2, 0.1, 10000);
-	assert(limit(&m, RESOURCE_MEMORY) == CAPACITY / 8);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, CAPACITY / 8);
 }
 
 static void test_a_limit_rises_late_and_slowly(void)
@@ -142,22 +143,23 @@ static void test_a_limit_rises_late_and_slowly(void)
 	run_windows(&m, 20, 1, 0);
 	run_window(&m, 0.5, 1000);
 	before = limit(&m, RESOURCE_MEMORY);
-	assert(before == 72000000);
+	CHECK_NUMBER(before, ==, 72000000);
 	run_windows(&m, 9, 1, 0);
-	assert(limit(&m, RESOURCE_MEMORY) == before);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, before);
 	run_windows(&m, 2, 1, 0);
 	uint64_t after = limit(&m, RESOURCE_MEMORY);
 
-	assert(after > before && after <= before + CAPACITY / 16);
+	CHECK_NUMBER(after, >, before);
+	CHECK_NUMBER(after, <=, before + CAPACITY / 16);
 	/* Not in the way: it stays. */
 	use(&m, 1000);
 	before = limit(&m, RESOURCE_MEMORY);
 	run_windows(&m, 20, 1, 0);
-	assert(limit(&m, RESOURCE_MEMORY) == before);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, before);
 	/* It ends at the capacity. */
 	use(&m, CAPACITY);
 	run_windows(&m, 100, 1, 0);
-	assert(limit(&m, RESOURCE_MEMORY) == CAPACITY);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, CAPACITY);
 }
 
 /* Policies hold the use below a limit, from a half of it on. */
@@ -169,12 +171,12 @@ static void test_a_limit_that_holds_threads_back_rises(void)
 	use(&m, 80000000);
 	run_windows(&m, 20, 1, 0);
 	run_window(&m, 0.5, 1000);
-	assert(limit(&m, RESOURCE_MEMORY) == 72000000);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, 72000000);
 	use(&m, 50000000);
 	run_windows(&m, 100, 1, 0);
-	assert(resources_utilisation(&m.r, RESOURCE_MEMORY) <
-	       RESOURCES_PRESSURE_FROM);
-	assert(limit(&m, RESOURCE_MEMORY) < CAPACITY);
+	CHECK_NUMBER(resources_utilisation(&m.r, RESOURCE_MEMORY), <,
+		     RESOURCES_PRESSURE_FROM);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), <, CAPACITY);
 }
 
 /* A limit of long ago may be below an eighth of what was used since. */
@@ -187,10 +189,10 @@ static void test_the_least_limit_follows_what_is_used(void)
 	use(&m, 1000);
 	run_windows(&m, 20, 1, 0);
 	run_window(&m, 0.5, 1000);
-	assert(limit(&m, RESOURCE_MEMORY) == 900);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, 900);
 	use(&m, 800000);
 	run_window(&m, 0.3, 10000);
-	assert(limit(&m, RESOURCE_MEMORY) == 100000);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, 100000);
 }
 
 static void test_a_limit_is_learned_without_a_capacity(void)
@@ -201,15 +203,15 @@ static void test_a_limit_is_learned_without_a_capacity(void)
 	resources_set_capacity(&m.r, RESOURCE_MEMORY, 0);
 	use(&m, 1000000);
 	run_windows(&m, 20, 1, 0);
-	assert(limit(&m, RESOURCE_MEMORY) == 0);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, 0);
 	run_window(&m, 0.5, 1000);
-	assert(limit(&m, RESOURCE_MEMORY) == 900000);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, 900000);
 	run_windows(&m, 12, 1, 0);
-	assert(limit(&m, RESOURCE_MEMORY) > 900000);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), >, 900000);
 	/* An eighth of the most that was used is left, whatever happens. */
 	use(&m, 10);
 	run_window(&m, 0.5, 1000);
-	assert(limit(&m, RESOURCE_MEMORY) == 1000000 / 8);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, 1000000 / 8);
 }
 
 static void test_files_follow_response_times(void)
@@ -222,18 +224,18 @@ static void test_files_follow_response_times(void)
 	resources_count_work(&m.r,
 			     &(struct resource_work){ .begun_count = 100 });
 	run_windows(&m, 20, 1, 0);
-	assert(limit(&m, RESOURCE_FILES) == 1000);
+	CHECK_NUMBER(limit(&m, RESOURCE_FILES), ==, 1000);
 	/* Three times as many under way, and they end no faster. */
 	resources_count_work(&m.r,
 			     &(struct resource_work){ .begun_count = 200 });
 	run_window(&m, 1, 0);
-	assert(limit(&m, RESOURCE_FILES) == 1000);
+	CHECK_NUMBER(limit(&m, RESOURCE_FILES), ==, 1000);
 	run_windows(&m, 30, 1, 0);
 	resources_count_work(&m.r,
 			     &(struct resource_work){ .begun_count = 700 });
 	run_window(&m, 0.5, 0);
-	assert(limit(&m, RESOURCE_FILES) == 720);
-	assert(limit(&m, RESOURCE_MEMORY) == CAPACITY);
+	CHECK_NUMBER(limit(&m, RESOURCE_FILES), ==, 720);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, CAPACITY);
 }
 
 static void test_few_passages_are_no_window(void)
@@ -253,7 +255,7 @@ static void test_few_passages_are_no_window(void)
 		m.now_ns += RESOURCES_WINDOW_NS;
 		resources_learn(&m.r, m.now_ns);
 	}
-	assert(limit(&m, RESOURCE_MEMORY) == CAPACITY);
+	CHECK_NUMBER(limit(&m, RESOURCE_MEMORY), ==, CAPACITY);
 }
 
 enum { ROUNDS = 100000 };
@@ -284,21 +286,22 @@ static void test_threads_may_learn_at_once(void)
 
 	start(&m);
 	resources_init(&m.r, NULL);
-	assert(pthread_create(&thread, NULL, take_and_give, &m) == 0);
+	CHECK_NUMBER(pthread_create(&thread, NULL, take_and_give, &m), ==, 0);
 	(void)take_and_give(&m);
-	assert(pthread_join(thread, NULL) == 0);
+	CHECK_NUMBER(pthread_join(thread, NULL), ==, 0);
 	resources_read(&m.r, states);
-	assert(states[RESOURCE_MEMORY].used == 2 * ROUNDS);
+	CHECK_NUMBER(states[RESOURCE_MEMORY].used, ==, 2 * ROUNDS);
 }
 
 static void test_the_process_has_its_own(void)
 {
 	struct resources *r = resources_process();
 
-	assert(r != NULL && r == resources_process());
-	assert(r->read_faults != NULL);
+	CHECK(r != NULL);
+	CHECK_NUMBER(r, ==, resources_process());
+	CHECK(r->read_faults != NULL);
 	resources_take(r, RESOURCE_STACKS, 2);
-	assert(resources_utilisation(r, RESOURCE_STACKS) == 0);
+	CHECK_NUMBER(resources_utilisation(r, RESOURCE_STACKS), ==, 0);
 }
 
 int main(void)

@@ -7,9 +7,9 @@
 #include "stages/flags.h"
 #include "stages/test/each_policy.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,12 +36,12 @@ static bool complete(struct schedule *s, const char *line, struct error *error)
 	schedule_init(s);
 	(void)snprintf(words, sizeof(words), "%s", line);
 	while ((word = strtok_r(rest, " ", &rest)) != NULL) {
-		assert(strncmp(word, "--", 2) == 0);
+		CHECK(strncmp(word, "--", 2) == 0);
 		const char *value = strcmp(word, "--steal") == 0 ?
 					    NULL :
 					    strtok_r(rest, " ", &rest);
 
-		assert(set(s, word + 2, value));
+		CHECK(set(s, word + 2, value));
 	}
 	return schedule_complete(s, STAGES, CORES, error);
 }
@@ -53,31 +53,35 @@ static void test_initial_values_are_the_defaults(void)
 	schedule_init(&s);
 	schedule_init(&defaults);
 	for (const struct flag *f = schedule_flags; f->name != NULL; f++) {
-		assert(f->help != NULL);
-		assert(s.given == (1u << (f - schedule_flags)) - 1);
+		CHECK(f->help != NULL);
+		CHECK_NUMBER(s.given, ==, (1u << (f - schedule_flags)) - 1);
 		s.given |= 1u << (f - schedule_flags);
 		if (f->initial != NULL)
-			assert(set(&s, f->name, f->initial));
+			CHECK(set(&s, f->name, f->initial));
 	}
-	assert(s.policy == policy_find("cohort"));
-	assert(s.policy == defaults.policy);
-	assert(s.regime.kind == REGIME_EXHAUSTIVE);
-	assert(s.regime.kind == defaults.regime.kind);
-	assert(s.discipline.kind == DISCIPLINE_FCFS);
-	assert(s.discipline.kind == defaults.discipline.kind);
-	assert(s.balance == BALANCE_SHARED && s.balance == defaults.balance);
-	assert(s.distribute == DISTRIBUTE_ROUND_ROBIN);
-	assert(s.distribute == defaults.distribute);
-	assert(!s.steal && !s.pool_is_auto && !s.has_thresholds);
-	assert(s.threads.mapping == THREADS_N_TO_M);
-	assert(s.threads.mapping == defaults.threads.mapping);
-	assert(s.threads.io == THREADS_IO_ASYNC);
-	assert(s.threads.io == defaults.threads.io);
-	assert(s.threads.transfers == TRANSFERS_BY_SCHEDULER);
-	assert(s.threads.transfers == defaults.threads.transfers);
-	assert(s.threads.quantum_ns == 0 && defaults.threads.quantum_ns == 0);
+	CHECK_NUMBER(s.policy, ==, policy_find("cohort"));
+	CHECK_NUMBER(s.policy, ==, defaults.policy);
+	CHECK_NUMBER(s.regime.kind, ==, REGIME_EXHAUSTIVE);
+	CHECK_NUMBER(s.regime.kind, ==, defaults.regime.kind);
+	CHECK_NUMBER(s.discipline.kind, ==, DISCIPLINE_FCFS);
+	CHECK_NUMBER(s.discipline.kind, ==, defaults.discipline.kind);
+	CHECK_NUMBER(s.balance, ==, BALANCE_SHARED);
+	CHECK_NUMBER(s.balance, ==, defaults.balance);
+	CHECK_NUMBER(s.distribute, ==, DISTRIBUTE_ROUND_ROBIN);
+	CHECK_NUMBER(s.distribute, ==, defaults.distribute);
+	CHECK(!s.steal);
+	CHECK(!s.pool_is_auto);
+	CHECK(!s.has_thresholds);
+	CHECK_NUMBER(s.threads.mapping, ==, THREADS_N_TO_M);
+	CHECK_NUMBER(s.threads.mapping, ==, defaults.threads.mapping);
+	CHECK_NUMBER(s.threads.io, ==, THREADS_IO_ASYNC);
+	CHECK_NUMBER(s.threads.io, ==, defaults.threads.io);
+	CHECK_NUMBER(s.threads.transfers, ==, TRANSFERS_BY_SCHEDULER);
+	CHECK_NUMBER(s.threads.transfers, ==, defaults.threads.transfers);
+	CHECK_NUMBER(s.threads.quantum_ns, ==, 0);
+	CHECK_NUMBER(defaults.threads.quantum_ns, ==, 0);
 	for (uint32_t i = 0; i < STAGES_MAX; i++)
-		assert(s.pool_threads[i] == 1);
+		CHECK_NUMBER(s.pool_threads[i], ==, 1);
 }
 
 static void test_every_policy_is_a_value(void)
@@ -87,8 +91,8 @@ static void test_every_policy_is_a_value(void)
 	schedule_init(&s);
 	for (const struct policy *const *p = policy_list; each_policy(*p);
 	     p++) {
-		assert(set(&s, "policy", (*p)->name));
-		assert(s.policy == *p);
+		CHECK(set(&s, "policy", (*p)->name));
+		CHECK_NUMBER(s.policy, ==, *p);
 	}
 }
 
@@ -108,9 +112,10 @@ static void test_regimes_are_read(void)
 
 	schedule_init(&s);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert(set(&s, "regime", cases[i].text));
-		assert(s.regime.kind == cases[i].regime.kind);
-		assert(s.regime.limit == cases[i].regime.limit);
+		check_case("cases[%zu]: %s", i, cases[i].text);
+		CHECK(set(&s, "regime", cases[i].text));
+		CHECK_NUMBER(s.regime.kind, ==, cases[i].regime.kind);
+		CHECK_NUMBER(s.regime.limit, ==, cases[i].regime.limit);
 	}
 }
 
@@ -129,23 +134,31 @@ static void test_looks_and_idling_are_read(void)
 	char longest[48];
 
 	schedule_init(&s);
-	assert(s.look == LOOK_LENGTHS && s.idle.kind == IDLE_WAKE);
-	assert(set(&s, "look", "blind") && s.look == LOOK_BLIND);
-	assert(set(&s, "look", "lengths") && s.look == LOOK_LENGTHS);
-	assert(set(&s, "idle", "backoff=250"));
-	assert(s.idle.kind == IDLE_BACKOFF && s.idle.longest_ns == 250000);
-	assert(set(&s, "idle", "backoff") && s.idle.kind == IDLE_BACKOFF);
+	CHECK_NUMBER(s.look, ==, LOOK_LENGTHS);
+	CHECK_NUMBER(s.idle.kind, ==, IDLE_WAKE);
+	CHECK(set(&s, "look", "blind"));
+	CHECK_NUMBER(s.look, ==, LOOK_BLIND);
+	CHECK(set(&s, "look", "lengths"));
+	CHECK_NUMBER(s.look, ==, LOOK_LENGTHS);
+	CHECK(set(&s, "idle", "backoff=250"));
+	CHECK_NUMBER(s.idle.kind, ==, IDLE_BACKOFF);
+	CHECK_NUMBER(s.idle.longest_ns, ==, 250000);
+	CHECK(set(&s, "idle", "backoff"));
+	CHECK_NUMBER(s.idle.kind, ==, IDLE_BACKOFF);
 	/* The help names the longest pause, and the first one. */
 	(void)snprintf(longest, sizeof(longest), "at most (%llu)",
 		       (unsigned long long)s.idle.longest_ns / 1000);
-	assert(strstr(help_of("idle"), longest) != NULL);
+	CHECK_PART(help_of("idle"), longest);
 	(void)snprintf(longest, sizeof(longest), "for %llu us, %llu us,",
 		       (unsigned long long)IDLE_FIRST_NS / 1000,
 		       (unsigned long long)IDLE_FIRST_NS / 500);
-	assert(strstr(help_of("idle"), longest) != NULL);
-	assert(set(&s, "idle", "wake") && s.idle.kind == IDLE_WAKE);
-	assert(!set(&s, "look", "") && !set(&s, "look", "blind=1"));
-	assert(!set(&s, "idle", "backoff=0") && !set(&s, "idle", "wake=1"));
+	CHECK_PART(help_of("idle"), longest);
+	CHECK(set(&s, "idle", "wake"));
+	CHECK_NUMBER(s.idle.kind, ==, IDLE_WAKE);
+	CHECK(!set(&s, "look", ""));
+	CHECK(!set(&s, "look", "blind=1"));
+	CHECK(!set(&s, "idle", "backoff=0"));
+	CHECK(!set(&s, "idle", "wake=1"));
 }
 
 static void test_disciplines_are_read(void)
@@ -154,24 +167,25 @@ static void test_disciplines_are_read(void)
 	char ageing[48];
 
 	schedule_init(&s);
-	assert(set(&s, "discipline", "srpt=0.5"));
-	assert(s.discipline.kind == DISCIPLINE_SRPT);
-	assert(s.discipline.ageing == 0.5 && !s.discipline.follows_load);
-	assert(set(&s, "discipline", "srpt"));
-	assert(s.discipline.kind == DISCIPLINE_SRPT);
+	CHECK(set(&s, "discipline", "srpt=0.5"));
+	CHECK_NUMBER(s.discipline.kind, ==, DISCIPLINE_SRPT);
+	CHECK_NUMBER(s.discipline.ageing, ==, 0.5);
+	CHECK(!s.discipline.follows_load);
+	CHECK(set(&s, "discipline", "srpt"));
+	CHECK_NUMBER(s.discipline.kind, ==, DISCIPLINE_SRPT);
 	/* The help names the ageing. */
-	assert(s.discipline.follows_load);
+	CHECK(s.discipline.follows_load);
 	(void)snprintf(ageing, sizeof(ageing), "without AGEING, %g,",
 		       s.discipline.ageing);
-	assert(strstr(help_of("discipline"), ageing) != NULL);
-	assert(set(&s, "discipline", "edf"));
-	assert(s.discipline.kind == DISCIPLINE_EDF);
-	assert(set(&s, "discipline", "lcfs"));
-	assert(s.discipline.kind == DISCIPLINE_LCFS);
-	assert(set(&s, "discipline", "stack"));
-	assert(s.discipline.kind == DISCIPLINE_STACK);
-	assert(set(&s, "discipline", "fcfs"));
-	assert(s.discipline.kind == DISCIPLINE_FCFS);
+	CHECK_PART(help_of("discipline"), ageing);
+	CHECK(set(&s, "discipline", "edf"));
+	CHECK_NUMBER(s.discipline.kind, ==, DISCIPLINE_EDF);
+	CHECK(set(&s, "discipline", "lcfs"));
+	CHECK_NUMBER(s.discipline.kind, ==, DISCIPLINE_LCFS);
+	CHECK(set(&s, "discipline", "stack"));
+	CHECK_NUMBER(s.discipline.kind, ==, DISCIPLINE_STACK);
+	CHECK(set(&s, "discipline", "fcfs"));
+	CHECK_NUMBER(s.discipline.kind, ==, DISCIPLINE_FCFS);
 }
 
 static void test_lists_are_read(void)
@@ -179,24 +193,29 @@ static void test_lists_are_read(void)
 	struct schedule s;
 
 	schedule_init(&s);
-	assert(set(&s, "pool", "blur=7,decode=2"));
-	assert(s.pool_threads[0] == 2 && s.pool_threads[1] == 1);
-	assert(s.pool_threads[2] == 7 && s.pool_threads[3] == 1);
-	assert(set(&s, "pool", "auto") && s.pool_is_auto);
-	assert(set(&s, "pool", "encode=3") && !s.pool_is_auto);
-	assert(s.pool_threads[0] == 2 && s.pool_threads[3] == 3);
+	CHECK(set(&s, "pool", "blur=7,decode=2"));
+	CHECK_NUMBER(s.pool_threads[0], ==, 2);
+	CHECK_NUMBER(s.pool_threads[1], ==, 1);
+	CHECK_NUMBER(s.pool_threads[2], ==, 7);
+	CHECK_NUMBER(s.pool_threads[3], ==, 1);
+	CHECK(set(&s, "pool", "auto"));
+	CHECK(s.pool_is_auto);
+	CHECK(set(&s, "pool", "encode=3"));
+	CHECK(!s.pool_is_auto);
+	CHECK_NUMBER(s.pool_threads[0], ==, 2);
+	CHECK_NUMBER(s.pool_threads[3], ==, 3);
 
-	assert(set(&s, "threshold", "decode=8,blur=16:500"));
-	assert(s.has_thresholds);
-	assert(set(&s, "threshold", "encode=0:20"));
-	assert(s.thresholds[0].queued_count == 8);
-	assert(s.thresholds[0].unvisited_ns == 0);
-	assert(s.thresholds[1].queued_count == 0);
-	assert(s.thresholds[1].unvisited_ns == 0);
-	assert(s.thresholds[2].queued_count == 16);
-	assert(s.thresholds[2].unvisited_ns == 500000);
-	assert(s.thresholds[3].queued_count == 0);
-	assert(s.thresholds[3].unvisited_ns == 20000);
+	CHECK(set(&s, "threshold", "decode=8,blur=16:500"));
+	CHECK(s.has_thresholds);
+	CHECK(set(&s, "threshold", "encode=0:20"));
+	CHECK_NUMBER(s.thresholds[0].queued_count, ==, 8);
+	CHECK_NUMBER(s.thresholds[0].unvisited_ns, ==, 0);
+	CHECK_NUMBER(s.thresholds[1].queued_count, ==, 0);
+	CHECK_NUMBER(s.thresholds[1].unvisited_ns, ==, 0);
+	CHECK_NUMBER(s.thresholds[2].queued_count, ==, 16);
+	CHECK_NUMBER(s.thresholds[2].unvisited_ns, ==, 500000);
+	CHECK_NUMBER(s.thresholds[3].queued_count, ==, 0);
+	CHECK_NUMBER(s.thresholds[3].unvisited_ns, ==, 20000);
 }
 
 static void test_thread_models_are_read(void)
@@ -204,24 +223,24 @@ static void test_thread_models_are_read(void)
 	struct schedule s;
 
 	schedule_init(&s);
-	assert(set(&s, "threads", "1:1"));
-	assert(s.threads.mapping == THREADS_1_TO_1);
-	assert(set(&s, "threads", "n:1"));
-	assert(s.threads.mapping == THREADS_N_TO_1);
-	assert(set(&s, "threads", "n:m"));
-	assert(s.threads.mapping == THREADS_N_TO_M);
-	assert(set(&s, "io", "sync"));
-	assert(s.threads.io == THREADS_IO_SYNC);
-	assert(set(&s, "io", "async"));
-	assert(s.threads.io == THREADS_IO_ASYNC);
-	assert(set(&s, "transfers", "thread"));
-	assert(s.threads.transfers == TRANSFERS_BY_THREAD);
-	assert(set(&s, "transfers", "scheduler"));
-	assert(s.threads.transfers == TRANSFERS_BY_SCHEDULER);
-	assert(set(&s, "quantum", "250"));
-	assert(s.threads.quantum_ns == 250000);
-	assert(set(&s, "quantum", "0"));
-	assert(s.threads.quantum_ns == 0);
+	CHECK(set(&s, "threads", "1:1"));
+	CHECK_NUMBER(s.threads.mapping, ==, THREADS_1_TO_1);
+	CHECK(set(&s, "threads", "n:1"));
+	CHECK_NUMBER(s.threads.mapping, ==, THREADS_N_TO_1);
+	CHECK(set(&s, "threads", "n:m"));
+	CHECK_NUMBER(s.threads.mapping, ==, THREADS_N_TO_M);
+	CHECK(set(&s, "io", "sync"));
+	CHECK_NUMBER(s.threads.io, ==, THREADS_IO_SYNC);
+	CHECK(set(&s, "io", "async"));
+	CHECK_NUMBER(s.threads.io, ==, THREADS_IO_ASYNC);
+	CHECK(set(&s, "transfers", "thread"));
+	CHECK_NUMBER(s.threads.transfers, ==, TRANSFERS_BY_THREAD);
+	CHECK(set(&s, "transfers", "scheduler"));
+	CHECK_NUMBER(s.threads.transfers, ==, TRANSFERS_BY_SCHEDULER);
+	CHECK(set(&s, "quantum", "250"));
+	CHECK_NUMBER(s.threads.quantum_ns, ==, 250000);
+	CHECK(set(&s, "quantum", "0"));
+	CHECK_NUMBER(s.threads.quantum_ns, ==, 0);
 }
 
 /* Threads of the kernel block by themselves, so --io may be left out. */
@@ -244,8 +263,9 @@ static void test_io_follows_threads(void)
 		struct error error;
 		struct schedule s;
 
-		assert(complete(&s, cases[i].line, &error));
-		assert(s.threads.io == cases[i].io);
+		check_case("cases[%zu]: %s", i, cases[i].line);
+		CHECK(complete(&s, cases[i].line, &error));
+		CHECK_NUMBER(s.threads.io, ==, cases[i].io);
 	}
 }
 
@@ -321,13 +341,14 @@ static void test_nonsense_is_no_value(void)
 
 	schedule_init(&s);
 	for (size_t i = 0; i < ARRAY_SIZE(nonsense); i++)
-		assert(!set(&s, nonsense[i][0], nonsense[i][1]));
-	assert(!set(&s, "policy", NULL));
-	assert(!set(&s, "pool", NULL));
-	assert(s.given == 0 && !s.steal);
-	assert(!schedule_set(&s, "pool", "decode=1", NULL, 0));
-	assert(!schedule_set(&s, "threshold", "decode=1", NULL, 0));
-	assert(schedule_set(&s, "pool", "auto", NULL, 0));
+		CHECK(!set(&s, nonsense[i][0], nonsense[i][1]));
+	CHECK(!set(&s, "policy", NULL));
+	CHECK(!set(&s, "pool", NULL));
+	CHECK_NUMBER(s.given, ==, 0);
+	CHECK(!s.steal);
+	CHECK(!schedule_set(&s, "pool", "decode=1", NULL, 0));
+	CHECK(!schedule_set(&s, "threshold", "decode=1", NULL, 0));
+	CHECK(schedule_set(&s, "pool", "auto", NULL, 0));
 }
 
 static void test_defaults_are_complete_with_every_policy(void)
@@ -338,9 +359,9 @@ static void test_defaults_are_complete_with_every_policy(void)
 		struct schedule s;
 
 		schedule_init(&s);
-		assert(set(&s, "policy", (*p)->name));
-		assert(schedule_complete(&s, 1, 1, &error));
-		assert(s.part_count == 1);
+		CHECK(set(&s, "policy", (*p)->name));
+		CHECK(schedule_complete(&s, 1, 1, &error));
+		CHECK_NUMBER(s.part_count, ==, 1);
 	}
 }
 
@@ -367,21 +388,23 @@ static void test_parts_follow_cores_and_stages(void)
 		struct schedule s;
 		bool ok = complete(&s, cases[i].line, &error);
 
-		assert(ok == (cases[i].part_count > 0));
+		check_case("cases[%zu]: %s", i, cases[i].line);
+		CHECK_NUMBER(ok, ==, (cases[i].part_count > 0));
 		if (ok)
-			assert(s.part_count == cases[i].part_count);
+			CHECK_NUMBER(s.part_count, ==, cases[i].part_count);
 		else
-			assert(strstr(error.text, "--balance") != NULL);
+			CHECK_PART(error.text, "--balance");
 	}
 	struct error error;
 	struct schedule s;
 
 	schedule_init(&s);
-	assert(set(&s, "balance", "partition=3"));
-	assert(!schedule_complete(&s, STAGES, 2, &error));
+	CHECK(set(&s, "balance", "partition=3"));
+	CHECK(!schedule_complete(&s, STAGES, 2, &error));
 	schedule_init(&s);
-	assert(set(&s, "balance", "partition"));
-	assert(schedule_complete(&s, STAGES, 2, &error) && s.part_count == 2);
+	CHECK(set(&s, "balance", "partition"));
+	CHECK(schedule_complete(&s, STAGES, 2, &error));
+	CHECK_NUMBER(s.part_count, ==, 2);
 }
 
 static void refused(const struct schedule *s, const char *text)
@@ -389,8 +412,8 @@ static void refused(const struct schedule *s, const char *text)
 	struct schedule copy = *s;
 	struct error error = { "" };
 
-	assert(!schedule_complete(&copy, STAGES, CORES, &error));
-	assert(strcmp(error.text, text) == 0);
+	CHECK(!schedule_complete(&copy, STAGES, CORES, &error));
+	CHECK_TEXT(error.text, text);
 }
 
 static void accepted(const struct schedule *s)
@@ -398,7 +421,7 @@ static void accepted(const struct schedule *s)
 	struct schedule copy = *s;
 	struct error error;
 
-	assert(schedule_complete(&copy, STAGES, CORES, &error));
+	CHECK(schedule_complete(&copy, STAGES, CORES, &error));
 }
 
 /* Members that a program sets itself have the ranges of flags. */
@@ -474,11 +497,10 @@ static void expect_senseless(const struct senseless cases[], size_t count)
 		struct error error = { "" };
 		struct schedule s;
 
-		assert(!complete(&s, cases[i].line, &error));
-		assert(strncmp(error.text, cases[i].fault,
-			       strlen(cases[i].fault)) == 0);
-		assert(strstr(error.text, ": ") !=
-		       NULL); /* the reason follows */
+		CHECK(!complete(&s, cases[i].line, &error));
+		CHECK(strncmp(error.text, cases[i].fault,
+			      strlen(cases[i].fault)) == 0);
+		CHECK_PART(error.text, ": "); /* the reason follows */
 	}
 }
 
@@ -587,13 +609,14 @@ static void test_a_policy_that_needs_lengths_is_not_blind(void)
 	mine.needs_lengths = true;
 	schedule_init(&s);
 	s.policy = &mine;
-	assert(set(&s, "look", "lengths") && set(&s, "idle", "backoff"));
-	assert(schedule_complete(&s, STAGES, CORES, &error));
-	assert(set(&s, "look", "blind"));
-	assert(!schedule_complete(&s, STAGES, CORES, &error));
-	assert(strcmp(error.text,
-		      "--look blind makes no sense with --policy mine: "
-		      "it chooses by the lengths of the queues") == 0);
+	CHECK(set(&s, "look", "lengths"));
+	CHECK(set(&s, "idle", "backoff"));
+	CHECK(schedule_complete(&s, STAGES, CORES, &error));
+	CHECK(set(&s, "look", "blind"));
+	CHECK(!schedule_complete(&s, STAGES, CORES, &error));
+	CHECK_TEXT(error.text,
+		   "--look blind makes no sense with --policy mine: "
+		   "it chooses by the lengths of the queues");
 }
 
 static void test_what_makes_sense_is_taken(void)
@@ -621,7 +644,7 @@ static void test_what_makes_sense_is_taken(void)
 		struct error error;
 		struct schedule s;
 
-		assert(complete(&s, lines[i], &error));
+		CHECK(complete(&s, lines[i], &error));
 	}
 }
 

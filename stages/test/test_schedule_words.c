@@ -6,9 +6,9 @@
 #include "stages/flags.h"
 #include "stages/test/each_policy.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static struct schedule read_flags(const char *line)
 	struct schedule s;
 	bool ok;
 
-	assert(text != NULL);
+	CHECK(text != NULL);
 	schedule_init(&s);
 	while ((word = strsep(&rest, " ")) != NULL) {
 		const char *name = word + strlen(prefix);
@@ -35,10 +35,10 @@ static struct schedule read_flags(const char *line)
 		ok = schedule_set(&s, name,
 				  has_value ? strsep(&rest, " ") : NULL, stages,
 				  STAGES);
-		assert(ok);
+		CHECK(ok);
 	}
 	ok = schedule_complete(&s, STAGES, CORES, &error);
-	assert(ok);
+	CHECK(ok);
 	free(text);
 	return s;
 }
@@ -51,7 +51,7 @@ static char *printed(const char *line)
 	size_t bytes;
 	FILE *f = open_memstream(&text, &bytes);
 
-	assert(f != NULL);
+	CHECK(f != NULL);
 	schedule_print(&s, stages, STAGES, f);
 	(void)fclose(f);
 	return text;
@@ -100,7 +100,7 @@ static void test_each_flag_is_written_as_it_is_read(void)
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		char *text = printed(lines[i]);
 
-		assert(strcmp(text, lines[i]) == 0);
+		CHECK_TEXT(text, lines[i]);
 		free(text);
 	}
 }
@@ -109,15 +109,15 @@ static void test_defaults_are_written(void)
 {
 	char *text = printed("--policy srpt --balance replicate");
 
-	assert(strcmp(text, "--policy srpt --regime exhaustive "
-			    "--look lengths --idle wake "
-			    "--discipline fcfs --balance replicate=4 "
-			    "--distribute round-robin") == 0);
+	CHECK_TEXT(text, "--policy srpt --regime exhaustive "
+			 "--look lengths --idle wake "
+			 "--discipline fcfs --balance replicate=4 "
+			 "--distribute round-robin");
 	free(text);
 	text = printed("--policy capriccio");
-	assert(strcmp(text, "--policy capriccio --resources learn "
-			    "--balance replicate=4 "
-			    "--distribute least-loaded") == 0);
+	CHECK_TEXT(text, "--policy capriccio --resources learn "
+			 "--balance replicate=4 "
+			 "--distribute least-loaded");
 	free(text);
 }
 
@@ -130,7 +130,7 @@ static struct schedule_word find_word(const char *line, const char *flag)
 
 	while (i < count && strcmp(words[i].flag, flag) != 0)
 		i++;
-	assert(i < count);
+	CHECK_NUMBER(i, <, count);
 	return words[i];
 }
 
@@ -139,8 +139,9 @@ static void check_meaning(const struct schedule_word *w)
 {
 	size_t bytes = strlen(w->meaning);
 
-	assert(bytes > 20 && w->meaning[bytes - 1] == '.');
-	assert(strpbrk(w->meaning, "\n\"\\") == NULL);
+	CHECK_NUMBER(bytes, >, 20);
+	CHECK_NUMBER(w->meaning[bytes - 1], ==, '.');
+	CHECK(strpbrk(w->meaning, "\n\"\\") == NULL);
 }
 
 /* "n-gated=N" -> "n-gated=2" */
@@ -148,7 +149,7 @@ static void make_value(const char *form, size_t bytes, char to[64])
 {
 	size_t word = strcspn(form, "[=|");
 
-	assert(word < 32);
+	CHECK_NUMBER(word, <, 32);
 	(void)snprintf(to, 64, "%.*s%s", (int)word, form,
 		       word < bytes ? "=2" : "");
 }
@@ -171,17 +172,17 @@ static void check_values(const char *flag, const char *rest)
 		(void)snprintf(line, sizeof(line), "%s --%s %s", rest, flag,
 			       value);
 		w = find_word(line, flag);
-		assert(strcmp(w.value, value) == 0);
+		CHECK_TEXT(w.value, value);
 		check_meaning(&w);
 		for (uint32_t i = 0; i < seen_count; i++)
-			assert(strcmp(w.meaning, seen[i]) != 0);
-		assert(seen_count < 8);
+			CHECK(strcmp(w.meaning, seen[i]) != 0);
+		CHECK_NUMBER(seen_count, <, 8);
 		seen[seen_count++] = w.meaning;
 		if (form[bytes] == '\0')
 			break;
 		form += bytes + 1;
 	}
-	assert(seen_count >= 2);
+	CHECK_NUMBER(seen_count, >=, 2);
 }
 
 static void test_each_value_has_words_of_its_own(void)
@@ -204,8 +205,8 @@ static void test_each_policy_brings_its_words(void)
 
 		(void)snprintf(line, sizeof(line), "--policy %s", (*p)->name);
 		w = find_word(line, "policy");
-		assert(strcmp(w.value, (*p)->name) == 0);
-		assert(w.meaning == (*p)->meaning);
+		CHECK_TEXT(w.value, (*p)->name);
+		CHECK_NUMBER(w.meaning, ==, (*p)->meaning);
 		check_meaning(&w);
 	}
 }
@@ -227,7 +228,8 @@ static void test_what_may_be_added_has_words(void)
 		struct schedule_word w =
 			find_word(cases[i].line, cases[i].flag);
 
-		assert(strcmp(w.value, cases[i].value) == 0);
+		check_case("cases[%zu]: %s", i, cases[i].line);
+		CHECK_TEXT(w.value, cases[i].value);
 		check_meaning(&w);
 	}
 }
@@ -246,9 +248,9 @@ static void test_all_stages_have_room(void)
 		names[i] = "decompress";
 		s.thresholds[i] = (struct threshold){ 1000000, 3600000000000 };
 	}
-	assert(schedule_words(&s, names, STAGES_MAX, words) == 7);
-	assert(strlen(words[6].value) ==
-	       STAGES_MAX * strlen("decompress=1000000:3600000000,") - 1);
+	CHECK_NUMBER(schedule_words(&s, names, STAGES_MAX, words), ==, 7);
+	CHECK_NUMBER(strlen(words[6].value), ==,
+		     STAGES_MAX * strlen("decompress=1000000:3600000000,") - 1);
 }
 
 int main(void)

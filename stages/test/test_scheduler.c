@@ -6,6 +6,7 @@
  * and nothing stands still; and a thread is at the place that its policy names,
  * with what it has used.
  */
+#include "base/test/check.h"
 #include "stages/eventcount.h"
 #include "stages/event.h"
 #include "stages/group.h"
@@ -13,7 +14,6 @@
 #include "stages/test/watchdog.h"
 #include "stages/threads/scheduler.h"
 
-#include <assert.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,14 +47,14 @@ static struct group *start_group(const struct cores *cores,
 	if (threads != NULL)
 		policy.threads = threads;
 	schedule.policy = &policy;
-	assert(schedule_complete(&schedule, 2, cores_count(cores), &error));
+	CHECK(schedule_complete(&schedule, 2, cores_count(cores), &error));
 	struct group *g = group_new(&(struct group_config){
 		.schedule = &schedule,
 		.cores = cores,
 		.stacks_max = stacks_max,
 	});
 
-	assert(g != NULL);
+	CHECK(g != NULL);
 	first_stage = group_add(g, &(struct stage_config){
 					   .name = "first",
 					   .handler = first,
@@ -65,7 +65,7 @@ static struct group *start_group(const struct cores *cores,
 					  .handler = last,
 					  .slots = 2 * WAITERS,
 				  });
-	assert(group_start(g));
+	CHECK(group_start(g));
 	return g;
 }
 
@@ -74,7 +74,7 @@ static void end_waiter(struct event *ev, void *arg)
 	struct waiter *w = (struct waiter *)ev;
 
 	(void)arg;
-	assert(!stage_can_wait() || event_peek(ev)->wake == 0);
+	CHECK(!stage_can_wait() || event_peek(ev)->wake == 0);
 	(void)atomic_fetch_add(&ended_count, 1);
 	atomic_store(&w->has_ended, true);
 }
@@ -85,17 +85,17 @@ static void wait_for_waker(struct event *ev, void *arg)
 	struct waiter *w = (struct waiter *)ev;
 
 	(void)arg;
-	assert(stage_can_wait());
+	CHECK(stage_can_wait());
 	for (; w->rounds > 0; w->rounds--) {
 		atomic_store(&w->asks, true);
 		if (w->asks_late) /* the wake-up comes before the wait */
 			while (!atomic_load(&w->is_woken))
 				(void)sched_yield();
 		stage_wait();
-		assert(atomic_exchange(&w->is_woken, false));
+		CHECK(atomic_exchange(&w->is_woken, false));
 	}
-	assert(stage_send(last_stage, ev));
-	assert(!stage_can_wait()); /* it has no event any more */
+	CHECK(stage_send(last_stage, ev));
+	CHECK(!stage_can_wait()); /* it has no event any more */
 }
 
 /* Wakes whoever asks, once for each time. */
@@ -141,19 +141,21 @@ static void test_waits_end_by_wake_ups(const struct cores *cores,
 	clear_waiters();
 	for (uint32_t i = 0; i < WAITERS; i++) {
 		waiters[i].asks_late = asks_late;
-		assert(stage_send(first_stage, &waiters[i].event));
+		CHECK(stage_send(first_stage, &waiters[i].event));
 	}
-	assert(!pthread_create(&waker, NULL, wake_them, NULL));
+	CHECK(!pthread_create(&waker, NULL, wake_them, NULL));
 	group_stop(g); /* waits for them all */
-	assert(ended_count == WAITERS);
+	CHECK_NUMBER(ended_count, ==, WAITERS);
 	(void)pthread_join(waker, NULL);
 	stage_read(first_stage, &first);
 	stage_read(last_stage, &last);
-	assert(first.started_count == WAITERS && first.queued_count == 0);
-	assert(first.paused_count == WAITERS * ROUNDS);
-	assert(first.resumed_count == WAITERS * ROUNDS);
-	assert(first.handled_count == WAITERS && last.handled_count == WAITERS);
-	assert(first.visit_count == WAITERS * (ROUNDS + 1));
+	CHECK_NUMBER(first.started_count, ==, WAITERS);
+	CHECK_NUMBER(first.queued_count, ==, 0);
+	CHECK_NUMBER(first.paused_count, ==, WAITERS * ROUNDS);
+	CHECK_NUMBER(first.resumed_count, ==, WAITERS * ROUNDS);
+	CHECK_NUMBER(first.handled_count, ==, WAITERS);
+	CHECK_NUMBER(last.handled_count, ==, WAITERS);
+	CHECK_NUMBER(first.visit_count, ==, WAITERS * (ROUNDS + 1));
 	group_free(g);
 }
 
@@ -165,7 +167,7 @@ static void wait_for_another(struct event *ev, void *arg)
 	(void)arg;
 	if (w == &waiters[0])
 		stage_wait();
-	assert(stage_send(last_stage, ev));
+	CHECK(stage_send(last_stage, ev));
 }
 
 static void wake_first(struct event *ev, void *arg)
@@ -173,8 +175,8 @@ static void wake_first(struct event *ev, void *arg)
 	struct waiter *w = (struct waiter *)ev;
 
 	(void)arg;
-	assert((atomic_fetch_add(&ended_count, 1) < WAITERS - 1) ==
-	       (w != &waiters[0]));
+	CHECK_NUMBER((atomic_fetch_add(&ended_count, 1) < WAITERS - 1), ==,
+		     (w != &waiters[0]));
 	if (w == &waiters[WAITERS - 1])
 		stage_wake(&waiters[0].event);
 }
@@ -185,10 +187,10 @@ static struct cores *one_core(void)
 	char list[16];
 	struct cores *all = cores_new(NULL, &why), *one;
 
-	assert(all != NULL);
+	CHECK(all != NULL);
 	(void)snprintf(list, sizeof(list), "%u", cores_cpu(all, 0));
 	one = cores_new(list, &why);
-	assert(one != NULL);
+	CHECK(one != NULL);
 	cores_free(all);
 	return one;
 }
@@ -201,9 +203,9 @@ static void test_others_run_while_one_waits(void)
 
 	clear_waiters();
 	for (uint32_t i = 0; i < WAITERS; i++)
-		assert(stage_send(first_stage, &waiters[i].event));
+		CHECK(stage_send(first_stage, &waiters[i].event));
 	group_stop(g);
-	assert(ended_count == WAITERS);
+	CHECK_NUMBER(ended_count, ==, WAITERS);
 	group_free(g);
 	cores_free(one);
 }
@@ -222,7 +224,7 @@ static void start_part(struct event *ev, void *arg)
 	struct whole *w = (struct whole *)ev;
 
 	(void)arg;
-	assert(stage_send(last_stage, &w->part->event));
+	CHECK(stage_send(last_stage, &w->part->event));
 	stage_wait();
 	(void)atomic_fetch_add(&ended_count, 1);
 }
@@ -232,7 +234,7 @@ static void end_part(struct event *ev, void *arg)
 	struct whole *w = (struct whole *)ev;
 
 	(void)arg;
-	assert(w->part == NULL);
+	CHECK(w->part == NULL);
 	stage_wake(&w->whole->event);
 }
 
@@ -249,10 +251,10 @@ static void test_few_stacks_are_enough(const struct cores *cores)
 		for (uint32_t i = 0; i < WAITERS; i++) {
 			wholes[i].part = &parts[i];
 			parts[i].whole = &wholes[i];
-			assert(stage_send(first_stage, &wholes[i].event));
+			CHECK(stage_send(first_stage, &wholes[i].event));
 		}
 		group_stop(g);
-		assert(ended_count == WAITERS);
+		CHECK_NUMBER(ended_count, ==, WAITERS);
 		group_free(g);
 	}
 }
@@ -285,7 +287,7 @@ static uint32_t count_waiting(uint32_t stacks_max)
 		.run = wait_once,
 		.sleeps = &sleeps,
 	});
-	assert(direct != NULL);
+	CHECK(direct != NULL);
 	(void)memset(waiting_events, 0, sizeof(waiting_events));
 	for (uint32_t i = 0; i < NEW_COUNT; i++)
 		scheduler_post(direct, &waiting_events[i], BLOCKING_SITE());
@@ -299,8 +301,10 @@ static uint32_t count_waiting(uint32_t stacks_max)
 		scheduler_run(direct, 1);
 	}
 	scheduler_read(direct, places, &counts);
-	assert(counts.begun_count == NEW_COUNT && counts.stack_count == 0);
-	assert(counts.stack_count_max == most && waiting == most);
+	CHECK_NUMBER(counts.begun_count, ==, NEW_COUNT);
+	CHECK_NUMBER(counts.stack_count, ==, 0);
+	CHECK_NUMBER(counts.stack_count_max, ==, most);
+	CHECK_NUMBER(waiting, ==, most);
 	scheduler_free(direct);
 	return waiting;
 }
@@ -315,7 +319,8 @@ static void test_stacks_are_reserved(void)
 	};
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++)
-		assert(count_waiting(cases[i].stacks_max) == cases[i].for_new);
+		CHECK_NUMBER(count_waiting(cases[i].stacks_max), ==,
+			     cases[i].for_new);
 }
 
 /* --- What a policy is told. --- */
@@ -344,10 +349,10 @@ static uint32_t tell_arrive(void *state, uint32_t from,
 	uint32_t place = told.count++;
 
 	(void)state;
-	assert(place < PLACES);
+	CHECK_NUMBER(place, <, PLACES);
 	told.sites[place] = at;
 	told.froms[place] = from;
-	assert((used == NULL) == (place == AT_PART));
+	CHECK_NUMBER((used == NULL), ==, (place == AT_PART));
 	if (used == NULL)
 		return place;
 	told.memory[place] = used->taken[RESOURCE_MEMORY];
@@ -359,7 +364,7 @@ static uint32_t tell_arrive(void *state, uint32_t from,
 static void tell_leave(void *state, uint32_t from, const struct usage *used)
 {
 	(void)state;
-	assert(from == (told.left_count == 0 ? AT_PART : AT_LAST));
+	CHECK_NUMBER(from, ==, (told.left_count == 0 ? AT_PART : AT_LAST));
 	told.left_count++;
 	told.memory[PLACES] += used->taken[RESOURCE_MEMORY];
 	told.stacks += used->taken[RESOURCE_STACKS];
@@ -369,7 +374,8 @@ static void tell_leave(void *state, uint32_t from, const struct usage *used)
 static uint32_t tell_pick(void *state, uint64_t ready, uint64_t now_ns)
 {
 	(void)state;
-	assert(ready != 0 && now_ns > 0);
+	CHECK_NUMBER(ready, !=, 0);
+	CHECK_NUMBER(now_ns, >, 0);
 	return (uint32_t)__builtin_ctzll(ready);
 }
 
@@ -379,10 +385,10 @@ static void take_and_wait(struct event *ev, void *arg)
 
 	(void)arg;
 	stage_take(RESOURCE_MEMORY, TAKEN);
-	assert(stage_send(last_stage, &w->part->event));
+	CHECK(stage_send(last_stage, &w->part->event));
 	stage_wait();
 	stage_take(RESOURCE_MEMORY, 2 * TAKEN);
-	assert(stage_send(last_stage, ev));
+	CHECK(stage_send(last_stage, ev));
 }
 
 static void give_back(struct event *ev, void *arg)
@@ -416,29 +422,30 @@ static void test_policy_is_told_the_path(void)
 	told.started = 1;
 	wholes[0] = (struct whole){ .part = &parts[0] };
 	parts[0] = (struct whole){ .whole = &wholes[0] };
-	assert(stage_send(first_stage, &wholes[0].event));
+	CHECK(stage_send(first_stage, &wholes[0].event));
 	group_stop(g);
-	assert(told.count == PLACES && told.left_count == 2);
-	assert(told.froms[AT_FIRST] == PLACE_NONE);
-	assert(told.froms[AT_PART] == AT_FIRST);
-	assert(told.froms[AT_WAIT] == AT_FIRST);
-	assert(told.froms[AT_LAST] == AT_WAIT);
+	CHECK_NUMBER(told.count, ==, PLACES);
+	CHECK_NUMBER(told.left_count, ==, 2);
+	CHECK_NUMBER(told.froms[AT_FIRST], ==, PLACE_NONE);
+	CHECK_NUMBER(told.froms[AT_PART], ==, AT_FIRST);
+	CHECK_NUMBER(told.froms[AT_WAIT], ==, AT_FIRST);
+	CHECK_NUMBER(told.froms[AT_LAST], ==, AT_WAIT);
 	for (uint32_t i = 0; i < PLACES; i++) {
-		assert(strcmp(told.sites[i]->function,
-			      i == AT_FIRST ? "test_policy_is_told_the_path" :
-					      "take_and_wait") == 0);
+		CHECK_TEXT(told.sites[i]->function,
+			   i == AT_FIRST ? "test_policy_is_told_the_path" :
+					   "take_and_wait");
 		for (uint32_t k = 0; k < i; k++)
-			assert(told.sites[k] != told.sites[i]);
+			CHECK_NUMBER(told.sites[k], !=, told.sites[i]);
 	}
-	assert(told.memory[AT_FIRST] == 0);
-	assert(told.memory[AT_WAIT] == TAKEN);
-	assert(told.memory[AT_LAST] == 2 * TAKEN);
-	assert(told.memory[PLACES] == 7 - 3 * TAKEN);
-	assert(told.stacks == 0); /* all were given back */
+	CHECK_NUMBER(told.memory[AT_FIRST], ==, 0);
+	CHECK_NUMBER(told.memory[AT_WAIT], ==, TAKEN);
+	CHECK_NUMBER(told.memory[AT_LAST], ==, 2 * TAKEN);
+	CHECK_NUMBER(told.memory[PLACES], ==, 7 - 3 * TAKEN);
+	CHECK_NUMBER(told.stacks, ==, 0); /* all were given back */
 	stage_read(first_stage, &first);
 	stage_read(last_stage, &last);
 	/* The CPU time of the threads is that of the handlers, and more. */
-	assert(told.cpu_ns >= first.service_ns + last.service_ns);
+	CHECK_NUMBER(told.cpu_ns, >=, first.service_ns + last.service_ns);
 	group_free(g);
 	cores_free(one);
 }
@@ -455,7 +462,7 @@ int main(void)
 	test_few_stacks_are_enough(cores);
 	test_stacks_are_reserved();
 	test_policy_is_told_the_path();
-	assert(!stage_can_wait());
+	CHECK(!stage_can_wait());
 	cores_free(cores);
 	return 0;
 }

@@ -5,11 +5,11 @@
  * every replica gets some; the intervals follow what comes.
  */
 #include "base/random.h"
+#include "base/test/check.h"
 #include "base/util.h"
 #include "stages/stage.h"
 #include "stages/visit.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void send(uint64_t ns)
 	struct event ev = { .left_ns = ns };
 	uint32_t p = visit_choose_part(&group, &ev);
 
-	assert(p < group.part_count);
+	CHECK_NUMBER(p, <, group.part_count);
 	counts[p]++;
 	all_ns += (double)ns;
 	work_ns[p] += (double)ns;
@@ -84,9 +84,10 @@ static void test_work_is_divided(uint32_t parts, uint32_t cores)
 	for (uint32_t p = 0; p < parts; p++) {
 		double due = all_ns * cores_of(p) / cores;
 
-		assert(work_ns[p] > 0.75 * due && work_ns[p] < 1.35 * due);
-		assert(p == 0 || least_ns[p - 1] <= least_ns[p]);
-		assert(p == 0 || most_ns[p - 1] <= most_ns[p]);
+		CHECK_NUMBER(work_ns[p], >, 0.75 * due);
+		CHECK_NUMBER(work_ns[p], <, 1.35 * due);
+		CHECK(p == 0 || least_ns[p - 1] <= least_ns[p]);
+		CHECK(p == 0 || most_ns[p - 1] <= most_ns[p]);
 	}
 }
 
@@ -102,7 +103,8 @@ static void test_few_sizes_are_not_mixed(void)
 	forget();
 	for (int i = 0; i < EVENTS; i++)
 		send(random_uniform(&r) < 0.01 ? 99000000 : 1000000);
-	assert(most_ns[0] == 1000000 && least_ns[1] == 99000000);
+	CHECK_NUMBER(most_ns[0], ==, 1000000);
+	CHECK_NUMBER(least_ns[1], ==, 99000000);
 }
 
 static void test_equal_sizes_go_everywhere(void)
@@ -111,7 +113,7 @@ static void test_equal_sizes_go_everywhere(void)
 	for (int i = 0; i < LEARN; i++)
 		send(1000000);
 	for (uint32_t p = 0; p < 8; p++)
-		assert(counts[p] > LEARN / 10 && counts[p] < LEARN / 6);
+		CHECK(counts[p] > LEARN / 10 && counts[p] < LEARN / 6);
 }
 
 static void test_intervals_follow(void)
@@ -119,13 +121,15 @@ static void test_intervals_follow(void)
 	begin(2, 2);
 	for (int i = 0; i < LEARN; i++)
 		send(1000 * (1 + (uint64_t)i % 1000));
-	assert(most_ns[0] < 800000); /* later than the first few, 707107 */
+	CHECK_NUMBER(most_ns[0], <,
+		     800000); /* later than the first few, 707107 */
 	for (int i = 0; i < LEARN; i++)
 		send(100000 * (1 + (uint64_t)i % 1000));
 	forget();
 	for (int i = 0; i < LEARN; i++)
 		send(100000 * (1 + (uint64_t)i % 1000));
-	assert(most_ns[0] > 60000000 && most_ns[0] < 80000000);
+	CHECK_NUMBER(most_ns[0], >, 60000000);
+	CHECK_NUMBER(most_ns[0], <, 80000000);
 }
 
 /* Sizes of any magnitude; without a prediction, each part in turn. */
@@ -135,18 +139,18 @@ static void test_extremes(void)
 	for (int i = 0; i < 300; i++)
 		send(0);
 	for (uint32_t p = 0; p < 3; p++)
-		assert(counts[p] == 100);
+		CHECK_NUMBER(counts[p], ==, 100);
 	for (int i = 0; i < LEARN; i++)
 		send(i % 2 == 0 ? 1 : UINT64_MAX / LEARN);
 	forget();
 	send(1);
-	assert(counts[0] == 1);
+	CHECK_NUMBER(counts[0], ==, 1);
 
 	begin(4, 4);
 	for (int i = 0; i < LEARN; i++)
 		send(UINT64_MAX / LEARN / 2);
 	for (uint32_t p = 0; p < 4; p++)
-		assert(counts[p] > 0);
+		CHECK_NUMBER(counts[p], >, 0);
 }
 
 int main(void)

@@ -3,11 +3,11 @@
  * Promise: a sent event is taken or refused, never both; handlers may send any
  * number on; the counters add up; and misuse aborts.
  */
+#include "base/test/check.h"
 #include "stages/event.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
 
-#include <assert.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,25 +33,28 @@ static void test_counters_add_up(const struct line_setup *setup)
 	line_start(&l, setup);
 	/* Handlers are short, so visits take events while the sender pushes. */
 	for (uint32_t i = 0; i < ITEMS; i++)
-		assert(line_send(&l, &items[i]));
+		CHECK(line_send(&l, &items[i]));
 	line_await(&l, ITEMS);
 	group_stop(l.group);
 	for (uint32_t i = 0; i < LINE_STAGES; i++) {
 		struct stage_stats s;
 
 		stage_read(l.stages[i], &s);
-		assert(s.arrived_count == ITEMS && s.handled_count == ITEMS);
-		assert(s.refused_count == 0 && s.queued_count == 0);
-		assert(s.visit_count >= 1);
-		assert(s.visit_empty_count < s.visit_count);
-		assert(s.visit_count - s.visit_empty_count <= s.handled_count);
-		assert(s.wait_ns_max <= s.wait_ns);
-		assert(s.service_ns > 0);
-		assert(s.service_ns_max <= s.service_ns);
+		CHECK_NUMBER(s.arrived_count, ==, ITEMS);
+		CHECK_NUMBER(s.handled_count, ==, ITEMS);
+		CHECK_NUMBER(s.refused_count, ==, 0);
+		CHECK_NUMBER(s.queued_count, ==, 0);
+		CHECK_NUMBER(s.visit_count, >=, 1);
+		CHECK_NUMBER(s.visit_empty_count, <, s.visit_count);
+		CHECK_NUMBER(s.visit_count - s.visit_empty_count, <=,
+			     s.handled_count);
+		CHECK_NUMBER(s.wait_ns_max, <=, s.wait_ns);
+		CHECK_NUMBER(s.service_ns, >, 0);
+		CHECK_NUMBER(s.service_ns_max, <=, s.service_ns);
 		waited_ns_total += s.wait_ns;
 	}
 	/* The total is the sum of the items' waits, to the nanosecond. */
-	assert(waited_ns_total == l.waited_ns_total);
+	CHECK_NUMBER(waited_ns_total, ==, l.waited_ns_total);
 	line_release(&l);
 }
 
@@ -77,22 +80,23 @@ test_full_queue_refuses_and_loses_nothing(const struct line_setup *s)
 			items[i].is_accepted = true;
 			accepted++;
 		} else {
-			assert(event_peek(&items[i].event)->stage == NULL);
+			CHECK(event_peek(&items[i].event)->stage == NULL);
 			refused++;
 		}
 	}
-	assert(accepted >= room * s->schedule.part_count);
-	assert(refused >= 50 - (room + 2) * s->schedule.part_count);
+	CHECK_NUMBER(accepted, >=, room * s->schedule.part_count);
+	CHECK_NUMBER(refused, >=, 50 - (room + 2) * s->schedule.part_count);
 	stage_read(l.stages[0], &stats);
-	assert(stats.refused_count == refused);
-	assert(stats.arrived_count == accepted);
+	CHECK_NUMBER(stats.refused_count, ==, refused);
+	CHECK_NUMBER(stats.arrived_count, ==, accepted);
 	/*
 	 * The other accepted items are at the gate, at most one for each
 	 * worker.
 	 */
-	assert(stats.queued_count <= room * s->schedule.part_count);
-	assert(accepted - stats.queued_count <= group_worker_count(l.group));
-	assert(stats.queued_count_max == room);
+	CHECK_NUMBER(stats.queued_count, <=, room * s->schedule.part_count);
+	CHECK_NUMBER(accepted - stats.queued_count, <=,
+		     group_worker_count(l.group));
+	CHECK_NUMBER(stats.queued_count_max, ==, room);
 	atomic_store(&l.gate_is_closed, false);
 	line_await(&l, accepted);
 
@@ -104,12 +108,12 @@ test_full_queue_refuses_and_loses_nothing(const struct line_setup *s)
 			accepted++;
 		}
 	group_stop(l.group);
-	assert(l.finished_count + l.dropped_count == accepted);
+	CHECK_NUMBER(l.finished_count + l.dropped_count, ==, accepted);
 	for (uint32_t i = 0; i < LINE_STAGES; i++) {
 		stage_read(l.stages[i], &stats);
 		dropped += stats.refused_count;
 	}
-	assert(dropped == refused + l.dropped_count);
+	CHECK_NUMBER(dropped, ==, refused + l.dropped_count);
 	line_release(&l);
 }
 
@@ -134,7 +138,7 @@ static void enter_handler(struct fan_out *f, uint32_t mark)
 {
 	if (!f->keeps_order)
 		return;
-	assert(atomic_fetch_add(&f->depth, 1) == 0); /* not nested */
+	CHECK_NUMBER(atomic_fetch_add(&f->depth, 1), ==, 0); /* not nested */
 	f->order[f->order_count++ % (2 * FAN_OUT_ROUNDS)] = mark;
 }
 
@@ -190,24 +194,25 @@ static void test_handler_may_send_two(const struct line_setup *setup)
 	f = (struct fan_out){ .join = group_add(g, &config) };
 	f.keeps_order =
 		setup->schedule.policy->workers == POLICY_WORKERS_CALLER;
-	assert(group_start(g));
+	CHECK(group_start(g));
 	for (uint32_t i = 0; i < FAN_OUT_ROUNDS; i++) {
 		twins[i][0].other = &twins[i][1];
-		assert(stage_send(first, &twins[i][0].event));
+		CHECK(stage_send(first, &twins[i][0].event));
 		if (f.keeps_order) { /* in turn, before the send returned */
-			assert(f.order_count == 3);
-			assert(f.order[0] == 0 && f.order[1] == 1 &&
-			       f.order[2] == 2);
+			CHECK_NUMBER(f.order_count, ==, 3);
+			CHECK_NUMBER(f.order[0], ==, 0);
+			CHECK_NUMBER(f.order[1], ==, 1);
+			CHECK_NUMBER(f.order[2], ==, 2);
 			f.order_count = 0;
 		}
 	}
 	group_stop(g);
-	assert(f.joined_count == 2 * FAN_OUT_ROUNDS);
+	CHECK_NUMBER(f.joined_count, ==, 2 * FAN_OUT_ROUNDS);
 	for (uint32_t i = 0; i < FAN_OUT_ROUNDS; i++)
-		assert(twins[i][0].joined == 1 && twins[i][1].joined == 1);
+		CHECK(twins[i][0].joined == 1 && twins[i][1].joined == 1);
 	stage_read(f.join, &stats);
-	assert(stats.arrived_count == 2 * FAN_OUT_ROUNDS);
-	assert(stats.handled_count == 2 * FAN_OUT_ROUNDS);
+	CHECK_NUMBER(stats.arrived_count, ==, 2 * FAN_OUT_ROUNDS);
+	CHECK_NUMBER(stats.handled_count, ==, 2 * FAN_OUT_ROUNDS);
 	group_free(g);
 }
 
@@ -248,12 +253,12 @@ static void test_handler_may_send_to_another_group(const struct line_setup *s)
 
 		o.item = (struct item){ 0 };
 		line_start(&l, s);
-		assert(group_start(g));
-		assert(stage_send(first, &o.event));
+		CHECK(group_start(g));
+		CHECK(stage_send(first, &o.event));
 		group_stop(g);
-		assert(o.item.is_accepted);
+		CHECK(o.item.is_accepted);
 		group_stop(l.group);
-		assert(l.finished_count == 1);
+		CHECK_NUMBER(l.finished_count, ==, 1);
 		line_release(&l);
 		group_free(g);
 	}
@@ -266,15 +271,16 @@ static void expect_abort(void (*misuse)(const struct line_setup *),
 	int status;
 	pid_t child = fork();
 
-	assert(child >= 0);
+	CHECK_NUMBER(child, >=, 0);
 	if (child == 0) {
 		(void)close(STDERR_FILENO); /* the assertion's message */
 		(void)signal(SIGABRT, SIG_DFL);
 		misuse(setup);
 		_exit(0);
 	}
-	assert(waitpid(child, &status, 0) == child);
-	assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	CHECK_NUMBER(waitpid(child, &status, 0), ==, child);
+	CHECK(WIFSIGNALED(status));
+	CHECK_NUMBER(WTERMSIG(status), ==, SIGABRT);
 }
 
 static void send_before_start(const struct line_setup *setup)

@@ -10,8 +10,8 @@
 #include "stages/test/watchdog.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <string.h>
 #include <time.h>
 
@@ -25,7 +25,7 @@ static void send_all(struct line *l)
 {
 	for (uint32_t i = 0; i < ITEMS; i++) {
 		items[i] = (struct item){ .event.number = i + 1 };
-		assert(line_send(l, &items[i]));
+		CHECK(line_send(l, &items[i]));
 		if (i % 50 == 0)
 			line_await(l, i); /* so that workers sleep, too */
 	}
@@ -38,29 +38,35 @@ static void check_stage(const struct line *l, const struct stage_stats *s)
 	bool has_queues =
 		l->setup.schedule.policy->workers != POLICY_WORKERS_CALLER;
 
-	assert(s->arrived_count == ITEMS && s->handled_count == ITEMS);
-	assert(s->started_count == ITEMS && s->refused_count == 0);
-	assert(s->waits.count == ITEMS && s->services.count == ITEMS);
-	assert(s->totals.count == ITEMS);
-	assert(s->cohorts.count == s->visit_count - s->visit_empty_count);
-	assert(s->wait_ns_max <= s->wait_ns);
-	assert(s->service_ns_max <= s->service_ns && s->service_ns > 0);
+	CHECK_NUMBER(s->arrived_count, ==, ITEMS);
+	CHECK_NUMBER(s->handled_count, ==, ITEMS);
+	CHECK_NUMBER(s->started_count, ==, ITEMS);
+	CHECK_NUMBER(s->refused_count, ==, 0);
+	CHECK_NUMBER(s->waits.count, ==, ITEMS);
+	CHECK_NUMBER(s->services.count, ==, ITEMS);
+	CHECK_NUMBER(s->totals.count, ==, ITEMS);
+	CHECK_NUMBER(s->cohorts.count, ==,
+		     s->visit_count - s->visit_empty_count);
+	CHECK_NUMBER(s->wait_ns_max, <=, s->wait_ns);
+	CHECK_NUMBER(s->service_ns_max, <=, s->service_ns);
+	CHECK_NUMBER(s->service_ns, >, 0);
 	/* The longest is in the highest bucket that is not empty. */
-	assert(histogram_quantile(&s->services, 1) >= s->service_ns_max);
-	assert(histogram_quantile(&s->waits, 1) >= s->wait_ns_max);
+	CHECK_NUMBER(histogram_quantile(&s->services, 1), >=,
+		     s->service_ns_max);
+	CHECK_NUMBER(histogram_quantile(&s->waits, 1), >=, s->wait_ns_max);
 	/* Back from an interruption is a switch, too. */
-	assert(l->setup.schedule.has_thresholds ||
-	       s->switch_count <= s->visit_count);
-	assert(s->queued_count == 0);
-	assert(!has_queues || s->queued_count_max <= s->queued_count_total);
-	assert(s->queued_count_total <= s->queued_count_max * ITEMS);
+	CHECK(l->setup.schedule.has_thresholds ||
+	      s->switch_count <= s->visit_count);
+	CHECK_NUMBER(s->queued_count, ==, 0);
+	CHECK(!has_queues || s->queued_count_max <= s->queued_count_total);
+	CHECK_NUMBER(s->queued_count_total, <=, s->queued_count_max * ITEMS);
 }
 
 static uint64_t process_cpu_ns(void)
 {
 	struct timespec t;
 
-	assert(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0);
+	CHECK_NUMBER(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t), ==, 0);
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
@@ -74,20 +80,20 @@ static void check_workers(const struct line *l)
 		struct worker_stats w;
 
 		group_read_worker(l->group, i, &w);
-		assert(w.part < l->setup.schedule.part_count);
+		CHECK_NUMBER(w.part, <, l->setup.schedule.part_count);
 		sum.work.handled_count += w.work.handled_count;
 		sum.work.visit_count += w.work.visit_count;
 		sum.work.visit_empty_count += w.work.visit_empty_count;
 		sum.work.switch_count += w.work.switch_count;
 		sum.sleep_count += w.sleep_count;
 		sum.work.service_ns += w.work.service_ns;
-		assert(w.cpu_ns > 0);
+		CHECK_NUMBER(w.cpu_ns, >, 0);
 		sum.cpu_ns += w.cpu_ns;
-		assert(w.stolen_count == 0);
+		CHECK_NUMBER(w.stolen_count, ==, 0);
 	}
 	if (group_worker_count(l->group) == 0)
 		return;
-	assert(sum.cpu_ns <= process_cpu_ns());
+	CHECK_NUMBER(sum.cpu_ns, <=, process_cpu_ns());
 	for (uint32_t i = 0; i < LINE_STAGES; i++) {
 		struct stage_stats s;
 
@@ -97,12 +103,12 @@ static void check_workers(const struct line *l)
 		switches += s.switch_count;
 		service_ns += s.service_ns;
 	}
-	assert(sum.work.handled_count == LINE_STAGES * ITEMS);
-	assert(sum.work.visit_count == visits &&
-	       sum.work.visit_empty_count == empty);
-	assert(sum.work.switch_count == switches &&
-	       sum.work.service_ns == service_ns);
-	assert(sum.sleep_count > 0);
+	CHECK_NUMBER(sum.work.handled_count, ==, LINE_STAGES * ITEMS);
+	CHECK_NUMBER(sum.work.visit_count, ==, visits);
+	CHECK_NUMBER(sum.work.visit_empty_count, ==, empty);
+	CHECK_NUMBER(sum.work.switch_count, ==, switches);
+	CHECK_NUMBER(sum.work.service_ns, ==, service_ns);
+	CHECK_NUMBER(sum.sleep_count, >, 0);
 }
 
 /* The contents of one worker's trace up to now. */
@@ -119,13 +125,13 @@ struct told {
  */
 static void check_visit(struct told *t, const struct span *visit)
 {
-	assert(visit->number <= t->open_count);
+	CHECK_NUMBER(visit->number, <=, t->open_count);
 	for (uint64_t i = 0; i < visit->number; i++) {
 		const struct span *ev = &t->open[--t->open_count];
 
-		assert(ev->stage == visit->stage);
-		assert(ev->start_ns >= visit->start_ns);
-		assert(ev->end_ns <= visit->end_ns);
+		CHECK_NUMBER(ev->stage, ==, visit->stage);
+		CHECK_NUMBER(ev->start_ns, >=, visit->start_ns);
+		CHECK_NUMBER(ev->end_ns, <=, visit->end_ns);
 	}
 	t->events[visit->stage] += visit->number;
 	t->visits[visit->stage]++;
@@ -134,23 +140,26 @@ static void check_visit(struct told *t, const struct span *visit)
 /* Each item is handled once at each stage. */
 static void check_event(struct told *t, const struct span *ev)
 {
-	assert(ev->number >= 1 && ev->number <= ITEMS);
-	assert(!(handled_at[ev->number - 1] & 1u << ev->stage));
+	CHECK_NUMBER(ev->number, >=, 1);
+	CHECK_NUMBER(ev->number, <=, ITEMS);
+	CHECK(!(handled_at[ev->number - 1] & 1u << ev->stage));
 	handled_at[ev->number - 1] |= 1u << ev->stage;
-	assert(t->open_count < OPEN_MAX);
+	CHECK_NUMBER(t->open_count, <, OPEN_MAX);
 	t->open[t->open_count++] = *ev;
 }
 
 /* Spans are in the order of their ends; an interruption is within another. */
 static void check_span(struct told *t, const struct span *span)
 {
-	assert(span->end_ns >= span->start_ns && span->end_ns >= t->end_ns);
+	CHECK_NUMBER(span->end_ns, >=, span->start_ns);
+	CHECK_NUMBER(span->end_ns, >=, t->end_ns);
 	if (span->kind == SPAN_EVENT) {
 		check_event(t, span);
 		return;
 	}
 	if (span->kind == SPAN_SLEEP) {
-		assert(span->start_ns >= t->end_ns && t->open_count == 0);
+		CHECK_NUMBER(span->start_ns, >=, t->end_ns);
+		CHECK_NUMBER(t->open_count, ==, 0);
 		t->sleeps++;
 		t->asleep_ns += span->end_ns - span->start_ns;
 	} else
@@ -169,11 +178,13 @@ static void check_trace(const struct line *l, uint32_t worker, struct told *t)
 					 &missed)) > 0)
 		for (uint32_t i = 0; i < count; i++)
 			check_span(t, &copy[i]);
-	assert(missed == 0 && t->open_count == 0);
+	CHECK_NUMBER(missed, ==, 0);
+	CHECK_NUMBER(t->open_count, ==, 0);
 	group_read_worker(l->group, worker, &w);
 	/* Workers of pools may also be parked. */
-	assert(t->sleeps >= w.sleep_count && w.asleep_since_ns == 0);
-	assert(t->asleep_ns == w.asleep_ns);
+	CHECK_NUMBER(t->sleeps, >=, w.sleep_count);
+	CHECK_NUMBER(w.asleep_since_ns, ==, 0);
+	CHECK_NUMBER(t->asleep_ns, ==, w.asleep_ns);
 }
 
 /* Every event that was handled was in a visit. */
@@ -196,8 +207,8 @@ static void check_traces(const struct line *l)
 		struct stage_stats s;
 
 		stage_read(l->stages[i], &s);
-		assert(events[i] == ITEMS);
-		assert(visits[i] == s.visit_count);
+		CHECK_NUMBER(events[i], ==, ITEMS);
+		CHECK_NUMBER(visits[i], ==, s.visit_count);
 	}
 }
 
@@ -206,16 +217,16 @@ static void check_graph(const struct line *l)
 	struct stage_graph graph;
 
 	group_read_graph(l->group, &graph);
-	assert(graph.stage_count == LINE_STAGES);
+	CHECK_NUMBER(graph.stage_count, ==, LINE_STAGES);
 	for (uint32_t i = 0; i < LINE_STAGES; i++) {
 		struct stage_stats s;
 
 		stage_read(l->stages[i], &s);
-		assert(graph.names[i] == line_names[i]);
-		assert(graph.service_ns[i] == s.service_ns);
+		CHECK_NUMBER(graph.names[i], ==, line_names[i]);
+		CHECK_NUMBER(graph.service_ns[i], ==, s.service_ns);
 		for (uint32_t k = 0; k < LINE_STAGES; k++)
-			assert(graph.sent_counts[i][k] ==
-			       (k == i + 1 ? ITEMS : 0));
+			CHECK_NUMBER(graph.sent_counts[i][k], ==,
+				     (k == i + 1 ? ITEMS : 0));
 	}
 }
 
@@ -248,8 +259,8 @@ static void *watch_times(void *arg)
 	while (atomic_load(&l->finished_count) < ITEMS)
 		for (uint32_t i = 0; i < group_worker_count(l->group); i++) {
 			group_read_worker(l->group, i, &w);
-			assert(w.asleep_ns >= asleep_ns[i]);
-			assert(w.cpu_ns >= cpu_ns[i]);
+			CHECK_NUMBER(w.asleep_ns, >=, asleep_ns[i]);
+			CHECK_NUMBER(w.cpu_ns, >=, cpu_ns[i]);
 			asleep_ns[i] = w.asleep_ns;
 			cpu_ns[i] = w.cpu_ns;
 		}
@@ -262,14 +273,14 @@ static void test_times_never_go_back(const struct line_setup *setup)
 	pthread_t watcher;
 
 	line_start(&l, setup);
-	assert(group_worker_count(l.group) <= WORKERS_MAX);
-	assert(pthread_create(&watcher, NULL, watch_times, &l) == 0);
+	CHECK_NUMBER(group_worker_count(l.group), <=, WORKERS_MAX);
+	CHECK_NUMBER(pthread_create(&watcher, NULL, watch_times, &l), ==, 0);
 	for (uint32_t i = 0; i < ITEMS; i++) {
 		items[i] = (struct item){ .event.number = i + 1 };
-		assert(line_send(&l, &items[i]));
+		CHECK(line_send(&l, &items[i]));
 		line_await(&l, i + 1);
 	}
-	assert(pthread_join(watcher, NULL) == 0);
+	CHECK_NUMBER(pthread_join(watcher, NULL), ==, 0);
 	group_stop(l.group);
 	line_release(&l);
 }
@@ -282,8 +293,7 @@ test_counts_of_interrupted_visits_add_up(const struct line_setup *setup)
 	struct schedule *s = &with_thresholds.schedule;
 	struct error error;
 
-	assert(schedule_set(s, "threshold", "b=2,c=1", line_names,
-			    LINE_STAGES));
+	CHECK(schedule_set(s, "threshold", "b=2,c=1", line_names, LINE_STAGES));
 	if (schedule_complete(s, LINE_STAGES, cores_count(setup->cores),
 			      &error))
 		test_counts_add_up(&with_thresholds);
@@ -299,10 +309,10 @@ static void check_names_differ(const struct group *g)
 
 	for (uint32_t i = 0; i < group_worker_count(g); i++) {
 		group_read_worker(g, i, &w);
-		assert(w.name[0] != '\0');
+		CHECK_NUMBER(w.name[0], !=, '\0');
 		for (uint32_t j = 0; j < i; j++) {
 			group_read_worker(g, j, &other);
-			assert(strcmp(w.name, other.name) != 0);
+			CHECK(strcmp(w.name, other.name) != 0);
 		}
 	}
 }
@@ -321,12 +331,12 @@ static void test_names_of_threads_differ(const struct line_setup *setup)
 	});
 
 	for (uint32_t i = 0; i < LINE_STAGES; i++)
-		assert(group_add(g, &(struct stage_config){
-					    .name = long_names[i],
-					    .handler = no_handler,
-					    .slots = 1,
-				    }) != NULL);
-	assert(group_start(g));
+		CHECK(group_add(g, &(struct stage_config){
+					   .name = long_names[i],
+					   .handler = no_handler,
+					   .slots = 1,
+				   }) != NULL);
+	CHECK(group_start(g));
 	check_names_differ(g);
 	group_stop(g);
 	group_free(g);
@@ -348,7 +358,7 @@ static void hold_stage(struct item *item, const struct place *place)
 
 static void *send_first(void *line)
 {
-	assert(line_send(line, &items[0]));
+	CHECK(line_send(line, &items[0]));
 	return NULL;
 }
 
@@ -372,17 +382,17 @@ static void test_waiting_for_a_stage_is_no_service(void)
 	line_start(&l, &setup);
 	uint64_t start_ns = clock_now_ns();
 
-	assert(pthread_create(&sender, NULL, send_first, &l) == 0);
+	CHECK_NUMBER(pthread_create(&sender, NULL, send_first, &l), ==, 0);
 	while (s.started_count == 0)
 		stage_read(l.stages[0], &s);
-	assert(line_send(&l, &items[1]));
-	assert(pthread_join(sender, NULL) == 0);
+	CHECK(line_send(&l, &items[1]));
+	CHECK_NUMBER(pthread_join(sender, NULL), ==, 0);
 	group_stop(l.group);
 	stage_read(l.stages[0], &s);
-	assert(items[1].event.waited_ns >= HELD_NS);
-	assert(s.wait_ns == items[1].event.waited_ns);
+	CHECK_NUMBER(items[1].event.waited_ns, >=, HELD_NS);
+	CHECK_NUMBER(s.wait_ns, ==, items[1].event.waited_ns);
 	/* One after the other. */
-	assert(s.service_ns <= clock_now_ns() - start_ns);
+	CHECK_NUMBER(s.service_ns, <=, clock_now_ns() - start_ns);
 	line_release(&l);
 	cores_free((struct cores *)setup.cores);
 }

@@ -3,12 +3,11 @@
  * Promise: what is counted of the parts adds up to what is counted of the
  * stage, and each part knows how many wait in its own queues.
  */
+#include "base/test/check.h"
 #include "stages/test/each_policy.h"
 #include "stages/test/fake_cores.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
-
-#include <assert.h>
 
 enum { ITEMS = 200, HELD = 20, CORES = 2 };
 
@@ -18,7 +17,7 @@ static void send(struct line *l, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		items[i] = (struct item){ 0 };
-		assert(line_send(l, &items[i]));
+		CHECK(line_send(l, &items[i]));
 	}
 }
 
@@ -33,20 +32,22 @@ static void check_sums(const struct line *l)
 		stage_read(l->stages[i], &whole);
 		for (uint32_t p = 0; p < l->setup.schedule.part_count; p++) {
 			stage_read_part(l->stages[i], p, &part);
-			assert(part.queued_count == 0);
-			assert(part.handled_count == part.started_count);
-			assert(part.services.count == part.started_count);
+			CHECK_NUMBER(part.queued_count, ==, 0);
+			CHECK_NUMBER(part.handled_count, ==,
+				     part.started_count);
+			CHECK_NUMBER(part.services.count, ==,
+				     part.started_count);
 			started += part.started_count;
 			visits += part.visit_count;
 			service_ns += part.service_ns;
 			waits += part.waits.count;
 			cohorts += part.cohorts.count;
 		}
-		assert(started == whole.started_count);
-		assert(visits == whole.visit_count);
-		assert(service_ns == whole.service_ns);
-		assert(waits == whole.waits.count);
-		assert(cohorts == whole.cohorts.count);
+		CHECK_NUMBER(started, ==, whole.started_count);
+		CHECK_NUMBER(visits, ==, whole.visit_count);
+		CHECK_NUMBER(service_ns, ==, whole.service_ns);
+		CHECK_NUMBER(waits, ==, whole.waits.count);
+		CHECK_NUMBER(cohorts, ==, whole.cohorts.count);
 	}
 }
 
@@ -61,10 +62,12 @@ static void check_queues(const struct line *l, uint32_t workers)
 			stage_read_part(l->stages[0], p, &s);
 		} while (s.started_count < workers ||
 			 s.queued_count > HELD - workers);
-		assert(s.started_count == workers && s.handled_count == 0);
-		assert(s.queued_count == HELD - workers);
+		CHECK_NUMBER(s.started_count, ==, workers);
+		CHECK_NUMBER(s.handled_count, ==, 0);
+		CHECK_NUMBER(s.queued_count, ==, HELD - workers);
 		stage_read_part(l->stages[1], p, &s);
-		assert(s.started_count == 0 && s.queued_count == 0);
+		CHECK_NUMBER(s.started_count, ==, 0);
+		CHECK_NUMBER(s.queued_count, ==, 0);
 	}
 }
 
@@ -76,7 +79,7 @@ static void test_each_replica_knows_its_queues(const struct line_setup *setup)
 
 	line_init(&l, setup);
 	atomic_store(&l.gate_is_closed, true);
-	assert(group_start(l.group));
+	CHECK(group_start(l.group));
 	send(&l, HELD * parts);
 	check_queues(&l, roams ? CORES / parts : 1);
 	atomic_store(&l.gate_is_closed, false);
@@ -96,7 +99,7 @@ static void test_callers_are_one_part(const struct line_setup *setup)
 	group_stop(l.group);
 	check_sums(&l);
 	stage_read_part(l.stages[0], 0, &s);
-	assert(s.handled_count == ITEMS);
+	CHECK_NUMBER(s.handled_count, ==, ITEMS);
 	line_release(&l);
 }
 
@@ -115,7 +118,7 @@ static void test_partitions_have_their_stages(struct line_setup setup)
 	check_sums(&l);
 	for (uint32_t i = 0; i < LINE_STAGES; i++) {
 		stage_read_part(l.stages[i], i / 2, &s);
-		assert(s.handled_count == ITEMS);
+		CHECK_NUMBER(s.handled_count, ==, ITEMS);
 	}
 	line_release(&l);
 }
@@ -147,7 +150,7 @@ static void test_thieves_count_at_their_own_part(struct line_setup setup)
 	check_sums(&l);
 	group_read_worker(l.group, 0, &one);
 	group_read_worker(l.group, 1, &other);
-	assert(one.stolen_count + other.stolen_count > 0);
+	CHECK_NUMBER(one.stolen_count + other.stolen_count, >, 0);
 	line_release(&l);
 }
 

@@ -10,12 +10,12 @@
 #include "stages/flags.h"
 #include "stages/test/fake_cores.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 #include "stages/test/each_policy.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
 
-#include <assert.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,17 +69,18 @@ static void draw_schedule(struct schedule *s, uint32_t *random)
 		for (uint32_t i = 0; i < ARRAY_SIZE(flags); i++) {
 			uint32_t count = 0;
 
+			check_case("flags[%zu]: %s", (size_t)i, flags[i].name);
 			while (flags[i].values[count] != NULL)
 				count++;
 			const char *value =
 				flags[i].values[next_random(random) % count];
 
 			if (value[0] != '\0')
-				assert(schedule_set(s, flags[i].name, value,
-						    line_names, LINE_STAGES));
+				CHECK(schedule_set(s, flags[i].name, value,
+						   line_names, LINE_STAGES));
 		}
 		if (next_random(random) % 2 == 0)
-			assert(schedule_set(s, "steal", NULL, NULL, 0));
+			CHECK(schedule_set(s, "steal", NULL, NULL, 0));
 	} while (!schedule_complete(s, LINE_STAGES, fake_core_count, &error));
 }
 
@@ -121,11 +122,12 @@ static void *send_all(void *arg)
 
 static void check_item(const struct item *item)
 {
-	assert(item->finished_count + item->dropped_count == item->is_accepted);
-	assert(item->handlers_now == 0 &&
-	       event_peek(&item->event)->stage == NULL);
-	assert(item->finished_count == 0 || item->at == LINE_STAGES);
-	assert(item->is_accepted || item->at == 0);
+	CHECK_NUMBER(item->finished_count + item->dropped_count, ==,
+		     item->is_accepted);
+	CHECK_NUMBER(item->handlers_now, ==, 0);
+	CHECK(event_peek(&item->event)->stage == NULL);
+	CHECK(item->finished_count == 0 || item->at == LINE_STAGES);
+	CHECK(item->is_accepted || item->at == 0);
 }
 
 /* Senders, and a stop at some moment. */
@@ -150,8 +152,8 @@ static uint64_t run_round(const struct cores *cores, uint32_t *random)
 			.items = items[i],
 			.random = next_random(random),
 		};
-		assert(!pthread_create(&senders[i].thread, NULL, send_all,
-				       &senders[i]));
+		CHECK(!pthread_create(&senders[i].thread, NULL, send_all,
+				      &senders[i]));
 	}
 	pause_ns(next_random(random) % 4000000);
 	group_stop(l.group);
@@ -163,7 +165,7 @@ static uint64_t run_round(const struct cores *cores, uint32_t *random)
 			check_item(&items[i][k]);
 	}
 	/* All items had ended when the stop returned. */
-	assert(l.finished_count + l.dropped_count == ended);
+	CHECK_NUMBER(l.finished_count + l.dropped_count, ==, ended);
 	line_release(&l);
 	return ended;
 }
@@ -184,7 +186,7 @@ int main(int argc, char **argv)
 	for (; time(NULL) - start < SECONDS; rounds++)
 		ended += run_round(cores, &random);
 	(void)printf("%u rounds, %lu events\n", rounds, (unsigned long)ended);
-	assert(ended > 0);
+	CHECK_NUMBER(ended, >, 0);
 	cores_free(cores);
 	return 0;
 }

@@ -5,7 +5,8 @@
  */
 #include "stages/tally.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -53,7 +54,7 @@ static bool is_span(const struct span *span, uint64_t number)
 static void check(const struct span *out, uint32_t count, uint64_t first)
 {
 	for (uint32_t i = 0; i < count; i++)
-		assert(is_span(&out[i], first + i));
+		CHECK(is_span(&out[i], first + i));
 }
 
 static void test_empty_has_nothing_to_read(void)
@@ -62,8 +63,9 @@ static void test_empty_has_nothing_to_read(void)
 	struct span out[1];
 	uint64_t next = 0, missed = 0;
 
-	assert(trace_read(&t, &next, out, 1, &missed) == 0);
-	assert(next == 0 && missed == 0);
+	CHECK_NUMBER(trace_read(&t, &next, out, 1, &missed), ==, 0);
+	CHECK_NUMBER(next, ==, 0);
+	CHECK_NUMBER(missed, ==, 0);
 }
 
 static void test_spans_come_in_order_and_once(void)
@@ -73,18 +75,22 @@ static void test_spans_come_in_order_and_once(void)
 	uint64_t next = 0, missed = 0;
 
 	add(&t, 0, 25);
-	assert(trace_read(&t, &next, out, 0, &missed) == 0 && next == 0);
+	CHECK_NUMBER(trace_read(&t, &next, out, 0, &missed), ==, 0);
+	CHECK_NUMBER(next, ==, 0);
 	for (uint64_t first = 0; first < 20; first += 10) {
-		assert(trace_read(&t, &next, out, 10, &missed) == 10);
+		CHECK_NUMBER(trace_read(&t, &next, out, 10, &missed), ==, 10);
 		check(out, 10, first);
 	}
-	assert(trace_read(&t, &next, out, 10, &missed) == 5 && next == 25);
+	CHECK_NUMBER(trace_read(&t, &next, out, 10, &missed), ==, 5);
+	CHECK_NUMBER(next, ==, 25);
 	check(out, 5, 20);
-	assert(trace_read(&t, &next, out, 10, &missed) == 0 && next == 25);
+	CHECK_NUMBER(trace_read(&t, &next, out, 10, &missed), ==, 0);
+	CHECK_NUMBER(next, ==, 25);
 	add(&t, 25, 26);
-	assert(trace_read(&t, &next, out, 10, &missed) == 1 && next == 26);
+	CHECK_NUMBER(trace_read(&t, &next, out, 10, &missed), ==, 1);
+	CHECK_NUMBER(next, ==, 26);
 	check(out, 1, 25);
-	assert(missed == 0);
+	CHECK_NUMBER(missed, ==, 0);
 }
 
 static void test_reader_that_keeps_up_misses_nothing(void)
@@ -95,10 +101,11 @@ static void test_reader_that_keeps_up_misses_nothing(void)
 
 	for (uint64_t first = 0; first < 5 * KEPT; first += KEPT) {
 		add(&t, first, first + KEPT);
-		assert(trace_read(&t, &next, out, KEPT, &missed) == KEPT);
+		CHECK_NUMBER(trace_read(&t, &next, out, KEPT, &missed), ==,
+			     KEPT);
 		check(out, KEPT, first);
 	}
-	assert(missed == 0);
+	CHECK_NUMBER(missed, ==, 0);
 }
 
 static void test_overwritten_spans_are_counted(void)
@@ -108,14 +115,15 @@ static void test_overwritten_spans_are_counted(void)
 	uint64_t next = 0, missed = 100; /* missed in earlier reads */
 
 	add(&t, 0, TRACE_SPANS);
-	assert(trace_read(&t, &next, out, 1, &missed) == 1);
+	CHECK_NUMBER(trace_read(&t, &next, out, 1, &missed), ==, 1);
 	check(out, 1, 1);
-	assert(next == 2 && missed == 101);
+	CHECK_NUMBER(next, ==, 2);
+	CHECK_NUMBER(missed, ==, 101);
 	add(&t, TRACE_SPANS, 3 * TRACE_SPANS + 7);
-	assert(trace_read(&t, &next, out, BATCH_MAX, &missed) == KEPT);
+	CHECK_NUMBER(trace_read(&t, &next, out, BATCH_MAX, &missed), ==, KEPT);
 	check(out, KEPT, 2 * TRACE_SPANS + 8);
-	assert(next == 3 * TRACE_SPANS + 7);
-	assert(missed == 101 + 2 * TRACE_SPANS + 6);
+	CHECK_NUMBER(next, ==, 3 * TRACE_SPANS + 7);
+	CHECK_NUMBER(missed, ==, 101 + 2 * TRACE_SPANS + 6);
 }
 
 struct written {
@@ -140,15 +148,15 @@ static void test_reader_beside_a_fast_writer(void)
 	uint32_t batch = 1;
 	pthread_t writer;
 
-	assert(!pthread_create(&writer, NULL, add_until_stopped, &w));
+	CHECK(!pthread_create(&writer, NULL, add_until_stopped, &w));
 	for (uint32_t i = 0; i < READS; i++) {
 		uint32_t copied =
 			trace_read(&w.trace, &next, out, batch, &missed);
 
-		assert(copied <= batch);
+		CHECK_NUMBER(copied, <=, batch);
 		check(out, copied, next - copied);
 		copied_total += copied;
-		assert(copied_total + missed == next);
+		CHECK_NUMBER(copied_total + missed, ==, next);
 		batch = batch < BATCH_MAX ? batch * 2 : 1;
 	}
 	atomic_store(&w.stopping, true);
@@ -175,7 +183,7 @@ static void read_whole_ring(void)
 		trace_read(&interrupted, &next, out, BATCH_MAX, &missed);
 
 	check(out, copied, next - copied);
-	assert(copied + missed == next);
+	CHECK_NUMBER(copied + missed, ==, next);
 }
 
 /* A signal handler writes in the middle of a copy, so one core is enough. */
@@ -185,9 +193,9 @@ static void test_writer_interrupts_a_reader(void)
 	struct itimerval soon = { .it_value.tv_usec = 100 };
 
 	add(&interrupted, 0, TRACE_SPANS);
-	assert(sigaction(SIGALRM, &action, NULL) == 0);
+	CHECK_NUMBER(sigaction(SIGALRM, &action, NULL), ==, 0);
 	for (int i = 0; i < INTERRUPTS; i++) {
-		assert(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+		CHECK_NUMBER(setitimer(ITIMER_REAL, &soon, NULL), ==, 0);
 		while (interrupt_count == i)
 			read_whole_ring();
 	}

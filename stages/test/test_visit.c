@@ -9,13 +9,13 @@
  * All events wait until the first one, which is held at the gate (line.h), goes
  * on.
  */
+#include "base/test/check.h"
 #include "stages/flags.h"
 #include "stages/test/each_policy.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
 #include "stages/visit.h"
 
-#include <assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static bool set_flag(struct schedule *s, const char *name, const char *value)
 	struct error error;
 
 	if (value != NULL)
-		assert(schedule_set(s, name, value, line_names, LINE_STAGES));
+		CHECK(schedule_set(s, name, value, line_names, LINE_STAGES));
 	return schedule_complete(s, LINE_STAGES, 1, &error);
 }
 
@@ -90,14 +90,14 @@ static void run(const struct schedule *schedule, uint32_t count)
 		 */
 		items[i].event.left_ns = i * 5 % ITEMS * (uint64_t)SECOND_NS;
 		items[i].event.deadline_ns = i * 7 % ITEMS / 3;
-		assert(line_send(&l, &items[i]));
+		CHECK(line_send(&l, &items[i]));
 		while (stats.started_count == 0)
 			stage_read(l.stages[0], &stats);
 	}
 	atomic_store(&l.gate_is_closed, false);
 	line_await(&l, count);
 	group_stop(l.group);
-	assert(l.finished_count == count);
+	CHECK_NUMBER(l.finished_count, ==, count);
 	line_release(&l);
 	cores_free(cores);
 }
@@ -133,7 +133,7 @@ static void check_first_stage(const struct schedule *s)
 		wanted[i] = i;
 	comparing = s;
 	qsort(wanted + 1, ITEMS - 1, sizeof(*wanted), compare);
-	assert(memcmp(wanted, seen.numbers[0], sizeof(wanted)) == 0);
+	CHECK(memcmp(wanted, seen.numbers[0], sizeof(wanted)) == 0);
 }
 
 /* First come, first served at every stage. */
@@ -141,7 +141,7 @@ static void check_fcfs(void)
 {
 	for (uint32_t stage = 0; stage < LINE_STAGES; stage++)
 		for (uint32_t i = 0; i < ITEMS; i++)
-			assert(seen.numbers[stage][i] == i);
+			CHECK_NUMBER(seen.numbers[stage][i], ==, i);
 }
 
 /*
@@ -157,7 +157,7 @@ static void check_stack(void)
 
 		if (number == 0)
 			continue;
-		assert(number < last);
+		CHECK_NUMBER(number, <, last);
 		last = number;
 	}
 }
@@ -193,7 +193,8 @@ static void test_order_is_that_of_the_discipline(void)
 				stack_count++;
 			}
 		}
-	assert(count >= 80 && stack_count >= 8);
+	CHECK_NUMBER(count, >=, 80);
+	CHECK_NUMBER(stack_count, >=, 8);
 }
 
 static const char *steps_of(const char *threshold)
@@ -201,7 +202,7 @@ static const char *steps_of(const char *threshold)
 	struct schedule s;
 
 	schedule_init(&s);
-	assert(set_flag(&s, "threshold", threshold));
+	CHECK(set_flag(&s, "threshold", threshold));
 	run(&s, 8);
 	return seen.steps;
 }
@@ -214,20 +215,20 @@ static const char *steps_of(const char *threshold)
  */
 static void test_threshold_interrupts_but_no_interruption(void)
 {
-	assert(strcmp(steps_of("b=2,c=1"), "aaabbb"
-					   "accc"
-					   "aabbb"
-					   "accc"
-					   "abb"
-					   "cc"
-					   "dddddddd") == 0);
+	CHECK_TEXT(steps_of("b=2,c=1"), "aaabbb"
+					"accc"
+					"aabbb"
+					"accc"
+					"abb"
+					"cc"
+					"dddddddd");
 }
 
 static void test_stage_long_unvisited_interrupts(void)
 {
-	assert(strcmp(steps_of("b=0:1"), "abababababababab"
-					 "cccccccc"
-					 "dddddddd") == 0);
+	CHECK_TEXT(steps_of("b=0:1"), "abababababababab"
+				      "cccccccc"
+				      "dddddddd");
 }
 
 static uint32_t count_nothing(const struct visit_station *s)
@@ -291,15 +292,15 @@ static void test_a_woken_blind_worker_makes_a_round(void)
 	struct sole s;
 
 	sole_init(&s, &access);
-	assert(s.schedule.policy->state_bytes <= sizeof(s.state));
-	assert(set_flag(&s.schedule, "look", "blind"));
+	CHECK_NUMBER(s.schedule.policy->state_bytes, <=, sizeof(s.state));
+	CHECK(set_flag(&s.schedule, "look", "blind"));
 	for (uint32_t rest = 0; rest < 5; rest++) {
 		uint32_t visits = 0;
 		enum visit_step step;
 
 		while ((step = visitor_step(&s.visitor, 1000)) != VISIT_REST)
 			visits += step == VISIT_OVER;
-		assert(visits == 2 * LINE_STAGES);
+		CHECK_NUMBER(visits, ==, 2 * LINE_STAGES);
 	}
 }
 
@@ -338,9 +339,9 @@ static void expect_mistake(policy_pick_fn *pick, const char *text)
 	pid_t child;
 	FILE *in;
 
-	assert(pipe(ends) == 0);
+	CHECK_NUMBER(pipe(ends), ==, 0);
 	child = fork();
-	assert(child >= 0);
+	CHECK_NUMBER(child, >=, 0);
 	if (child == 0) {
 		(void)dup2(ends[1], STDERR_FILENO);
 		sole_init(&s, &access);
@@ -350,14 +351,15 @@ static void expect_mistake(policy_pick_fn *pick, const char *text)
 	}
 	(void)close(ends[1]);
 	in = fdopen(ends[0], "r");
-	assert(in != NULL);
+	CHECK(in != NULL);
 	while (strstr(found, text) == NULL &&
 	       fgets(found, sizeof(found), in) != NULL)
 		(void)fprintf(stderr, "expected: %s", found);
-	assert(strstr(found, text) != NULL);
+	CHECK_PART(found, text);
 	(void)fclose(in);
-	assert(waitpid(child, &status, 0) == child);
-	assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	CHECK_NUMBER(waitpid(child, &status, 0), ==, child);
+	CHECK(WIFSIGNALED(status));
+	CHECK_NUMBER(WTERMSIG(status), ==, SIGABRT);
 }
 
 /* In servers and the simulator, too, which have no each_policy(). */

@@ -4,12 +4,12 @@
  * calls were before, and its variables are kept; a thread between two handlers
  * takes no stack at all.
  */
+#include "base/test/check.h"
 #include "stages/cores.h"
 #include "stages/policy.h"
 #include "stages/stage.h"
 #include "stages/test/watchdog.h"
 
-#include <assert.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -42,20 +42,20 @@ static void handle(struct event *ev, void *arg)
 	volatile uint32_t own = (uint32_t)(u - users);
 
 	(void)arg;
-	assert(use_stack() == (uint8_t)(DEEP_BYTES / 2));
+	CHECK_NUMBER(use_stack(), ==, (uint8_t)(DEEP_BYTES / 2));
 	if (!u->is_second) {
 		bool is_sent;
 
 		u->is_second = true;
 		is_sent = stage_send(stage, ev);
-		assert(is_sent);
+		CHECK(is_sent);
 		return;
 	}
 	u->stack = (uintptr_t)__builtin_frame_address(0);
 	atomic_fetch_add(&waiting_count, 1);
 	stage_wait();
-	assert(own == (uint32_t)(u - users));
-	assert(use_stack() == (uint8_t)(DEEP_BYTES / 2));
+	CHECK_NUMBER(own, ==, (uint32_t)(u - users));
+	CHECK_NUMBER(use_stack(), ==, (uint8_t)(DEEP_BYTES / 2));
 	atomic_fetch_add(&ended_count, 1);
 }
 
@@ -84,7 +84,7 @@ static void sleep_ms(void)
 static void expect_few_pages(const struct user *u)
 {
 	for (int i = 0; count_pages(u) > PAGES_MAX; i++) {
-		assert(i < TRIES_MAX);
+		CHECK_NUMBER(i, <, TRIES_MAX);
 		sleep_ms();
 	}
 }
@@ -100,13 +100,13 @@ int main(void)
 	watchdog_start();
 	schedule_init(&schedule);
 	schedule.policy = policy_find("capriccio");
-	assert(schedule_complete(&schedule, 1, cores_count(cores), &error));
+	CHECK(schedule_complete(&schedule, 1, cores_count(cores), &error));
 	g = group_new(&(struct group_config){ .schedule = &schedule,
 					      .cores = cores });
 	stage = group_add(g, &(struct stage_config){ .name = "wait",
 						     .handler = handle,
 						     .slots = EVENTS });
-	assert(group_start(g));
+	CHECK(group_start(g));
 	for (uint32_t i = 0; i < EVENTS; i++)
 		while (!stage_send(stage, &users[i].event))
 			sleep_ms();
@@ -117,7 +117,7 @@ int main(void)
 	for (uint32_t i = 0; i < EVENTS; i++)
 		stage_wake(&users[i].event);
 	group_stop(g);
-	assert(atomic_load(&ended_count) == EVENTS);
+	CHECK_NUMBER(atomic_load(&ended_count), ==, EVENTS);
 	group_free(g);
 	cores_free(cores);
 	return 0;

@@ -6,13 +6,13 @@
  *
  * Two replicas with one worker each.
  */
+#include "base/test/check.h"
 #include "stages/group.h"
 #include "stages/test/each_policy.h"
 #include "stages/test/fake_cores.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { ITEMS = 200, ROUNDS = 4 };
@@ -33,7 +33,7 @@ static struct schedule thieves(const struct policy *policy)
 static void check_nothing_is_under_way(const struct group *g)
 {
 	for (uint32_t p = 0; p < g->part_count; p++)
-		assert(g->visits.parts[p].under_way_count == 0);
+		CHECK_NUMBER(g->visits.parts[p].under_way_count, ==, 0);
 }
 
 static struct item items[ITEMS];
@@ -61,11 +61,11 @@ static void run(struct line *l, const struct schedule *schedule,
 	atomic_store(&l->gate_is_closed, true);
 	for (uint32_t i = 0; i < ITEMS; i++) {
 		items[i] = (struct item){ 0 };
-		assert(line_send(l, &items[i]));
+		CHECK(line_send(l, &items[i]));
 	}
 	atomic_store(&l->gate_is_closed, false);
 	group_stop(l->group);
-	assert(l->finished_count == ITEMS);
+	CHECK_NUMBER(l->finished_count, ==, ITEMS);
 }
 
 static uint64_t stolen_count(const struct group *g)
@@ -89,7 +89,7 @@ static void test_idle_worker_takes_what_waits(const struct policy *policy,
 
 	run(&l, &schedule, cores);
 	/* The items of the replica whose worker is blocked are stolen. */
-	assert(stolen_count(l.group) > 0);
+	CHECK_NUMBER(stolen_count(l.group), >, 0);
 	check_nothing_is_under_way(l.group);
 	line_release(&l);
 }
@@ -105,12 +105,12 @@ static void test_thief_visits_as_the_regime_says(const struct cores *cores)
 
 	schedule.regime = (struct regime){ REGIME_N_GATED, 1 };
 	run(&l, &schedule, cores);
-	assert(stolen_count(l.group) > 0);
+	CHECK_NUMBER(stolen_count(l.group), >, 0);
 	for (uint32_t i = 0; i < LINE_STAGES; i++) {
 		struct stage_stats s;
 
 		stage_read(l.stages[i], &s);
-		assert(s.visit_count - s.visit_empty_count == ITEMS);
+		CHECK_NUMBER(s.visit_count - s.visit_empty_count, ==, ITEMS);
 	}
 	line_release(&l);
 }
@@ -137,7 +137,7 @@ static void loop(struct event *ev, void *arg)
 	}
 	(void)atomic_fetch_add(&round_count, 1);
 	if (++looper->rounds < ROUNDS)
-		assert(stage_send(loop_stage, ev));
+		CHECK(stage_send(loop_stage, ev));
 }
 
 static void test_thief_is_charged_for_what_it_sends(const struct cores *cores)
@@ -153,11 +153,11 @@ static void test_thief_is_charged_for_what_it_sends(const struct cores *cores)
 					  .handler = loop,
 					  .slots = ITEMS,
 				  });
-	assert(group_start(g));
+	CHECK(group_start(g));
 	for (uint32_t i = 0; i < ITEMS; i++)
-		assert(stage_send(loop_stage, &loopers[i].event));
+		CHECK(stage_send(loop_stage, &loopers[i].event));
 	group_stop(g);
-	assert(round_count == ROUNDS * (ITEMS - 1));
+	CHECK_NUMBER(round_count, ==, ROUNDS * (ITEMS - 1));
 	check_nothing_is_under_way(g);
 	group_free(g);
 }
@@ -193,11 +193,11 @@ static void run_mixed(struct group *g)
 						     .handler = handle_mixed,
 						     .slots = ITEMS,
 					     });
-	assert(group_start(g));
+	CHECK(group_start(g));
 	atomic_store(&mix.gate_is_closed, true);
 	/* Events go to the two replicas in turn. */
 	for (uint32_t i = 0; i < ITEMS; i++) {
-		assert(stage_send(mix.stages[i / 2 % 2], &mix.events[i]));
+		CHECK(stage_send(mix.stages[i / 2 % 2], &mix.events[i]));
 		while (stats.started_count == 0)
 			stage_read(mix.stages[0], &stats);
 	}
@@ -226,9 +226,9 @@ static uint64_t check_mixed_visits(const struct group *g, uint32_t worker)
 		if (s->kind == SPAN_VISIT && end_ns > 0)
 			gaps_ns += s->start_ns - end_ns;
 		end_ns = s->kind == SPAN_VISIT ? s->end_ns : 0;
-		assert(s->kind == SPAN_SLEEP || s->number == events);
+		CHECK(s->kind == SPAN_SLEEP || s->number == events);
 		for (; events > 0; events--)
-			assert(spans[i - events].stage == s->stage);
+			CHECK_NUMBER(spans[i - events].stage, ==, s->stage);
 	}
 	return gaps_ns;
 }
@@ -243,12 +243,12 @@ test_theft_of_several_stages_is_several_visits(const struct cores *cores)
 		.schedule = &schedule, .cores = cores });
 
 	run_mixed(g);
-	assert(stolen_count(g) >= ITEMS / 4);
+	CHECK_NUMBER(stolen_count(g), >=, ITEMS / 4);
 	for (uint32_t i = 0; i < group_worker_count(g); i++) {
 		struct worker_stats w;
 
 		group_read_worker(g, i, &w);
-		assert(w.work.switch_ns <= check_mixed_visits(g, i));
+		CHECK_NUMBER(w.work.switch_ns, <=, check_mixed_visits(g, i));
 	}
 	group_free(g);
 }

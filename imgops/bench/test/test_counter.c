@@ -5,7 +5,8 @@
  */
 #include "imgops/bench/measure.c"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <stdlib.h>
 
 static bool is_out_of_memory;
@@ -30,14 +31,18 @@ static void test_counts_live_and_peak(const struct memory *inner)
 	counter_init(&c, inner);
 	a = c.memory.alloc(c.memory.arg, 100);
 	b = c.memory.alloc(c.memory.arg, 30);
-	assert(c.live_bytes == 130 && c.peak_bytes == 130);
+	CHECK_NUMBER(c.live_bytes, ==, 130);
+	CHECK_NUMBER(c.peak_bytes, ==, 130);
 	c.memory.free(c.memory.arg, a); /* not the last one */
-	assert(c.live_bytes == 30 && c.peak_bytes == 130);
+	CHECK_NUMBER(c.live_bytes, ==, 30);
+	CHECK_NUMBER(c.peak_bytes, ==, 130);
 	d = c.memory.alloc(c.memory.arg, 40);
-	assert(c.live_bytes == 70 && c.peak_bytes == 130);
+	CHECK_NUMBER(c.live_bytes, ==, 70);
+	CHECK_NUMBER(c.peak_bytes, ==, 130);
 	c.memory.free(c.memory.arg, b);
 	c.memory.free(c.memory.arg, d);
-	assert(c.live_bytes == 0 && c.alloc_count == 3);
+	CHECK_NUMBER(c.live_bytes, ==, 0);
+	CHECK_NUMBER(c.alloc_count, ==, 3);
 	counter_release(&c);
 }
 
@@ -49,7 +54,7 @@ static void test_many_blocks(const struct memory *inner)
 	counter_init(&c, inner);
 	for (size_t i = 0; i < 1000; i++)
 		blocks[i] = c.memory.alloc(c.memory.arg, i);
-	assert(c.peak_bytes == 999 * 1000 / 2);
+	CHECK_NUMBER(c.peak_bytes, ==, 999 * 1000 / 2);
 	for (size_t i = 0; i < 1000; i++)
 		c.memory.free(c.memory.arg, blocks[i * 7 % 1000]);
 	counter_release(&c);
@@ -61,9 +66,10 @@ static void test_no_memory_is_not_counted(const struct memory *inner)
 
 	counter_init(&c, inner);
 	is_out_of_memory = true;
-	assert(c.memory.alloc(c.memory.arg, 5) == NULL);
+	CHECK(c.memory.alloc(c.memory.arg, 5) == NULL);
 	is_out_of_memory = false;
-	assert(c.live_bytes == 0 && c.alloc_count == 0);
+	CHECK_NUMBER(c.live_bytes, ==, 0);
+	CHECK_NUMBER(c.alloc_count, ==, 0);
 	counter_release(&c);
 }
 
@@ -75,7 +81,7 @@ int main(void)
 	test_counts_live_and_peak(&inner);
 	test_many_blocks(&inner);
 	/* All blocks came from the inner allocator and went back to it. */
-	assert(inner_count == 0);
+	CHECK_NUMBER(inner_count, ==, 0);
 	test_no_memory_is_not_counted(&inner);
 	return 0;
 }

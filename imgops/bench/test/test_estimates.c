@@ -7,8 +7,8 @@
 #include "imgops/bench/report.c"
 
 #include "base/quantiles.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -49,18 +49,20 @@ static void test_errors_of_accepted_files(void)
 	estimate_errors_init(&e, &m);
 	median = quantile_between(e.cpu.values, e.cpu.count, 0.5);
 	p90 = quantile_between(e.cpu.values, e.cpu.count, 0.9);
-	assert(e.cpu.count == 3 && e.memory.count == 3);
-	assert(is_near(e.cpu_factor, 2));
-	assert(is_near(median, 0.2));
-	assert(is_near(e.cpu.most, 1));
-	assert(strcmp(e.cpu.most_path, "b") == 0);
-	assert(p90 > median && p90 < e.cpu.most);
-	assert(is_near(e.memory.least, 0.999));
-	assert(is_near(quantile_between(e.memory.values, 3, 0.5), 1));
-	assert(is_near(e.memory.most, 1.1));
-	assert(strcmp(e.memory.least_path, "b") == 0);
-	assert(strcmp(e.memory.most_path, "a") == 0);
-	assert(e.memory_low_count == 1);
+	CHECK_NUMBER(e.cpu.count, ==, 3);
+	CHECK_NUMBER(e.memory.count, ==, 3);
+	CHECK(is_near(e.cpu_factor, 2));
+	CHECK(is_near(median, 0.2));
+	CHECK(is_near(e.cpu.most, 1));
+	CHECK_TEXT(e.cpu.most_path, "b");
+	CHECK_NUMBER(p90, >, median);
+	CHECK_NUMBER(p90, <, e.cpu.most);
+	CHECK(is_near(e.memory.least, 0.999));
+	CHECK(is_near(quantile_between(e.memory.values, 3, 0.5), 1));
+	CHECK(is_near(e.memory.most, 1.1));
+	CHECK_TEXT(e.memory.least_path, "b");
+	CHECK_TEXT(e.memory.most_path, "a");
+	CHECK_NUMBER(e.memory_low_count, ==, 1);
 	estimate_errors_release(&e);
 }
 
@@ -71,7 +73,7 @@ static void test_no_file_at_all(void)
 	struct estimate_errors e;
 
 	estimate_errors_init(&e, &m);
-	assert(e.cpu.count == 0);
+	CHECK_NUMBER(e.cpu.count, ==, 0);
 	estimate_errors_release(&e);
 }
 

@@ -5,9 +5,9 @@
  */
 #include "imgops/bench/floor.h"
 
+#include "base/test/check.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,18 +23,19 @@ static void check_same(const struct floor *f, const struct image *img,
 	uint32_t count = dct_scale == 8 ? f->plane_count : 1;
 	uint32_t cut = dct_scale == 1 ? 1 : 0;
 
-	assert(f->plane_count == img->plane_count);
+	CHECK_NUMBER(f->plane_count, ==, img->plane_count);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct img_plane *a = &f->planes[i];
 		const struct img_plane *b = &img->planes[i];
 
-		assert(a->width == b->width && a->height == b->height);
+		CHECK_NUMBER(a->width, ==, b->width);
+		CHECK_NUMBER(a->height, ==, b->height);
 		for (uint32_t y = 0;
 		     (dct_scale == 1 || dct_scale == 8) && y < a->height - cut;
 		     y++)
-			assert(memcmp(a->samples + y * a->stride_bytes,
-				      b->samples + y * b->stride_bytes,
-				      a->width - cut) == 0);
+			CHECK(memcmp(a->samples + y * a->stride_bytes,
+				     b->samples + y * b->stride_bytes,
+				     a->width - cut) == 0);
 	}
 }
 
@@ -77,17 +78,18 @@ static void test_decodes_as_the_pipeline_does(void)
 			struct image img = must_decode(
 				jpeg, target_at(header.stored, dct_scale), &h);
 
-			assert(lround(8 * img.planes[0].span_x /
-				      header.stored.width_px) == dct_scale);
+			CHECK_NUMBER(lround(8 * img.planes[0].span_x /
+					    header.stored.width_px),
+				     ==, dct_scale);
 			floor_decode(&f, jpeg.data, jpeg.count, dct_scale);
-			assert(f.has_luma);
+			CHECK(f.has_luma);
 			check_same(&f, &img, dct_scale);
 			img_release(&img);
 		}
 		free(jpeg.data);
 	}
 	floor_release(&f);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void check_encoded(struct img_size size, enum img_space space)
@@ -103,15 +105,16 @@ static void check_encoded(struct img_size size, enum img_space space)
 	heap_init(&h);
 	img = image_make(size, space, waves, &h);
 	err = img_encode(&jpeg, &bytes, &img, &transform, &h.memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	floor_decode(&f, jpeg, bytes, 8);
 	bytes_again = floor_encode(&f, transform.quality);
 	again = f.jpeg;
 	/* Decoded and encoded again, some values may be rounded differently. */
-	assert(bytes_again > bytes * 9 / 10 && bytes_again < bytes * 11 / 10);
+	CHECK_NUMBER(bytes_again, >, bytes * 9 / 10);
+	CHECK_NUMBER(bytes_again, <, bytes * 11 / 10);
 	floor_decode(&f, again, bytes_again, 8);
-	assert(f.size.width_px == size.width_px &&
-	       f.size.height_px == size.height_px);
+	CHECK_NUMBER(f.size.width_px, ==, size.width_px);
+	CHECK_NUMBER(f.size.height_px, ==, size.height_px);
 	h.memory.free(h.memory.arg, jpeg);
 	img_release(&img);
 	floor_release(&f);

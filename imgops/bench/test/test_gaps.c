@@ -5,9 +5,9 @@
  */
 #include "imgops/bench/gaps.h"
 
+#include "base/test/check.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,17 +61,19 @@ static void test_gaps_lie_between_pauses(const struct folder *folder)
 		for (int s = 0; s < STEP_COUNT; s++) {
 			const struct spread *v = &g.steps[m][s];
 
-			assert(v->count == counts.gaps[s]);
-			assert(v->count > 0 && v->least >= 0 && v->most > 0);
-			assert(strcmp(v->most_path, "a") == 0 ||
-			       strcmp(v->most_path, "b") == 0);
+			CHECK_NUMBER(v->count, ==, counts.gaps[s]);
+			CHECK_NUMBER(v->count, >, 0);
+			CHECK_NUMBER(v->least, >=, 0);
+			CHECK_NUMBER(v->most, >, 0);
+			CHECK(strcmp(v->most_path, "a") == 0 ||
+			      strcmp(v->most_path, "b") == 0);
 		}
-	assert(counts.gaps[STEP_PROBE] == folder->count);
+	CHECK_NUMBER(counts.gaps[STEP_PROBE], ==, folder->count);
 	/*
 	 * These steps pause after each row of MCUs, band, row or row of blocks.
 	 */
 	for (int s = STEP_DECODE; s < STEP_COUNT; s++)
-		assert(counts.gaps[s] > 2 * folder->count);
+		CHECK_NUMBER(counts.gaps[s], >, 2 * folder->count);
 	gaps_release(&g);
 }
 

@@ -5,9 +5,9 @@
  */
 #include "imgops/bench/quality.h"
 
+#include "base/test/check.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,15 +49,15 @@ static void test_every_step_is_good(const struct folder *f)
 
 	heap_init(&h);
 	q = quality_run(f, &options, &h.memory);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 	for (int m = 0; m < METRIC_COUNT; m++)
-		assert(q.spreads[m].count == 8);
-	assert(q.spreads[METRIC_SSIM].least > 0.99);
-	assert(q.spreads[METRIC_LEVELS].most <= 2);
-	assert(q.spreads[METRIC_BLUR].least >= 45);
-	assert(q.spreads[METRIC_ENCODED].least > 35);
-	assert(q.skipped_count == 1);
-	assert(strcmp(q.skipped[0].path, "cut") == 0);
+		CHECK_NUMBER(q.spreads[m].count, ==, 8);
+	CHECK_NUMBER(q.spreads[METRIC_SSIM].least, >, 0.99);
+	CHECK_NUMBER(q.spreads[METRIC_LEVELS].most, <=, 2);
+	CHECK_NUMBER(q.spreads[METRIC_BLUR].least, >=, 45);
+	CHECK_NUMBER(q.spreads[METRIC_ENCODED].least, >, 35);
+	CHECK_NUMBER(q.skipped_count, ==, 1);
+	CHECK_TEXT(q.skipped[0].path, "cut");
 	quality_release(&q);
 }
 
@@ -73,8 +73,8 @@ static void save(const char *dir, const struct file *file,
 	struct run b = run_file(file, &job);
 	struct error error;
 
-	assert(b.err == IMG_OK);
-	assert(file_write(dir, file->path, b.jpeg, b.jpeg_bytes, &error));
+	CHECK_NUMBER(b.err, ==, IMG_OK);
+	CHECK(file_write(dir, file->path, b.jpeg, b.jpeg_bytes, &error));
 	run_release(&b, &job);
 }
 
@@ -87,7 +87,7 @@ static void test_scores_by_likeness(const struct folder *f)
 	struct heap h;
 
 	heap_init(&h);
-	assert(mkdtemp(dir) != NULL);
+	CHECK(mkdtemp(dir) != NULL);
 	save(dir, &f->files[0], &transform, &h);
 	transform.blur_sigma_px = 3;
 	save(dir, &f->files[4], &transform, &h);
@@ -95,25 +95,25 @@ static void test_scores_by_likeness(const struct folder *f)
 	save(dir, &f->files[2], &transform, &h);
 	o.score = dir;
 	q = quality_run(f, &o, &h.memory);
-	assert(q.spreads[METRIC_SSIM].count == 2);
-	assert(q.spreads[METRIC_BLUR].count == 0);
-	assert(strcmp(q.spreads[METRIC_SSIM].least_path, "5") == 0);
-	assert(strcmp(q.spreads[METRIC_SSIM].most_path, "1") == 0);
-	assert(q.spreads[METRIC_SSIM].most > 0.98);
-	assert(q.spreads[METRIC_SSIM].least <
-	       q.spreads[METRIC_SSIM].most - 0.01);
-	assert(q.skipped_count == 7); /* all but 1 and 5 */
-	assert(strcmp(q.skipped[1].path, "3") == 0);
-	assert(strstr(q.skipped[1].why, "size") != NULL);
+	CHECK_NUMBER(q.spreads[METRIC_SSIM].count, ==, 2);
+	CHECK_NUMBER(q.spreads[METRIC_BLUR].count, ==, 0);
+	CHECK_TEXT(q.spreads[METRIC_SSIM].least_path, "5");
+	CHECK_TEXT(q.spreads[METRIC_SSIM].most_path, "1");
+	CHECK_NUMBER(q.spreads[METRIC_SSIM].most, >, 0.98);
+	CHECK_NUMBER(q.spreads[METRIC_SSIM].least, <,
+		     q.spreads[METRIC_SSIM].most - 0.01);
+	CHECK_NUMBER(q.skipped_count, ==, 7); /* all but 1 and 5 */
+	CHECK_TEXT(q.skipped[1].path, "3");
+	CHECK_PART(q.skipped[1].why, "size");
 	quality_release(&q);
 	for (int i = 0; i < 5; i += 2) {
 		char path[64];
 
 		snprintf(path, sizeof(path), "%s/%s", dir, f->files[i].path);
-		assert(remove(path) == 0);
+		CHECK_NUMBER(remove(path), ==, 0);
 	}
-	assert(remove(dir) == 0);
-	assert(h.live_count == 0);
+	CHECK_NUMBER(remove(dir), ==, 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 int main(void)

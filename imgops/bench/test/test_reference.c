@@ -5,7 +5,8 @@
  */
 #include "imgops/bench/reference.c"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,16 +41,17 @@ static void test_turns_as_exif_says(void)
 		bool aside = o >= 5;
 
 		for (int i = 0; i < 6; i++)
-			assert(u.values[i] == shown[o - 1][i]);
-		assert(u.width == (aside ? 2 : 3));
-		assert(u.height == (aside ? 3 : 2));
-		assert(u.span_x == (aside ? 1.25 : 2.5));
-		assert(u.span_y == (aside ? 2.5 : 1.25));
+			CHECK_NUMBER(u.values[i], ==, shown[o - 1][i]);
+		CHECK_NUMBER(u.width, ==, (aside ? 2 : 3));
+		CHECK_NUMBER(u.height, ==, (aside ? 3 : 2));
+		CHECK_NUMBER(u.span_x, ==, (aside ? 1.25 : 2.5));
+		CHECK_NUMBER(u.span_y, ==, (aside ? 2.5 : 1.25));
 		/*
 		 * If an axis is mirrored, the samples outside of the span come
 		 * first.
 		 */
-		assert(u.left == lefts[o - 1] && u.top == tops[o - 1]);
+		CHECK_NUMBER(u.left, ==, lefts[o - 1]);
+		CHECK_NUMBER(u.top, ==, tops[o - 1]);
 		free(u.values);
 	}
 }
@@ -61,7 +63,7 @@ static void test_same_size_is_the_same(void)
 	double *out = reference_scale(&p, &whole, &p, IMG_LANCZOS3);
 
 	for (int i = 0; i < 6; i++)
-		assert(fabs(out[i] - in[i]) < 1e-9);
+		CHECK_NUMBER(fabs(out[i] - in[i]), <, 1e-9);
 	free(out);
 }
 
@@ -91,7 +93,7 @@ static void check_ramp(double span, uint32_t out_count, double out_span,
 			span * left + (i + 0.5) * span * share / out_span - 0.5;
 
 		if (place > 12 && place < LINE - 13)
-			assert(fabs(out[i] - (4 * place + 5)) < 0.25);
+			CHECK_NUMBER(fabs(out[i] - (4 * place + 5)), <, 0.25);
 	}
 	free(out);
 }
@@ -122,13 +124,15 @@ static void test_reduces_by_widened_lanczos(void)
 		total += w;
 		sum += w * in[10 + k]; /* output 5 lies between 10 and 11 */
 	}
-	assert(fabs(out[5] - sum / total) < 1e-9);
-	assert(out[5] < 60 && out[5] != 50);
+	CHECK_NUMBER(fabs(out[5] - sum / total), <, 1e-9);
+	CHECK_NUMBER(out[5], <, 60);
+	CHECK_NUMBER(out[5], !=, 50);
 	/*
 	 * Far from the edge the result is flat, and it does not fade at the
 	 * ends.
 	 */
-	assert(fabs(out[0] - 50) < 1 && fabs(out[11] - 150) < 1);
+	CHECK_NUMBER(fabs(out[0] - 50), <, 1);
+	CHECK_NUMBER(fabs(out[11] - 150), <, 1);
 	free(out);
 }
 
@@ -145,7 +149,8 @@ static void test_overshoot_is_cut(void)
 		least = fmin(least, out[i]);
 		most = fmax(most, out[i]);
 	}
-	assert(least == 0 && most == 255);
+	CHECK_NUMBER(least, ==, 0);
+	CHECK_NUMBER(most, ==, 255);
 	free(out);
 }
 
@@ -159,15 +164,19 @@ static void test_blurred_impulse_is_gaussian(void)
 	out = reference_blur(&p, 2);
 	for (int i = 0; i < LINE * LINE; i++)
 		sum += out[i];
-	assert(fabs(sum - 255) < 1e-6);
-	assert(fabs(out[30 * LINE + 30] - 255 / (2 * M_PI * 4)) < 1e-3);
+	CHECK_NUMBER(fabs(sum - 255), <, 1e-6);
+	CHECK_NUMBER(fabs(out[30 * LINE + 30] - 255 / (2 * M_PI * 4)), <, 1e-3);
 	for (int k = 1; k < 6; k++) {
 		double expected = exp(-k * k / 8.0);
 
-		assert(fabs(out[30 * LINE + 30 + k] / out[30 * LINE + 30] -
-			    expected) < 1e-9);
-		assert(fabs(out[(30 - k) * LINE + 30] / out[30 * LINE + 30] -
-			    expected) < 1e-9);
+		CHECK_NUMBER(
+			fabs(out[30 * LINE + 30 + k] / out[30 * LINE + 30] -
+			     expected),
+			<, 1e-9);
+		CHECK_NUMBER(
+			fabs(out[(30 - k) * LINE + 30] / out[30 * LINE + 30] -
+			     expected),
+			<, 1e-9);
 	}
 	free(out);
 }
@@ -179,7 +188,7 @@ static void test_blur_extends_edges(void)
 	double *out = reference_blur(&p, 20);
 
 	for (int i = 0; i < 6; i++)
-		assert(fabs(out[i] - 77) < 1e-9);
+		CHECK_NUMBER(fabs(out[i] - 77), <, 1e-9);
 	free(out);
 }
 

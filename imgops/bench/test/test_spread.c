@@ -2,7 +2,8 @@
 /* A spread keeps its least and most value with their files. */
 #include "imgops/bench/report.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <string.h>
 
 static void test_least_and_most_keep_their_files(void)
@@ -16,14 +17,17 @@ static void test_least_and_most_keep_their_files(void)
 	spread_add(&s, 2, "d");
 	spread_add(&s, -1, "e");
 	spread_finish(&s);
-	assert(s.count == 5 && s.least == -1 && s.most == 2);
+	CHECK_NUMBER(s.count, ==, 5);
+	CHECK_NUMBER(s.least, ==, -1);
+	CHECK_NUMBER(s.most, ==, 2);
 	/* In order of value, then path: the first and the last. */
-	assert(strcmp(s.least_path, "b") == 0);
-	assert(strcmp(s.most_path, "d") == 0);
+	CHECK_TEXT(s.least_path, "b");
+	CHECK_TEXT(s.most_path, "d");
 	for (size_t i = 1; i < s.count; i++)
-		assert(s.values[i - 1] <= s.values[i]);
+		CHECK_NUMBER(s.values[i - 1], <=, s.values[i]);
 	spread_release(&s);
-	assert(s.values == NULL && s.count == 0);
+	CHECK(s.values == NULL);
+	CHECK_NUMBER(s.count, ==, 0);
 }
 
 int main(void)

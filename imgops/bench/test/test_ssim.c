@@ -5,7 +5,8 @@
  */
 #include "imgops/bench/reference.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -67,9 +68,10 @@ static void test_is_the_mean_of_all_windows(void)
 		for (uint32_t x = 0; x + SSIM_WINDOW <= WIDTH; x++)
 			sum += one_window(a, b, x, y);
 	sum /= (WIDTH - SSIM_WINDOW + 1) * (HEIGHT - SSIM_WINDOW + 1);
-	assert(sum > 0.5 && sum < 0.99);
-	assert(fabs(ssim(a, b, WIDTH, HEIGHT) - sum) < 1e-9);
-	assert(fabs(ssim(b, a, WIDTH, HEIGHT) - sum) < 1e-9);
+	CHECK_NUMBER(sum, >, 0.5);
+	CHECK_NUMBER(sum, <, 0.99);
+	CHECK_NUMBER(fabs(ssim(a, b, WIDTH, HEIGHT) - sum), <, 1e-9);
+	CHECK_NUMBER(fabs(ssim(b, a, WIDTH, HEIGHT) - sum), <, 1e-9);
 }
 
 static void test_equal_is_one(void)
@@ -77,7 +79,7 @@ static void test_equal_is_one(void)
 	double a[COUNT];
 
 	fill(a, 3);
-	assert(fabs(ssim(a, a, WIDTH, HEIGHT) - 1) < 1e-12);
+	CHECK_NUMBER(fabs(ssim(a, a, WIDTH, HEIGHT) - 1), <, 1e-12);
 }
 
 /* Without variance only the first term is left. */
@@ -89,9 +91,9 @@ static void test_flat_pictures(void)
 		a[i] = 100;
 		b[i] = 140;
 	}
-	assert(fabs(ssim(a, b, WIDTH, HEIGHT) -
-		    (2 * 100 * 140 + c1) / (100 * 100 + 140 * 140 + c1)) <
-	       1e-12);
+	CHECK_NUMBER(fabs(ssim(a, b, WIDTH, HEIGHT) -
+			  (2 * 100 * 140 + c1) / (100 * 100 + 140 * 140 + c1)),
+		     <, 1e-12);
 }
 
 static void test_negative_is_unlike(void)
@@ -101,7 +103,7 @@ static void test_negative_is_unlike(void)
 	fill(a, 4);
 	for (uint32_t i = 0; i < COUNT; i++)
 		b[i] = 255 - a[i];
-	assert(ssim(a, b, WIDTH, HEIGHT) < -0.8);
+	CHECK_NUMBER(ssim(a, b, WIDTH, HEIGHT), <, -0.8);
 }
 
 int main(void)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* `loadgen compare` as its user runs it, with trivial servers. */
+#include "base/test/check.h"
 #include "loadgen/compare/test/xml.h"
 #include "base/json.h"
 #include "base/util.h"
 #include "loadgen/test/program.h"
 
-#include <assert.h>
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
@@ -53,7 +53,8 @@ static void write_plan(const char *name, const char *closed,
 		verify, refusals, REPETITIONS, disturbed, counter, closed,
 		server, first[0], first[1], server, second[0], second[1]);
 
-	assert(length > 0 && length < (int)sizeof(text));
+	CHECK_NUMBER(length, >, 0);
+	CHECK_NUMBER(length, <, (int)sizeof(text));
 	scratch_write(&scratch, name, text, (size_t)length);
 }
 
@@ -72,7 +73,8 @@ static int expect_ended(const char *log)
 
 	for (char *at = text; (at = strstr(at, "pid ")) != NULL; at += 4) {
 		errno = 0;
-		assert(kill((pid_t)atoi(at + 4), 0) != 0 && errno == ESRCH);
+		CHECK_NUMBER(kill((pid_t)atoi(at + 4), 0), !=, 0);
+		CHECK_NUMBER(errno, ==, ESRCH);
 		count++;
 	}
 	free(text);
@@ -103,31 +105,34 @@ static void expect_results(const char *name)
 	const char *arms[2];
 	double capacity = 0; /* of the first arm, in this repetition */
 
-	assert(strcmp(cJSON_GetObjectItem(results, "schema")->valuestring,
-		      "darkroom-compare/1") == 0);
-	assert(count_runs(results, "Quick & small", "closed") == REPETITIONS);
-	assert(count_runs(results, "Lazy", "closed") == REPETITIONS);
-	assert(count_runs(results, "Lazy", "open") == REPETITIONS);
-	assert(count_runs(results, "Lazy", "warm-up") == REPETITIONS);
+	CHECK_TEXT(cJSON_GetObjectItem(results, "schema")->valuestring,
+		   "darkroom-compare/1");
+	CHECK_NUMBER(count_runs(results, "Quick & small", "closed"), ==,
+		     REPETITIONS);
+	CHECK_NUMBER(count_runs(results, "Lazy", "closed"), ==, REPETITIONS);
+	CHECK_NUMBER(count_runs(results, "Lazy", "open"), ==, REPETITIONS);
+	CHECK_NUMBER(count_runs(results, "Lazy", "warm-up"), ==, REPETITIONS);
 	for (int r = 0; r < 3 * REPETITIONS; r++) {
 		for (int i = 0; i < 2; i++) {
 			const cJSON *run = cJSON_GetArrayItem(runs, 2 * r + i);
 			const char *load = json_text(run, "load");
 
 			arms[i] = json_text(run, "arm");
-			assert(strcmp(load, loads[r % 3]) == 0);
+			CHECK_TEXT(load, loads[r % 3]);
 			if (strcmp(load, "closed") == 0 &&
 			    strcmp(arms[i], "Quick & small") == 0)
 				capacity = json_number(
 					run, "result.responses_per_s", 0);
 			if (strcmp(load, "open") == 0)
-				assert(fabs(json_number(run,
-							"result.rate_per_s",
-							0) /
-						    (0.2 * capacity) -
-					    1) < 1e-3);
+				CHECK_NUMBER(
+					fabs(json_number(run,
+							 "result.rate_per_s",
+							 0) /
+						     (0.2 * capacity) -
+					     1),
+					<, 1e-3);
 		}
-		assert(strcmp(arms[0], arms[1]) != 0);
+		CHECK(strcmp(arms[0], arms[1]) != 0);
 	}
 	cJSON_Delete(results);
 }
@@ -151,6 +156,7 @@ static void expect_other_conditions(const char *out)
 
 	scratch_path(&scratch, "old.json", old);
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		check_case("others[%zu]: %s", i, others[i].object);
 		cJSON *root = scratch_read_json(&scratch, "out/results.json");
 		cJSON *object =
 			others[i].object == NULL ?
@@ -165,15 +171,16 @@ static void expect_other_conditions(const char *out)
 		scratch_write(&scratch, "old.json", text, strlen(text));
 		cJSON_free(text);
 		cJSON_Delete(root);
-		assert(RUN("--report", out, "--with", old) == 1);
+		CHECK_NUMBER(RUN("--report", out, "--with", old), ==, 1);
 		scratch_expect(&scratch, "stderr", "cannot be compared: the ");
 		scratch_expect(&scratch, "stderr", others[i].message);
-		assert(RUN(scratch_path(&scratch, "plan.json", plan),
-			   "--dataset", photos, "--output",
-			   scratch_path(&scratch, "late", late), "--with",
-			   old) == 2);
+		CHECK_NUMBER(RUN(scratch_path(&scratch, "plan.json", plan),
+				 "--dataset", photos, "--output",
+				 scratch_path(&scratch, "late", late), "--with",
+				 old),
+			     ==, 2);
 		scratch_expect(&scratch, "stderr", others[i].message);
-		assert(!scratch_has(&scratch, "late/results.json"));
+		CHECK(!scratch_has(&scratch, "late/results.json"));
 	}
 }
 
@@ -187,9 +194,10 @@ static void test_two_servers(void)
 	write_plan("plan.json", "\"passes\": 3",
 		   (const char *const[]){ "0", "200" },
 		   (const char *const[]){ "5", "200" });
-	assert(RUN(scratch_path(&scratch, "plan.json", plan), "--dataset",
-		   photos, "--output",
-		   scratch_path(&scratch, "out", out)) == 0);
+	CHECK_NUMBER(RUN(scratch_path(&scratch, "plan.json", plan), "--dataset",
+			 photos, "--output",
+			 scratch_path(&scratch, "out", out)),
+		     ==, 0);
 	scratch_expect(&scratch, "stdout", "out/report.html");
 	scratch_expect(&scratch, "stderr", "repetition 2, Lazy, closed loop");
 	expect_results("out/results.json");
@@ -202,34 +210,39 @@ static void test_two_servers(void)
 	scratch_expect(&scratch, "out/report.html", "data:image/svg+xml");
 	scratch_expect(&scratch, "out/report.md", "](throughput.svg)");
 	svg = scratch_read(&scratch, "out/throughput.svg");
-	assert(xml_is_well_formed(svg));
+	CHECK(xml_is_well_formed(svg));
 	free(svg);
-	assert(expect_ended("out/logs/arm-1.log") == REPETITIONS);
-	assert(expect_ended("out/logs/arm-2.log") == REPETITIONS);
+	CHECK_NUMBER(expect_ended("out/logs/arm-1.log"), ==, REPETITIONS);
+	CHECK_NUMBER(expect_ended("out/logs/arm-2.log"), ==, REPETITIONS);
 	/*
 	 * Make the report again from the results; the results are not
 	 * overwritten.
 	 */
-	assert(remove(scratch_path(&scratch, "out/report.html", plan)) == 0);
-	assert(RUN("--report", out) == 0);
-	assert(RUN("--report", out, "--with",
-		   scratch_path(&scratch, "out/results.json", plan)) == 0);
+	CHECK_NUMBER(remove(scratch_path(&scratch, "out/report.html", plan)),
+		     ==, 0);
+	CHECK_NUMBER(RUN("--report", out), ==, 0);
+	CHECK_NUMBER(RUN("--report", out, "--with",
+			 scratch_path(&scratch, "out/results.json", plan)),
+		     ==, 0);
 	scratch_expect(&scratch, "stdout", "Lazy: throughput, MB/s: ");
 	scratch_expect(&scratch, "stdout", "+0.0 %");
 	scratch_path(&scratch, "out/results.json", old);
 	expect_other_conditions(out);
-	assert(RUN("--report", out, "--with", "/no/such/file") == 2);
+	CHECK_NUMBER(RUN("--report", out, "--with", "/no/such/file"), ==, 2);
 	scratch_expect(&scratch, "stderr", "/no/such/file: No such file");
 	scratch_expect(&scratch, "out/report.html", "Quick &amp; small");
-	assert(RUN(scratch_path(&scratch, "plan.json", plan), "--dataset",
-		   photos, "--output", out) == 2);
+	CHECK_NUMBER(RUN(scratch_path(&scratch, "plan.json", plan), "--dataset",
+			 photos, "--output", out),
+		     ==, 2);
 	scratch_expect(&scratch, "stderr",
 		       "out/results.json is there already, with 8 runs: give "
 		       "another --output, or remove it; --report ");
 	scratch_expect(&scratch, "stderr", "out makes its reports again\n");
 	/* A new comparison, and what has changed since the last one. */
-	assert(RUN(plan, "--dataset", photos, "--repetitions", "2", "--output",
-		   scratch_path(&scratch, "later", later), "--with", old) == 0);
+	CHECK_NUMBER(RUN(plan, "--dataset", photos, "--repetitions", "2",
+			 "--output", scratch_path(&scratch, "later", later),
+			 "--with", old),
+		     ==, 0);
 	scratch_expect(&scratch, "stdout", "later/report.html");
 	scratch_expect(&scratch, "stdout", "Lazy: CPU, ms per image: ");
 }
@@ -250,11 +263,13 @@ static void test_slices(void)
 	write_plan("sliced.json", "\"passes\": 1, \"slices\": 6",
 		   (const char *const[]){ "0", "200" },
 		   (const char *const[]){ "0", "200" });
-	assert(RUN(scratch_path(&scratch, "sliced.json", plan), "--dataset",
-		   photos, "--output",
-		   scratch_path(&scratch, "sliced", out)) == 0);
+	CHECK_NUMBER(RUN(scratch_path(&scratch, "sliced.json", plan),
+			 "--dataset", photos, "--output",
+			 scratch_path(&scratch, "sliced", out)),
+		     ==, 0);
 	results = scratch_read_json(&scratch, "sliced/results.json");
-	assert(count_runs(results, "Lazy", "closed") == 6 * REPETITIONS);
+	CHECK_NUMBER(count_runs(results, "Lazy", "closed"), ==,
+		     6 * REPETITIONS);
 	cJSON_ArrayForEach(run, cJSON_GetObjectItem(results, "runs"))
 	{
 		if (strcmp(json_text(run, "load"), "closed") != 0)
@@ -262,9 +277,9 @@ static void test_slices(void)
 		changes += strcmp(json_text(run, "arm"), last) != 0;
 		last = json_text(run, "arm");
 	}
-	assert(changes >= 6 * REPETITIONS);
+	CHECK_NUMBER(changes, >=, 6 * REPETITIONS);
 	cJSON_Delete(results);
-	assert(expect_ended("sliced/logs/arm-1.log") == REPETITIONS);
+	CHECK_NUMBER(expect_ended("sliced/logs/arm-1.log"), ==, REPETITIONS);
 	scratch_expect(&scratch, "sliced/report.md", "| - | 12 |\n");
 }
 
@@ -283,7 +298,7 @@ static pid_t start_compilers(void)
 	char count[24];
 	pid_t pid = fork();
 
-	assert(pid >= 0);
+	CHECK_NUMBER(pid, >=, 0);
 	if (pid > 0)
 		return pid;
 	setpgid(0, 0);
@@ -300,10 +315,11 @@ static void stop_compilers(pid_t pid)
 {
 	int status;
 
-	assert(waitpid(pid, &status, WNOHANG) == 0);
-	assert(kill(-pid, SIGKILL) == 0);
-	assert(waitpid(pid, &status, 0) == pid);
-	assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	CHECK_NUMBER(waitpid(pid, &status, WNOHANG), ==, 0);
+	CHECK_NUMBER(kill(-pid, SIGKILL), ==, 0);
+	CHECK_NUMBER(waitpid(pid, &status, 0), ==, pid);
+	CHECK(WIFSIGNALED(status));
+	CHECK_NUMBER(WTERMSIG(status), ==, SIGKILL);
 }
 
 /*
@@ -322,12 +338,13 @@ static void test_disturbed(void)
 		   (const char *const[]){ "1", "200" },
 		   (const char *const[]){ "1", "200" });
 	disturbed = "\"disturbed_percent\": 100,";
-	assert(RUN(scratch_path(&scratch, "busy.json", plan), "--dataset",
-		   photos, "--repetitions", "1", "--arms", "Lazy", "--output",
-		   scratch_path(&scratch, "busy", out)) == 0);
+	CHECK_NUMBER(RUN(scratch_path(&scratch, "busy.json", plan), "--dataset",
+			 photos, "--repetitions", "1", "--arms", "Lazy",
+			 "--output", scratch_path(&scratch, "busy", out)),
+		     ==, 0);
 	stop_compilers(compilers);
 	results = scratch_read_json(&scratch, "busy/results.json");
-	assert(count_runs(results, "Lazy", "closed") == 3);
+	CHECK_NUMBER(count_runs(results, "Lazy", "closed"), ==, 3);
 	cJSON_Delete(results);
 	scratch_expect(&scratch, "stderr", "; disturbed (others took ");
 	scratch_expect(&scratch, "stderr",
@@ -359,12 +376,14 @@ static void test_rates_of_disturbed_runs(void)
 		   (const char *const[]){ "1", "200" },
 		   (const char *const[]){ "1", "200" });
 	disturbed = "\"disturbed_percent\": 100,";
-	assert(RUN(scratch_path(&scratch, "spoiled.json", plan), "--dataset",
-		   photos, "--repetitions", "1", "--arms", "Lazy", "--output",
-		   scratch_path(&scratch, "spoiled", out)) == 0);
+	CHECK_NUMBER(RUN(scratch_path(&scratch, "spoiled.json", plan),
+			 "--dataset", photos, "--repetitions", "1", "--arms",
+			 "Lazy", "--output",
+			 scratch_path(&scratch, "spoiled", out)),
+		     ==, 0);
 	stop_compilers(compilers);
 	results = scratch_read_json(&scratch, "spoiled/results.json");
-	assert(count_runs(results, "Lazy", "open") == 1);
+	CHECK_NUMBER(count_runs(results, "Lazy", "open"), ==, 1);
 	cJSON_Delete(results);
 	scratch_expect(&scratch, "stderr",
 		       "repetition 1, Lazy: all closed loops were left out; "
@@ -384,15 +403,16 @@ static void test_server_counter(void)
 	const cJSON *run;
 
 	write_plan("counted.json", "\"passes\": 1", good, good);
-	assert(RUN(scratch_path(&scratch, "counted.json", plan), "--dataset",
-		   photos, "--output",
-		   scratch_path(&scratch, "counted", out)) == 0);
+	CHECK_NUMBER(RUN(scratch_path(&scratch, "counted.json", plan),
+			 "--dataset", photos, "--output",
+			 scratch_path(&scratch, "counted", out)),
+		     ==, 0);
 	results = scratch_read_json(&scratch, "counted/results.json");
 	cJSON_ArrayForEach(run, cJSON_GetObjectItem(results, "runs"))
 	{
-		assert(json_number(run, "result.server_counter.increase",
-				   NAN) ==
-		       json_number(run, "result.requests", NAN));
+		CHECK_NUMBER(
+			json_number(run, "result.server_counter.increase", NAN),
+			==, json_number(run, "result.requests", NAN));
 	}
 	cJSON_Delete(results);
 	scratch_expect(&scratch, "counted/report.md",
@@ -402,14 +422,16 @@ static void test_server_counter(void)
 	counter = "other_total";
 	write_plan("uncounted.json", "\"passes\": 1", good, good);
 	counter = "uploads_total";
-	assert(RUN(scratch_path(&scratch, "uncounted.json", plan), "--dataset",
-		   photos, "--output",
-		   scratch_path(&scratch, "uncounted", out)) == 1);
+	CHECK_NUMBER(RUN(scratch_path(&scratch, "uncounted.json", plan),
+			 "--dataset", photos, "--output",
+			 scratch_path(&scratch, "uncounted", out)),
+		     ==, 1);
 	scratch_expect(&scratch, "stderr", "repetition 1: ");
 	scratch_expect(&scratch, "stderr",
 		       "--server-counter other_total: http://127.0.0.1:");
 	results = scratch_read_json(&scratch, "uncounted/results.json");
-	assert(cJSON_GetArraySize(cJSON_GetObjectItem(results, "runs")) == 0);
+	CHECK_NUMBER(cJSON_GetArraySize(cJSON_GetObjectItem(results, "runs")),
+		     ==, 0);
 	cJSON_Delete(results);
 }
 
@@ -427,16 +449,17 @@ static void test_results_without_runs_are_overwritten(void)
 		   (const char *const[]){ "0", "500" });
 	scratch_path(&scratch, "first.json", plan);
 	scratch_path(&scratch, "first", out);
-	assert(RUN(plan, "--dataset", "/no/such/photos", "--output", out) == 2);
+	CHECK_NUMBER(RUN(plan, "--dataset", "/no/such/photos", "--output", out),
+		     ==, 2);
 	scratch_expect(&scratch, "stderr",
 		       "--dataset: /no/such/photos: No such file");
-	assert(!scratch_has(&scratch, "first"));
-	assert(RUN(plan, "--dataset", photos, "--output", out) == 1);
-	assert(scratch_has(&scratch, "first/results.json"));
+	CHECK(!scratch_has(&scratch, "first"));
+	CHECK_NUMBER(RUN(plan, "--dataset", photos, "--output", out), ==, 1);
+	CHECK(scratch_has(&scratch, "first/results.json"));
 	write_plan("first.json", "\"passes\": 1", good, good);
-	assert(RUN(plan, "--dataset", photos, "--output", out) == 0);
+	CHECK_NUMBER(RUN(plan, "--dataset", photos, "--output", out), ==, 0);
 	scratch_write(&scratch, "first/results.json", "{", 1);
-	assert(RUN(plan, "--dataset", photos, "--output", out) == 2);
+	CHECK_NUMBER(RUN(plan, "--dataset", photos, "--output", out), ==, 2);
 	scratch_expect(&scratch, "stderr",
 		       "first/results.json is there already: give another "
 		       "--output, or remove it\n");
@@ -450,18 +473,19 @@ static void test_wrong_answers(void)
 	write_plan("wrong.json", "\"passes\": 1",
 		   (const char *const[]){ "0", "200" },
 		   (const char *const[]){ "0", "500" });
-	assert(RUN(scratch_path(&scratch, "wrong.json", plan), "--dataset",
-		   photos, "--output",
-		   scratch_path(&scratch, "wrong", out)) == 1);
+	CHECK_NUMBER(RUN(scratch_path(&scratch, "wrong.json", plan),
+			 "--dataset", photos, "--output",
+			 scratch_path(&scratch, "wrong", out)),
+		     ==, 1);
 	scratch_expect(&scratch, "stderr",
 		       "arm 'Lazy', repetition 1: 3 of 3 requests were "
 		       "not answered 2xx; the first: ");
 	scratch_expect(&scratch, "stderr", ".jpg: status 500");
-	assert(expect_ended("wrong/logs/arm-1.log") <= 1);
-	assert(expect_ended("wrong/logs/arm-2.log") == 1);
+	CHECK_NUMBER(expect_ended("wrong/logs/arm-1.log"), <=, 1);
+	CHECK_NUMBER(expect_ended("wrong/logs/arm-2.log"), ==, 1);
 	scratch_expect(&scratch, "wrong/results.json",
 		       "Quick & small"); /* the results name the arms */
-	assert(RUN("--report", out) == 0);
+	CHECK_NUMBER(RUN("--report", out), ==, 0);
 	scratch_expect(&scratch, "wrong/report.md",
 		       "\n**Not complete.** It ended in repetition 1 of 2: arm "
 		       "'Lazy', repetition 1: 3 of 3 requests were not ");
@@ -477,16 +501,18 @@ static void test_refusals(void)
 	refusals = "count";
 	write_plan("full.json", "\"passes\": 1", good,
 		   (const char *const[]){ "0", "503" });
-	assert(RUN(scratch_path(&scratch, "full.json", plan), "--dataset",
-		   photos, "--output",
-		   scratch_path(&scratch, "full", out)) == 0);
+	CHECK_NUMBER(RUN(scratch_path(&scratch, "full.json", plan), "--dataset",
+			 photos, "--output",
+			 scratch_path(&scratch, "full", out)),
+		     ==, 0);
 	scratch_expect(&scratch, "full/report.md", "Replies 503, %");
 	scratch_expect(&scratch, "full/report.md", "| 100.0 |");
 	write_plan("broken.json", "\"passes\": 1", good,
 		   (const char *const[]){ "0", "500" });
-	assert(RUN(scratch_path(&scratch, "broken.json", plan), "--dataset",
-		   photos, "--output",
-		   scratch_path(&scratch, "broken", out)) == 1);
+	CHECK_NUMBER(RUN(scratch_path(&scratch, "broken.json", plan),
+			 "--dataset", photos, "--output",
+			 scratch_path(&scratch, "broken", out)),
+		     ==, 1);
 	scratch_expect(&scratch, "stderr", "3 of 3 requests were not");
 	refusals = "fail";
 }
@@ -502,9 +528,10 @@ static void test_answers_that_are_no_pictures(void)
 		   (const char *const[]){ "0", "200" },
 		   (const char *const[]){ "0", "200" });
 	verify = "none";
-	assert(RUN(scratch_path(&scratch, "text.json", plan), "--dataset",
-		   photos, "--output",
-		   scratch_path(&scratch, "text", out)) == 1);
+	CHECK_NUMBER(RUN(scratch_path(&scratch, "text.json", plan), "--dataset",
+			 photos, "--output",
+			 scratch_path(&scratch, "text", out)),
+		     ==, 1);
 	scratch_expect(&scratch, "stderr",
 		       "arm 'Quick & small', repetition 1: 3 of 3 "
 		       "replies are wrong: ");
@@ -519,14 +546,15 @@ static void test_server_that_does_not_start(void)
 	write_plan("dead.json", "\"passes\": 1",
 		   (const char *const[]){ "0", "200" },
 		   (const char *const[]){ "0", "200\", \"more" });
-	assert(RUN(scratch_path(&scratch, "dead.json", plan), "--dataset",
-		   photos, "--output",
-		   scratch_path(&scratch, "dead", out)) == 1);
+	CHECK_NUMBER(RUN(scratch_path(&scratch, "dead.json", plan), "--dataset",
+			 photos, "--output",
+			 scratch_path(&scratch, "dead", out)),
+		     ==, 1);
 	scratch_expect(&scratch, "stderr",
 		       "arm 'Lazy', repetition 1: the server ended at "
 		       "once: exit status 3");
 	scratch_expect(&scratch, "stderr", "no port");
-	assert(expect_ended("dead/logs/arm-1.log") <= 1);
+	CHECK_NUMBER(expect_ended("dead/logs/arm-1.log"), <=, 1);
 }
 
 /* Interrupts a run of the first server. */
@@ -554,8 +582,8 @@ static void test_interrupted(int signal_number, const char *name)
 		nanosleep(&pause, NULL);
 		begun = scratch_has(&scratch, log_name);
 	}
-	assert(kill(pid, signal_number) == 0);
-	assert(program_wait(pid) == 130);
+	CHECK_NUMBER(kill(pid, signal_number), ==, 0);
+	CHECK_NUMBER(program_wait(pid), ==, 130);
 	snprintf(log_name, sizeof(log_name), "%s/report.md", name);
 	scratch_expect(&scratch, log_name,
 		       "\n**Not complete.** It ended in repetition 1 of 2: "
@@ -565,7 +593,7 @@ static void test_interrupted(int signal_number, const char *name)
 			 i);
 		ended += expect_ended(log_name);
 	}
-	assert(ended == 1 || ended == 2);
+	CHECK(ended == 1 || ended == 2);
 }
 
 static void test_usage(void)
@@ -573,29 +601,33 @@ static void test_usage(void)
 	char plan[SCRATCH_PATH_BYTES];
 
 	scratch_path(&scratch, "plan.json", plan);
-	assert(RUN("--help") == 0);
+	CHECK_NUMBER(RUN("--help"), ==, 0);
 	scratch_expect(&scratch, "stdout", "--repetitions N");
-	assert(RUN("--output", "x") == 2);
+	CHECK_NUMBER(RUN("--output", "x"), ==, 2);
 	scratch_expect(&scratch, "stderr", "PLAN.json and --output DIR");
-	assert(RUN("--repetition", "0") == 2);
-	assert(RUN(plan, "--output", "/no/such/folder", "--dataset", "x",
-		   "--repetitions", "0") == 2);
+	CHECK_NUMBER(RUN("--repetition", "0"), ==, 2);
+	CHECK_NUMBER(RUN(plan, "--output", "/no/such/folder", "--dataset", "x",
+			 "--repetitions", "0"),
+		     ==, 2);
 	scratch_expect(&scratch, "stderr",
 		       "--repetitions: '0' is not a whole number from 1 "
 		       "to 100");
-	assert(RUN(plan, "--output", "/no/such/folder", "--dataset", "x",
-		   "--connections", "0") == 2);
+	CHECK_NUMBER(RUN(plan, "--output", "/no/such/folder", "--dataset", "x",
+			 "--connections", "0"),
+		     ==, 2);
 	scratch_expect(&scratch, "stderr", "--connections: '0'");
-	assert(RUN(plan, "--output", "/no/such/folder", "--dataset", "x",
-		   "--arms", "Lazy,Busy") == 2);
+	CHECK_NUMBER(RUN(plan, "--output", "/no/such/folder", "--dataset", "x",
+			 "--arms", "Lazy,Busy"),
+		     ==, 2);
 	scratch_expect(&scratch, "stderr", "the plan has no arm 'Busy'");
-	assert(RUN(plan, "--output", "/no/such/folder") == 2);
+	CHECK_NUMBER(RUN(plan, "--output", "/no/such/folder"), ==, 2);
 	scratch_expect(&scratch, "stderr", "--dataset DIR is missing");
-	assert(RUN(plan, "--output", "/no/such/folder", "--dataset", photos) ==
-	       2);
+	CHECK_NUMBER(
+		RUN(plan, "--output", "/no/such/folder", "--dataset", photos),
+		==, 2);
 	scratch_expect(&scratch, "stderr",
 		       "--output /no/such/folder: No such file");
-	assert(RUN("--report", "/no/such/folder") == 2);
+	CHECK_NUMBER(RUN("--report", "/no/such/folder"), ==, 2);
 	scratch_expect(&scratch, "stderr",
 		       "/no/such/folder/results.json: No such file");
 }

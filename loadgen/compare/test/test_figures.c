@@ -5,10 +5,10 @@
  */
 #include "loadgen/compare/figures.h"
 
+#include "base/test/check.h"
 #include "loadgen/compare/results.h"
 #include "loadgen/report/samples.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -75,7 +75,7 @@ static void add_attempt(const char *arm, enum load load, double percent,
 	};
 	cJSON *result = cJSON_Parse(text);
 
-	assert(result != NULL);
+	CHECK(result != NULL);
 	results_add(results, &run, result);
 }
 
@@ -89,7 +89,7 @@ static void make_results(void)
 {
 	struct error error;
 
-	assert(plan_read(&plan, cJSON_Parse(plan_text), &error));
+	CHECK(plan_read(&plan, cJSON_Parse(plan_text), &error));
 	results = results_new(&plan);
 	add("slow", LOAD_WARM_UP, 0, fast_text);
 	add_attempt("slow", LOAD_CLOSED, 0, disturbed_text, 1, true);
@@ -105,9 +105,9 @@ static void expect(const struct arm_figures *arm, enum metric metric,
 {
 	const struct sample *s = &arm->metrics[metric];
 
-	assert(s->count == count);
+	CHECK_NUMBER(s->count, ==, count);
 	for (size_t i = 0; i < count; i++)
-		assert(fabs(s->values[i] - value) < 1e-9);
+		CHECK_NUMBER(fabs(s->values[i] - value), <, 1e-9);
 }
 
 static void test_metrics(const struct figures *f)
@@ -128,8 +128,9 @@ static void test_metrics(const struct figures *f)
 	expect(slow, METRIC_CLIENT_PERCENT, 2, 10);
 	expect(slow, METRIC_GROWTH, 2, 1.5);
 	expect(slow, METRIC_COUNTED_PER_S, 2, 3);
-	assert(f->disturbances.repeated == 1);
-	assert(slow->disturbed_runs == 2 && slow->worst_percent == 7);
+	CHECK_NUMBER(f->disturbances.repeated, ==, 1);
+	CHECK_NUMBER(slow->disturbed_runs, ==, 2);
+	CHECK_NUMBER(slow->worst_percent, ==, 7);
 }
 
 static void test_missing(const struct figures *f)
@@ -148,10 +149,11 @@ static void test_missing(const struct figures *f)
 static void test_order(const struct figures *f)
 {
 	/* the arm that was not measured is left out */
-	assert(f->arm_count == 2);
-	assert(strcmp(f->arms[0].name, "slow") == 0);
-	assert(f->ranked[0] == &f->arms[1] && f->ranked[1] == &f->arms[0]);
-	assert(f->arms[1].number == 1);
+	CHECK_NUMBER(f->arm_count, ==, 2);
+	CHECK_TEXT(f->arms[0].name, "slow");
+	CHECK_NUMBER(f->ranked[0], ==, &f->arms[1]);
+	CHECK_NUMBER(f->ranked[1], ==, &f->arms[0]);
+	CHECK_NUMBER(f->arms[1].number, ==, 1);
 }
 
 static void test_rungs(const struct figures *f)
@@ -159,10 +161,12 @@ static void test_rungs(const struct figures *f)
 	const struct arm_figures *slow = &f->arms[0];
 
 	/* Ten of 100 are slower than the 90th percentile, 9 than the 91st. */
-	assert(slow->rung_count == 3 && f->arms[1].rung_count == 1);
-	assert(slow->rungs[1].percent == 50 && slow->rungs[1].ms.count == 2);
-	assert(slow->rungs[1].ms.values[0] == 10);
-	assert(slow->rungs[2].percent == 90);
+	CHECK_NUMBER(slow->rung_count, ==, 3);
+	CHECK_NUMBER(f->arms[1].rung_count, ==, 1);
+	CHECK_NUMBER(slow->rungs[1].percent, ==, 50);
+	CHECK_NUMBER(slow->rungs[1].ms.count, ==, 2);
+	CHECK_NUMBER(slow->rungs[1].ms.values[0], ==, 10);
+	CHECK_NUMBER(slow->rungs[2].percent, ==, 90);
 }
 
 /* A run with many replies has many rungs; ten replies are slower than each. */
@@ -180,7 +184,7 @@ static void test_all_rungs(void)
 	size_t count = 0, kept = 0;
 
 	for (int i = 1; i <= 2350; i++) {
-		assert(samples_reserve(&samples));
+		CHECK(samples_reserve(&samples));
 		samples_add(&samples, i);
 	}
 	while (samples_rung(&samples, (unsigned)count, &rung)) {
@@ -195,9 +199,11 @@ static void test_all_rungs(void)
 	cJSON_ReplaceItemInObject(result, "responses",
 				  cJSON_Parse("{ \"200\": 2350 }"));
 	results_add(long_results, &run, result);
-	assert(figures_init(&f, &plan, long_results));
-	assert(kept > 30 && kept < count && f.arms[0].rung_count == kept);
-	assert(f.arms[0].rungs[kept - 1].ms.values[0] <= 2340);
+	CHECK(figures_init(&f, &plan, long_results));
+	CHECK_NUMBER(kept, >, 30);
+	CHECK_NUMBER(kept, <, count);
+	CHECK_NUMBER(f.arms[0].rung_count, ==, kept);
+	CHECK_NUMBER(f.arms[0].rungs[kept - 1].ms.values[0], <=, 2340);
 	figures_release(&f);
 	cJSON_Delete(long_results);
 }
@@ -206,13 +212,13 @@ static void test_open_loop(const struct figures *f)
 {
 	const struct sample *open = f->arms[0].open[1];
 
-	assert(f->arms[0].open[0][OPEN_P90_MS].count == 0);
-	assert(open[OPEN_RATE_PER_S].values[0] == 80);
-	assert(open[OPEN_P99_MS].values[0] == 3);
-	assert(open[OPEN_SMALLEST_P90_MS].values[0] == 4);
-	assert(open[OPEN_LARGEST_P90_MS].values[0] == 4.5);
-	assert(open[OPEN_LARGEST_P99_MS].count == 0); /* of 999 */
-	assert(open[OPEN_FAILED_PERCENT].values[0] == 25);
+	CHECK_NUMBER(f->arms[0].open[0][OPEN_P90_MS].count, ==, 0);
+	CHECK_NUMBER(open[OPEN_RATE_PER_S].values[0], ==, 80);
+	CHECK_NUMBER(open[OPEN_P99_MS].values[0], ==, 3);
+	CHECK_NUMBER(open[OPEN_SMALLEST_P90_MS].values[0], ==, 4);
+	CHECK_NUMBER(open[OPEN_LARGEST_P90_MS].values[0], ==, 4.5);
+	CHECK_NUMBER(open[OPEN_LARGEST_P99_MS].count, ==, 0); /* of 999 */
+	CHECK_NUMBER(open[OPEN_FAILED_PERCENT].values[0], ==, 25);
 }
 
 /*
@@ -235,15 +241,17 @@ static void test_what_one_run_lacks(void)
 	results = cJSON_Duplicate(complete, 1);
 	add("slow", LOAD_CLOSED, 0, short_text); /* another slice of it */
 	add_attempt("slow", LOAD_OPEN, 80, short_open_text, 2, false);
-	assert(figures_init(&f, &plan, results));
+	CHECK(figures_init(&f, &plan, results));
 	slow = &f.arms[0];
 	expect(slow, METRIC_MEGABYTES_PER_S, 2, 1);
 	expect(slow, METRIC_P90_MS, 0, 0);
-	assert(slow->rungs[1].percent == 50 && slow->rungs[1].ms.count == 2);
-	assert(slow->rungs[2].percent == 90 && slow->rungs[2].ms.count == 0);
-	assert(slow->open[1][OPEN_P90_MS].count == 2);
-	assert(slow->open[1][OPEN_P99_MS].count == 0);
-	assert(slow->open[1][OPEN_SMALLEST_P90_MS].count == 0);
+	CHECK_NUMBER(slow->rungs[1].percent, ==, 50);
+	CHECK_NUMBER(slow->rungs[1].ms.count, ==, 2);
+	CHECK_NUMBER(slow->rungs[2].percent, ==, 90);
+	CHECK_NUMBER(slow->rungs[2].ms.count, ==, 0);
+	CHECK_NUMBER(slow->open[1][OPEN_P90_MS].count, ==, 2);
+	CHECK_NUMBER(slow->open[1][OPEN_P99_MS].count, ==, 0);
+	CHECK_NUMBER(slow->open[1][OPEN_SMALLEST_P90_MS].count, ==, 0);
 	figures_release(&f);
 	cJSON_Delete(results);
 	results = complete;
@@ -252,12 +260,12 @@ static void test_what_one_run_lacks(void)
 /* Warnings that differ only in their numbers are shown once. */
 static void test_warnings(const struct figures *f)
 {
-	assert(f->warning_count == 2);
-	assert(strcmp(f->warnings[0].arm, "slow") == 0);
-	assert(strcmp(f->warnings[0].text, "9 % late") == 0);
-	assert(f->warnings[0].count == 3);
-	assert(strcmp(f->warnings[1].text, "early") == 0);
-	assert(f->warnings[1].count == 1);
+	CHECK_NUMBER(f->warning_count, ==, 2);
+	CHECK_TEXT(f->warnings[0].arm, "slow");
+	CHECK_TEXT(f->warnings[0].text, "9 % late");
+	CHECK_NUMBER(f->warnings[0].count, ==, 3);
+	CHECK_TEXT(f->warnings[1].text, "early");
+	CHECK_NUMBER(f->warnings[1].count, ==, 1);
 }
 
 int main(void)
@@ -265,7 +273,7 @@ int main(void)
 	struct figures figures;
 
 	make_results();
-	assert(figures_init(&figures, &plan, results));
+	CHECK(figures_init(&figures, &plan, results));
 	test_metrics(&figures);
 	test_missing(&figures);
 	test_order(&figures);

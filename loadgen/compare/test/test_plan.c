@@ -3,9 +3,9 @@
 #include "loadgen/compare/plan.h"
 
 #include "base/json.h"
+#include "base/test/check.h"
 #include "base/test/scratch.h"
 
-#include <assert.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static bool read_text(struct plan *plan, const char *text, struct error *error)
 {
 	cJSON *json = cJSON_Parse(text);
 
-	assert(json != NULL);
+	CHECK(json != NULL);
 	return plan_read(plan, json, error);
 }
 
@@ -34,8 +34,8 @@ static void expect_refusal(const char *text, const char *reason)
 	struct plan plan;
 	struct error error;
 
-	assert(!read_text(&plan, text, &error));
-	assert(strcmp(error.text, reason) == 0);
+	CHECK(!read_text(&plan, text, &error));
+	CHECK_TEXT(error.text, reason);
 	plan_release(&plan);
 }
 
@@ -64,29 +64,35 @@ static void test_whole_plan(void)
 	struct plan plan;
 	struct error error;
 
-	assert(read_text(&plan, text, &error));
-	assert(strcmp(plan.title, "T") == 0 && strcmp(plan.dataset, "D") == 0);
-	assert(strcmp(plan.query, "w=1") == 0);
-	assert(plan.verify == PLAN_VERIFY_DECODE);
-	assert(plan.refusals == PLAN_REFUSALS_COUNT);
-	assert(strcmp(plan.server_counter, "n_total") == 0);
-	assert(plan.repetitions == 7 && plan.closed.connections == 16);
-	assert(plan.closed.passes == 0 && plan.closed.duration_s == 1.5);
-	assert(plan.open.rate_count == 2 && plan.open.percents[1] == 120.5);
-	assert(plan.open.connections == 2048 && plan.open.duration_s == 10);
-	assert(plan.arm_count == 2 && plan.arms[0].connections == 3);
-	assert(cJSON_GetArraySize(plan.arms[0].command) == 3);
-	assert(strcmp(cJSON_GetArrayItem(plan.arms[0].command, 2)->valuestring,
-		      "{port}") == 0);
-	assert(cJSON_GetArraySize(plan.arms[0].environment) == 1);
-	assert(strcmp(plan.arms[0].environment->child->string, "PORT") == 0);
-	assert(strcmp(plan.arms[0].directory, "d") == 0);
-	assert(plan.arms[1].command == NULL);
+	CHECK(read_text(&plan, text, &error));
+	CHECK_TEXT(plan.title, "T");
+	CHECK_TEXT(plan.dataset, "D");
+	CHECK_TEXT(plan.query, "w=1");
+	CHECK_NUMBER(plan.verify, ==, PLAN_VERIFY_DECODE);
+	CHECK_NUMBER(plan.refusals, ==, PLAN_REFUSALS_COUNT);
+	CHECK_TEXT(plan.server_counter, "n_total");
+	CHECK_NUMBER(plan.repetitions, ==, 7);
+	CHECK_NUMBER(plan.closed.connections, ==, 16);
+	CHECK_NUMBER(plan.closed.passes, ==, 0);
+	CHECK_NUMBER(plan.closed.duration_s, ==, 1.5);
+	CHECK_NUMBER(plan.open.rate_count, ==, 2);
+	CHECK_NUMBER(plan.open.percents[1], ==, 120.5);
+	CHECK_NUMBER(plan.open.connections, ==, 2048);
+	CHECK_NUMBER(plan.open.duration_s, ==, 10);
+	CHECK_NUMBER(plan.arm_count, ==, 2);
+	CHECK_NUMBER(plan.arms[0].connections, ==, 3);
+	CHECK_NUMBER(cJSON_GetArraySize(plan.arms[0].command), ==, 3);
+	CHECK_TEXT(cJSON_GetArrayItem(plan.arms[0].command, 2)->valuestring,
+		   "{port}");
+	CHECK_NUMBER(cJSON_GetArraySize(plan.arms[0].environment), ==, 1);
+	CHECK_TEXT(plan.arms[0].environment->child->string, "PORT");
+	CHECK_TEXT(plan.arms[0].directory, "d");
+	CHECK(plan.arms[1].command == NULL);
 	plan_set_connections(&plan, 50);
-	assert(plan.closed.connections == 50);
-	assert(plan_connections(&plan.arms[0], 50) == 3);
+	CHECK_NUMBER(plan.closed.connections, ==, 50);
+	CHECK_NUMBER(plan_connections(&plan.arms[0], 50), ==, 3);
 	/* A report that is made again from the JSON says so, too. */
-	assert(connections_in_json(&plan) == 50);
+	CHECK_NUMBER(connections_in_json(&plan), ==, 50);
 	plan_release(&plan);
 }
 
@@ -95,17 +101,20 @@ static void test_defaults(void)
 	struct plan plan;
 	struct error error;
 
-	assert(read_text(&plan, "{ \"title\": \"T\"," CLOSED "," ARMS "}",
-			 &error));
-	assert(plan.dataset == NULL && *plan.query == '\0');
-	assert(plan.repetitions == 10 && plan.verify == PLAN_VERIFY_SIZE);
-	assert(plan.refusals == PLAN_REFUSALS_FAIL);
-	assert(plan.disturbed_percent == 5);
-	assert(plan_left_out_percent(&plan) == 20);
+	CHECK(read_text(&plan, "{ \"title\": \"T\"," CLOSED "," ARMS "}",
+			&error));
+	CHECK(plan.dataset == NULL);
+	CHECK_NUMBER(*plan.query, ==, '\0');
+	CHECK_NUMBER(plan.repetitions, ==, 10);
+	CHECK_NUMBER(plan.verify, ==, PLAN_VERIFY_SIZE);
+	CHECK_NUMBER(plan.refusals, ==, PLAN_REFUSALS_FAIL);
+	CHECK_NUMBER(plan.disturbed_percent, ==, 5);
+	CHECK_NUMBER(plan_left_out_percent(&plan), ==, 20);
 	plan.disturbed_percent = 30; /* what counts may be as disturbed */
-	assert(plan_left_out_percent(&plan) == 30);
-	assert(plan.closed.slices == 1);
-	assert(plan.open.rate_count == 0 && plan.arms[0].connections == 0);
+	CHECK_NUMBER(plan_left_out_percent(&plan), ==, 30);
+	CHECK_NUMBER(plan.closed.slices, ==, 1);
+	CHECK_NUMBER(plan.open.rate_count, ==, 0);
+	CHECK_NUMBER(plan.arms[0].connections, ==, 0);
 	plan_release(&plan);
 }
 
@@ -230,17 +239,17 @@ static void test_chosen_arms(void)
 	struct plan plan;
 	struct error error;
 
-	assert(read_text(&plan, text, &error));
-	assert(!plan_choose_arms(&plan, "a,x", &error));
-	assert(strcmp(error.text, "the plan has no arm 'x'; there are a, b, "
-				  "c d") == 0);
-	assert(!plan_choose_arms(&plan, "a,", &error));
-	assert(strstr(error.text, "no arm ''; there are a, b") != NULL);
-	assert(plan.arm_count == 3);
-	assert(plan_choose_arms(&plan, "c d,a", &error));
-	assert(plan.arm_count == 2);
-	assert(strcmp(plan.arms[0].name, "a") == 0);
-	assert(strcmp(plan.arms[1].name, "c d") == 0);
+	CHECK(read_text(&plan, text, &error));
+	CHECK(!plan_choose_arms(&plan, "a,x", &error));
+	CHECK_TEXT(error.text, "the plan has no arm 'x'; there are a, b, "
+			       "c d");
+	CHECK(!plan_choose_arms(&plan, "a,", &error));
+	CHECK_PART(error.text, "no arm ''; there are a, b");
+	CHECK_NUMBER(plan.arm_count, ==, 3);
+	CHECK(plan_choose_arms(&plan, "c d,a", &error));
+	CHECK_NUMBER(plan.arm_count, ==, 2);
+	CHECK_TEXT(plan.arms[0].name, "a");
+	CHECK_TEXT(plan.arms[1].name, "c d");
 	plan_release(&plan);
 }
 
@@ -254,12 +263,12 @@ static void test_files(void)
 
 	scratch_init(&scratch);
 	scratch_write(&scratch, "plan.json", text, sizeof(text) - 1);
-	assert(!read_file(&plan, scratch_path(&scratch, "plan.json", path),
-			  &error));
-	assert(strstr(error.text, "plan.json: not JSON in line 3") != NULL);
-	assert(!read_file(&plan, scratch_path(&scratch, "none.json", path),
-			  &error));
-	assert(strstr(error.text, "none.json: No such file") != NULL);
+	CHECK(!read_file(&plan, scratch_path(&scratch, "plan.json", path),
+			 &error));
+	CHECK_PART(error.text, "plan.json: not JSON in line 3");
+	CHECK(!read_file(&plan, scratch_path(&scratch, "none.json", path),
+			 &error));
+	CHECK_PART(error.text, "none.json: No such file");
 	scratch_release(&scratch);
 }
 
@@ -270,17 +279,18 @@ static void test_keys_are_described(void)
 
 	for (const struct flag_group *g = plan_keys; g->flags != NULL; g++)
 		for (const struct flag *f = g->flags; f->name != NULL; f++) {
-			assert(f->values != NULL && strlen(f->help) > 9);
+			CHECK(f->values != NULL);
+			CHECK_NUMBER(strlen(f->help), >, 9);
 			count++;
 		}
-	assert(count >= 20);
+	CHECK_NUMBER(count, >=, 20);
 }
 
 static void test_plans_of_the_tree(void)
 {
 	glob_t found;
 
-	assert(glob(PLANS "/*.json", 0, NULL, &found) == 0);
+	CHECK_NUMBER(glob(PLANS "/*.json", 0, NULL, &found), ==, 0);
 	for (size_t i = 0; i < found.gl_pathc; i++) {
 		struct plan plan;
 		struct error error;

@@ -5,10 +5,10 @@
  */
 #include "loadgen/compare/process.c"
 
+#include "base/test/check.h"
 #include "loadgen/test/program.h"
 #include "loadgen/test/server.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/close_range.h>
@@ -30,7 +30,7 @@ static long logged(const char *key)
 	char *place = strstr(text, key);
 	long number;
 
-	assert(place != NULL);
+	CHECK(place != NULL);
 	number = strtol(place + strlen(key), NULL, 10);
 	free(text);
 	return number;
@@ -74,18 +74,19 @@ static void test_start_and_stop(void)
 	int status;
 	long pid;
 
-	assert(start(&s, &arm, &error));
-	assert(strncmp(s.url, "http://127.0.0.1:", 17) == 0);
-	assert(strstr(s.url, "/?w=1") != NULL);
-	assert(answers_http(s.url));
+	CHECK(start(&s, &arm, &error));
+	CHECK(strncmp(s.url, "http://127.0.0.1:", 17) == 0);
+	CHECK_PART(s.url, "/?w=1");
+	CHECK(answers_http(s.url));
 	pid = logged("pid ");
-	assert(is_alive(pid));
+	CHECK(is_alive(pid));
 	process_end(s.pid, (const int[]){ SIGTERM, SIGKILL }, &status);
 	s.pid = 0;
-	assert(!is_alive(pid));
-	assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CHECK(!is_alive(pid));
+	CHECK(WIFEXITED(status));
+	CHECK_NUMBER(WEXITSTATUS(status), ==, 0);
 	server_process_stop(&s); /* allowed, though nothing runs */
-	assert(s.url == NULL);
+	CHECK(s.url == NULL);
 }
 
 /*
@@ -110,16 +111,19 @@ static void test_the_whole_group_ends(void)
 
 	cJSON_AddStringToObject(environment, "PORT", "{port}");
 	cJSON_AddStringToObject(environment, "PROGRAM", program);
-	assert(start(&s, &arm, &error));
-	assert(strstr(s.url, "/?q=1&w=1") != NULL);
+	CHECK(start(&s, &arm, &error));
+	CHECK_PART(s.url, "/?q=1&w=1");
 	server = logged("pid ");
 	sleeper = logged("sleeper ");
-	assert(is_alive(server) && is_alive(sleeper));
+	CHECK(is_alive(server));
+	CHECK(is_alive(sleeper));
 	kill(s.pid, SIGKILL); /* the leader alone */
 	server_process_stop(&s);
-	assert(!is_alive(server) && !is_alive(sleeper));
+	CHECK(!is_alive(server));
+	CHECK(!is_alive(sleeper));
 	errno = 0;
-	assert(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+	CHECK_NUMBER(waitpid(-1, NULL, WNOHANG), <, 0);
+	CHECK_NUMBER(errno, ==, ECHILD);
 }
 
 /* The process has an empty standard input, and the log as both outputs. */
@@ -138,12 +142,14 @@ static void test_no_descriptor_is_left_open(void)
 
 	close_range(3, UINT_MAX, CLOSE_RANGE_CLOEXEC); /* what we inherited */
 	unlink(log_path);
-	assert(process_run(&config, &go_on, &status, &error));
-	assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CHECK(process_run(&config, &go_on, &status, &error));
+	CHECK(WIFEXITED(status));
+	CHECK_NUMBER(WEXITSTATUS(status), ==, 0);
 	text = scratch_read(&scratch, "log");
 	null = strstr(text, "/dev/null\n");
-	assert(null != NULL && strstr(null + 1, "/dev/null\n") == NULL);
-	assert(strstr(text, "empty\n") != NULL);
+	CHECK(null != NULL);
+	CHECK(strstr(null + 1, "/dev/null\n") == NULL);
+	CHECK_PART(text, "empty\n");
 	free(text);
 }
 
@@ -152,9 +158,10 @@ static void expect_failure(const struct arm *arm, const char *part)
 	struct server_process s = { 0 };
 	struct error error;
 
-	assert(!start(&s, arm, &error));
-	assert(strstr(error.text, part) != NULL);
-	assert(s.pid == 0 && s.url == NULL);
+	CHECK(!start(&s, arm, &error));
+	CHECK_PART(error.text, part);
+	CHECK_NUMBER(s.pid, ==, 0);
+	CHECK(s.url == NULL);
 }
 
 static void test_failures(void)
@@ -190,9 +197,9 @@ static void test_interrupted(void)
 	struct server_process s = { 0 };
 	struct error error;
 
-	assert(!server_process_start(&s, &arm, "", log_path, &stop, &error));
-	assert(strcmp(error.text, "interrupted") == 0);
-	assert(s.pid == 0);
+	CHECK(!server_process_start(&s, &arm, "", log_path, &stop, &error));
+	CHECK_TEXT(error.text, "interrupted");
+	CHECK_NUMBER(s.pid, ==, 0);
 }
 
 static void test_probe(void)
@@ -201,12 +208,12 @@ static void test_probe(void)
 	char url[SERVER_URL_BYTES];
 	int port = dead_port_open(true, url);
 
-	assert(!answers_http(url)); /* it listens, but sends nothing */
+	CHECK(!answers_http(url)); /* it listens, but sends nothing */
 	close(port);
-	assert(!answers_http(url));
-	assert(!answers_http("http://127.0.0.1:port/"));
+	CHECK(!answers_http(url));
+	CHECK(!answers_http("http://127.0.0.1:port/"));
 	server_start(&server);
-	assert(answers_http(server.url)); /* 503 is an answer */
+	CHECK(answers_http(server.url)); /* 503 is an answer */
 	server_stop(&server);
 	server_release(&server);
 }
@@ -218,10 +225,9 @@ static void test_log_tail(void)
 	scratch_write(&scratch, "tail", "first line\nsecond\nthird\n", 24);
 	read_log_tail(scratch_path(&scratch, "tail", log_path), text,
 		      sizeof(text));
-	assert(strcmp(text, "second\nthird") == 0 ||
-	       strcmp(text, "third") == 0);
+	CHECK(strcmp(text, "second\nthird") == 0 || strcmp(text, "third") == 0);
 	read_log_tail("/no/such/file", text, sizeof(text));
-	assert(text[0] == '\0');
+	CHECK_NUMBER(text[0], ==, '\0');
 }
 
 int main(void)

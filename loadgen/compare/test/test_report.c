@@ -3,12 +3,12 @@
 #include "loadgen/compare/report.h"
 
 #include "base/random.h"
+#include "base/test/check.h"
 #include "base/util.h"
 #include "loadgen/compare/results.h"
 #include "loadgen/compare/test/xml.h"
 #include "base/test/scratch.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static char *report(cJSON *results, const char *name)
 		fprintf(stderr, "%s\n", error.text);
 		abort();
 	}
-	assert(*notes.no_plots.text == '\0');
+	CHECK_NUMBER(*notes.no_plots.text, ==, '\0');
 	cJSON_Delete(results);
 	return scratch_read(&scratch, name);
 }
@@ -106,7 +106,7 @@ static size_t count_points(const char *svg, const char *rgb)
 		count++;
 		svg++;
 	}
-	assert(count > 0);
+	CHECK_NUMBER(count, >, 0);
 	return count - 1;
 }
 
@@ -140,8 +140,8 @@ static void test_open_loop_without_survivors(void)
 	expect(markdown, "| bound | 80 % | 80.0 | - | 1.0 | 2.0 | 3.0 | - | - "
 			 "| - | 0.00 | 3 of 3 |\n");
 	expect(markdown, "The curves have only points that all runs of");
-	assert(count_points(svg, "213,  94,   0") == 1); /* free */
-	assert(count_points(svg, "  0, 128,  92") == 2); /* bound */
+	CHECK_NUMBER(count_points(svg, "213,  94,   0"), ==, 1); /* free */
+	CHECK_NUMBER(count_points(svg, "  0, 128,  92"), ==, 2); /* bound */
 	free(svg);
 	free(markdown);
 }
@@ -153,7 +153,7 @@ static void test_one_bad_run_is_told(void)
 	expect(markdown, "bound, open loop at 80 %: not all requests were "
 			 "answered 2xx in 1 of 3 runs, and 7.00 % were not in "
 			 "the worst;");
-	assert(strstr(markdown, "open loop at 50 %: not all") == NULL);
+	CHECK(strstr(markdown, "open loop at 50 %: not all") == NULL);
 	free(markdown);
 }
 
@@ -227,12 +227,12 @@ static void test_slices(void)
 	free(text);
 	text = scratch_read(&scratch, "plots.gnuplot");
 	plot = strstr(text, "\"throughput.svg\"");
-	assert(plot != NULL);
+	CHECK(plot != NULL);
 	*strstr(plot, "eval boxes") = '\0';
 	expect(plot, "\n1 5 6.25 10 13.75 15 1\n");
-	assert(count(plot, "\n1 5 1\n") == 2);
-	assert(count(plot, "\n1 10 1\n") == 2);
-	assert(count(plot, "\n1 15 1\n") == 2);
+	CHECK_NUMBER(count(plot, "\n1 5 1\n"), ==, 2);
+	CHECK_NUMBER(count(plot, "\n1 10 1\n"), ==, 2);
+	CHECK_NUMBER(count(plot, "\n1 15 1\n"), ==, 2);
 	free(text);
 }
 
@@ -247,7 +247,7 @@ static void test_server_counter(void)
 	int i = 0;
 
 	cJSON_AddStringToObject(json, "server_counter", "in_bytes_total");
-	assert(plan_read(&counted, json, &error));
+	CHECK(plan_read(&counted, json, &error));
 	results = results_new(&counted);
 	for (uint64_t k = 1; k <= 3; k++) {
 		add_closed(results, "free", k, 10);
@@ -348,8 +348,8 @@ static void test_changes(void)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert(out != NULL);
-	assert(report_print_changes(out, now, before, &error));
+	CHECK(out != NULL);
+	CHECK(report_print_changes(out, now, before, &error));
 	fclose(out);
 	expect(text,
 	       "free: p90 of uploads < 50 KB at 80 % of the capacity, ms "
@@ -360,7 +360,7 @@ static void test_changes(void)
 		     "ratio of the geometric means +0.0 % ");
 	/* "bound" has no run at 50 %, and both are needed. */
 	expect(text, "free: p90 at 50 %");
-	assert(strstr(text, "bound: p90 at 50 %") == NULL);
+	CHECK(strstr(text, "bound: p90 at 50 %") == NULL);
 	free(text);
 	cJSON_Delete(now);
 	cJSON_Delete(before);
@@ -388,7 +388,7 @@ static void test_a_part_of_a_comparison(void)
 	results_set_stop(results, 10, RESULTS_INTERRUPTED);
 	results_set_stop(results, 0, NULL);
 	markdown = report(results, "report.md");
-	assert(strstr(markdown, "Not complete") == NULL);
+	CHECK(strstr(markdown, "Not complete") == NULL);
 	free(markdown);
 }
 
@@ -422,7 +422,7 @@ static void test_outliers(void)
 	markdown = report(results, "report.md");
 	expect(markdown, "- free, repetition 4: p90 of response times, ms: "
 			 "500.0, more than 3 times from the median 100.0.");
-	assert(strstr(markdown, "- bound, repetition") == NULL);
+	CHECK(strstr(markdown, "- bound, repetition") == NULL);
 	expect(markdown, "- | 5 |\n");
 	free(markdown);
 }
@@ -479,7 +479,7 @@ static void test_many_arms(void)
 		cJSON_AddItemToArray(arms, arm);
 	}
 	cJSON_ReplaceItemInObject(json, "arms", arms);
-	assert(plan_read(&many, json, &error));
+	CHECK(plan_read(&many, json, &error));
 	for (int trial = 0; trial < 20; trial++) {
 		cJSON *results = results_new(&many);
 		char *markdown;
@@ -494,7 +494,7 @@ static void test_many_arms(void)
 		free(markdown);
 	}
 	/* Without a correction: in 7 of 20. */
-	assert(differences <= 3);
+	CHECK_NUMBER(differences, <=, 3);
 	plan_release(&many);
 }
 
@@ -525,8 +525,8 @@ static void test_disturbed_runs(void)
 					"{ \"disturbed_percent\": 17 } }"));
 	}
 	markdown = report(results, "report.md");
-	assert(strncmp(markdown, banner, strlen(banner)) == 0);
-	assert(strncmp(notes.disturbed, "In 1 of 1 runs", 14) == 0);
+	CHECK(strncmp(markdown, banner, strlen(banner)) == 0);
+	CHECK(strncmp(notes.disturbed, "In 1 of 1 runs", 14) == 0);
 	expect(markdown, "- Runs made again: 2; disturbed each time: 1.");
 	expect(markdown,
 	       "- free: runs disturbed in all 3 attempts: 1. The last "
@@ -604,20 +604,20 @@ static void test_a_spoiled_arm_is_lost(void)
 	       "No closed loop of this arm is left, so it is in no table: "
 	       "free. The baseline, free, has no run that counts, so nothing "
 	       "is compared. Figures of the other arms follow. Measure again");
-	assert(strstr(markdown, "| free |") == NULL);
+	CHECK(strstr(markdown, "| free |") == NULL);
 	/* No other arm is in its place. */
 	expect(markdown, "\n## Findings\n\nThe baseline, free, has no run that "
 			 "counts, so nothing is compared.\n\n## ");
 	expect(markdown, "| bound | 10.000 | - | - | - | - | - | - | 3 |\n");
 	expect(markdown, "| bound | - | - | - | - | - |\n\nMedians of the "
 			 "repetitions.\n");
-	assert(strstr(markdown, "| the baseline |") == NULL);
+	CHECK(strstr(markdown, "| the baseline |") == NULL);
 	free(markdown);
 	results = results_new(&plan);
 	add_disturbed(results, "free", 1, 10, 60);
 	markdown = report(results, "report.md");
 	expect(markdown, " so it is in no table: free.");
-	assert(strstr(markdown, "The baseline, ") == NULL);
+	CHECK(strstr(markdown, "The baseline, ") == NULL);
 	expect(markdown, "No run is left of which there could be figures.");
 	expect(markdown, "disturbed each time: 1.");
 	free(markdown);
@@ -636,7 +636,7 @@ static void test_spoiled_arms_are_lost(void)
 	expect(markdown,
 	       "No closed loop of these arms is left, so they are in no "
 	       "table: free, bound.");
-	assert(strstr(markdown, "The baseline, ") == NULL);
+	CHECK(strstr(markdown, "The baseline, ") == NULL);
 	free(markdown);
 }
 
@@ -706,13 +706,13 @@ static void test_short_runs_are_not_judged(void)
 	expect(markdown,
 	       "- Runs made again: 0; disturbed each time: 0; not judged, "
 	       "because they are shorter than 0.5 s: 2 of 2.\n");
-	assert(strstr(notes.not_judged.text, "1 s or more") != NULL);
+	CHECK_PART(notes.not_judged.text, "1 s or more");
 	free(markdown);
 	results = results_new(&plan);
 	add_short(results, 1);
 	add_disturbed(results, "free", 2, 10, 1);
 	markdown = report(results, "report.md");
-	assert(strstr(markdown, "**Disturbances not judged.**") == NULL);
+	CHECK(strstr(markdown, "**Disturbances not judged.**") == NULL);
 	expect(markdown, "because they are shorter than 0.5 s: 1 of 2.\n");
 	free(markdown);
 	/* Of a server elsewhere, nothing is known, however long runs are. */
@@ -720,7 +720,7 @@ static void test_short_runs_are_not_judged(void)
 	add_closed(results, "free", 1, 10);
 	markdown = report(results, "report.md");
 	expect(markdown, "disturbed each time: 0; not judged: 1 of 1.\n");
-	assert(*notes.not_judged.text == '\0');
+	CHECK_NUMBER(*notes.not_judged.text, ==, '\0');
 	free(markdown);
 }
 
@@ -733,7 +733,7 @@ static void test_the_plan_judges_nothing(void)
 	char *markdown;
 
 	cJSON_AddNumberToObject(json, "disturbed_percent", 100);
-	assert(plan_read(&patient, json, &error));
+	CHECK(plan_read(&patient, json, &error));
 	results = results_new(&patient);
 	add_disturbed(results, "free", 1, 10, 68);
 	add_disturbed(results, "free", 2, 10, 52);
@@ -744,8 +744,8 @@ static void test_the_plan_judges_nothing(void)
 	       "disturbed\\_percent is 100. Other programs and the hypervisor "
 	       "took 52 % of the cores in the median of the runs, up to 68 %."
 	       "\n");
-	assert(strstr(markdown, "more than 100 %") == NULL);
-	assert(strstr(markdown, "disturbed each time") == NULL);
+	CHECK(strstr(markdown, "more than 100 %") == NULL);
+	CHECK(strstr(markdown, "disturbed each time") == NULL);
 	expect(markdown, "| free | 10.000 | 1 |");
 	free(markdown);
 	plan_release(&patient);
@@ -765,18 +765,20 @@ static void test_spoiled_runs_set_no_rates(void)
 	add_disturbed(results, "free", 1, 2, 60);
 	add_disturbed(results, "free", 1, 3, 60);
 	add_disturbed(results, "bound", 1, 50, 0);
-	assert(results_capacity_per_s(results, &plan, "free", 1,
-				      &all_left_out) == 10);
-	assert(!all_left_out);
-	assert(isnan(results_capacity_per_s(results, &plan, "free", 2,
-					    &all_left_out)));
-	assert(!all_left_out);
+	CHECK_NUMBER(results_capacity_per_s(results, &plan, "free", 1,
+					    &all_left_out),
+		     ==, 10);
+	CHECK(!all_left_out);
+	CHECK(isnan(results_capacity_per_s(results, &plan, "free", 2,
+					   &all_left_out)));
+	CHECK(!all_left_out);
 	add_disturbed(results, "free", 2, 2, 60);
 	add_disturbed(results, "free", 2, 3, 60);
 	add_disturbed(results, "free", 2, 4, 60);
-	assert(results_capacity_per_s(results, &plan, "free", 2,
-				      &all_left_out) == 3);
-	assert(all_left_out);
+	CHECK_NUMBER(results_capacity_per_s(results, &plan, "free", 2,
+					    &all_left_out),
+		     ==, 3);
+	CHECK(all_left_out);
 	markdown = report(results, "report.md");
 	expect(markdown, "In 1 of the repetitions, the rates of the open loops "
 			 "follow from these all the same.");
@@ -792,7 +794,7 @@ static void test_the_plan_says_what_is_left_out(void)
 	char *markdown;
 
 	cJSON_AddNumberToObject(json, "left_out_percent", 100);
-	assert(plan_read(&patient, json, &error));
+	CHECK(plan_read(&patient, json, &error));
 	results = results_new(&patient);
 	for (uint64_t i = 1; i <= 2; i++) {
 		add_disturbed(results, "free", i, 10, 60);
@@ -839,7 +841,7 @@ static void test_machine(void)
 	add_machine(results, 1, "\"load_average\": 2, \"core_mhz\": null");
 	markdown = report(results, "report.md");
 	expect(markdown, "median 2.00, 2.00 - 2.00 over all runs.\n");
-	assert(strstr(markdown, "Mean frequency") == NULL);
+	CHECK(strstr(markdown, "Mean frequency") == NULL);
 	free(markdown);
 }
 
@@ -851,7 +853,7 @@ static void test_unsteady(void)
 	expect(markdown, "- bound, open loop at 50 %: no steady state: in the "
 			 "second half of a run the mean response time was 1.22 "
 			 "times \\[1.20, 1.25\\] that of the first half");
-	assert(strstr(markdown, "- free, open loop at 50 %") == NULL);
+	CHECK(strstr(markdown, "- free, open loop at 50 %") == NULL);
 	/* "bound" at 50 % and 80 %, and "free", which is steady, at 50 %. */
 	expect(markdown,
 	       "- Steady state: in 1 of 6 loops of the arms, no change of the "
@@ -898,7 +900,7 @@ static void test_steady(void)
 	add_halves(results, "free", 1, 0.95);
 	add_halves(results, "bound", 1, 1.05);
 	markdown = report(results, "report.md");
-	assert(strstr(markdown, "no steady state") == NULL);
+	CHECK(strstr(markdown, "no steady state") == NULL);
 	expect(markdown, "- Steady state: in 2 of 2 loops of the arms, no "
 			 "change of the mean response time by more than 10 % "
 			 "from the first half of a run to the second was "
@@ -919,11 +921,11 @@ static void test_one_run(void)
 	markdown = report(results, "report.md");
 	expect(markdown, "| bound | 20.000 | 2.000 | - | - | - | - | - | 1 |");
 	expect(markdown, "From one repetition no difference can be told");
-	assert(strstr(markdown, "nan") == NULL);
+	CHECK(strstr(markdown, "nan") == NULL);
 	/* A plot of one point for each arm shows no more than the tables. */
 	expect(markdown, "There are none: no figure has two runs of an arm.");
-	assert(strstr(markdown, ".svg") == NULL);
-	assert(strstr(markdown, "A point is a run") == NULL);
+	CHECK(strstr(markdown, ".svg") == NULL);
+	CHECK(strstr(markdown, "A point is a run") == NULL);
 	free(markdown);
 }
 
@@ -938,7 +940,7 @@ static void test_plots_of_one_point_are_left_out(void)
 	cJSON_ReplaceItemInObject(cJSON_GetObjectItem(json, "open"),
 				  "percent_of_capacity",
 				  cJSON_CreateDoubleArray((double[]){ 80 }, 1));
-	assert(plan_read(&one_rate, json, &error));
+	CHECK(plan_read(&one_rate, json, &error));
 	results = results_new(&one_rate);
 	for (uint64_t i = 1; i <= 2; i++) {
 		add_closed(results, "free", i, 10);
@@ -948,9 +950,9 @@ static void test_plots_of_one_point_are_left_out(void)
 	plan_release(&one_rate);
 	expect(markdown, "](throughput.svg)");
 	expect(markdown, "](open_p90.svg)");
-	assert(strstr(markdown, "](load_p90.svg)") == NULL);
+	CHECK(strstr(markdown, "](load_p90.svg)") == NULL);
 	/* HdrHistogram's ladder has one step here. */
-	assert(strstr(markdown, "](response_times.svg)") == NULL);
+	CHECK(strstr(markdown, "](response_times.svg)") == NULL);
 	free(markdown);
 	results = results_new(&plan);
 	add_closed(results, "free", 1, 10);
@@ -958,8 +960,8 @@ static void test_plots_of_one_point_are_left_out(void)
 	add_open(results, "free", 1, 80, 0);
 	markdown = report(results, "report.md");
 	expect(markdown, "](load_p90.svg)");
-	assert(strstr(markdown, "](throughput.svg)") == NULL);
-	assert(strstr(markdown, "](open_p90.svg)") == NULL);
+	CHECK(strstr(markdown, "](throughput.svg)") == NULL);
+	CHECK(strstr(markdown, "](open_p90.svg)") == NULL);
 	free(markdown);
 }
 
@@ -998,7 +1000,7 @@ static void test_no_box_of_few_replies(void)
 	markdown = report(results, "report.md");
 	expect(markdown, "\nbound has no box of p90: not each of its runs has "
 			 "100 replies.\n");
-	assert(strstr(markdown, "free has no box") == NULL);
+	CHECK(strstr(markdown, "free has no box") == NULL);
 	free(markdown);
 }
 
@@ -1048,33 +1050,35 @@ static void test_nasty_names(void)
 	cJSON_ReplaceItemInObject(
 		cJSON_GetArrayItem(cJSON_GetObjectItem(json, "arms"), 1),
 		"name", cJSON_CreateString("' . `touch p` . '%s%n<b>&|"));
-	assert(plan_read(&nasty_plan, json, &error));
+	CHECK(plan_read(&nasty_plan, json, &error));
 	results = results_new(&nasty_plan);
 	for (uint64_t i = 1; i <= 2; i++)
 		add_closed(results, nasty_plan.arms[1].name, i, 10);
 	add_open(results, nasty_plan.arms[1].name, 1, 50, 0);
 	add_open(results, nasty_plan.arms[1].name, 1, 80, 0);
 	text = report(results, "throughput.svg");
-	assert(xml_is_well_formed(text));
+	CHECK(xml_is_well_formed(text));
 	expect(text, "<title>Throughput, closed loop</title>");
 	expect(text, "' . `touch p` . '%s%n&lt;b>&amp;|</text>");
 	expect(text, "prefers-color-scheme:dark");
 	free(text);
 	text = scratch_read(&scratch, "load_p50.svg");
-	assert(xml_is_well_formed(text));
+	CHECK(xml_is_well_formed(text));
 	expect(text, "' . `touch p` . '%s%n&lt;b>&amp;|</text>");
 	free(text);
-	assert(!scratch_has(&scratch, "p") && !scratch_has(&scratch, "pwned"));
+	CHECK(!scratch_has(&scratch, "p"));
+	CHECK(!scratch_has(&scratch, "pwned"));
 	text = scratch_read(&scratch, "report.md");
 	expect(text, "\\<a href");
 	expect(text, "%s%n\\<b\\>&\\| | 10.000 |");
 	free(text);
 	text = scratch_read(&scratch, "report.html");
-	assert(strncmp(text, "<!DOCTYPE html>\n", 16) == 0);
-	assert(strstr(text, "<a") == NULL && strstr(text, "<b>") == NULL);
+	CHECK(strncmp(text, "<!DOCTYPE html>\n", 16) == 0);
+	CHECK(strstr(text, "<a") == NULL);
+	CHECK(strstr(text, "<b>") == NULL);
 	drop_elements(text, "<meta");
 	drop_elements(text, "<img");
-	assert(xml_is_well_formed(text + 16));
+	CHECK(xml_is_well_formed(text + 16));
 	free(text);
 	plan_release(&nasty_plan);
 }
@@ -1088,9 +1092,9 @@ static void test_html_is_complete(void)
 	expect(html, "<img alt=\"Throughput, closed loop\" "
 		     "src=\"data:image/svg+xml,%3C");
 	while ((at = strstr(at, "src=\"")) != NULL)
-		assert(strncmp(at += 5, "data:image/svg+xml,", 19) == 0);
-	assert(strstr(html, "<link") == NULL &&
-	       strstr(html, "<script") == NULL);
+		CHECK(strncmp(at += 5, "data:image/svg+xml,", 19) == 0);
+	CHECK(strstr(html, "<link") == NULL);
+	CHECK(strstr(html, "<script") == NULL);
 	free(html);
 }
 
@@ -1109,31 +1113,30 @@ static void test_without_gnuplot(void)
 	scratch_mkdir(&scratch, "plain");
 	scratch_path(&scratch, "plain", folder);
 	setenv("PATH", "/nonexistent", 1);
-	assert(report_write(folder, results, &notes, &error));
+	CHECK(report_write(folder, results, &notes, &error));
 	setenv("PATH", path, 1);
-	assert(strstr(notes.no_plots.text, "gnuplot") != NULL);
+	CHECK_PART(notes.no_plots.text, "gnuplot");
 	text = scratch_read(&scratch, "plain/report.md");
 	expect(text, "| bound | 22.000 |");
 	expect(text, "There are none: cannot start 'gnuplot'");
-	assert(strstr(text, ".svg") == NULL);
+	CHECK(strstr(text, ".svg") == NULL);
 	free(text);
-	assert(scratch_has(&scratch, "plain/plots.gnuplot"));
-	assert(!scratch_has(&scratch, "plain/throughput.svg"));
+	CHECK(scratch_has(&scratch, "plain/plots.gnuplot"));
+	CHECK(!scratch_has(&scratch, "plain/throughput.svg"));
 	cJSON_Delete(results);
 	free(path);
 }
 
 static void test_verdict_of_xml(void)
 {
-	assert(xml_is_well_formed("<a x=\"1\">t &amp; <b/></a>"));
-	assert(xml_is_well_formed(
-		"<?xml version='1'?>\n<a x = '1'\n><b/></a>"));
-	assert(!xml_is_well_formed("<a><b></a></b>"));
-	assert(!xml_is_well_formed("<a>&</a>"));
-	assert(!xml_is_well_formed("<a>"));
-	assert(!xml_is_well_formed("<a x=1/>"));
-	assert(!xml_is_well_formed("<a/><b/>"));
-	assert(!xml_is_well_formed("<a x=\"<\"/>"));
+	CHECK(xml_is_well_formed("<a x=\"1\">t &amp; <b/></a>"));
+	CHECK(xml_is_well_formed("<?xml version='1'?>\n<a x = '1'\n><b/></a>"));
+	CHECK(!xml_is_well_formed("<a><b></a></b>"));
+	CHECK(!xml_is_well_formed("<a>&</a>"));
+	CHECK(!xml_is_well_formed("<a>"));
+	CHECK(!xml_is_well_formed("<a x=1/>"));
+	CHECK(!xml_is_well_formed("<a/><b/>"));
+	CHECK(!xml_is_well_formed("<a x=\"<\"/>"));
 }
 
 /* There is no half of a report. */
@@ -1146,13 +1149,12 @@ static void test_what_cannot_be_written(void)
 	scratch_mkdir(&scratch, "blocked");
 	scratch_mkdir(&scratch, "blocked/memory.svg");
 	scratch_path(&scratch, "blocked", folder);
-	assert(!report_write(folder, results, &notes, &error));
-	assert(strstr(error.text, "blocked/memory.svg: Is a directory") !=
-	       NULL);
-	assert(scratch_has(&scratch, "blocked/throughput.svg"));
-	assert(!scratch_has(&scratch, "blocked/report.md"));
-	assert(!scratch_has(&scratch, "blocked/report.md.tmp"));
-	assert(!scratch_has(&scratch, "blocked/memory.svg.tmp"));
+	CHECK(!report_write(folder, results, &notes, &error));
+	CHECK_PART(error.text, "blocked/memory.svg: Is a directory");
+	CHECK(scratch_has(&scratch, "blocked/throughput.svg"));
+	CHECK(!scratch_has(&scratch, "blocked/report.md"));
+	CHECK(!scratch_has(&scratch, "blocked/report.md.tmp"));
+	CHECK(!scratch_has(&scratch, "blocked/memory.svg.tmp"));
 	cJSON_Delete(results);
 }
 
@@ -1160,7 +1162,7 @@ int main(void)
 {
 	struct error error;
 
-	assert(plan_read(&plan, cJSON_Parse(plan_text), &error));
+	CHECK(plan_read(&plan, cJSON_Parse(plan_text), &error));
 	scratch_init(&scratch);
 	test_open_loop_without_survivors();
 	test_one_bad_run_is_told();

@@ -10,7 +10,8 @@
  */
 #include "service/http/connection/acceptor.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -48,8 +49,8 @@ static bool give(void *arg, uint32_t thread, int fd,
 	struct gifts *g = arg;
 	bool is_taken;
 
-	assert(from->sa_family == AF_INET &&
-	       bytes == sizeof(struct sockaddr_in));
+	CHECK_NUMBER(from->sa_family, ==, AF_INET);
+	CHECK_NUMBER(bytes, ==, sizeof(struct sockaddr_in));
 	(void)pthread_mutex_lock(&g->lock);
 	is_taken = !g->refuses;
 	if (is_taken)
@@ -72,9 +73,9 @@ static void begin(struct fixture *f, uint32_t connections_max)
 					  PTHREAD_COND_INITIALIZER } };
 	f->at.sin_family = AF_INET;
 	f->at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	assert(bind(fd, (struct sockaddr *)&f->at, bytes) == 0);
-	assert(listen(fd, CLIENTS_MAX) == 0);
-	assert(getsockname(fd, (struct sockaddr *)&f->at, &bytes) == 0);
+	CHECK_NUMBER(bind(fd, (struct sockaddr *)&f->at, bytes), ==, 0);
+	CHECK_NUMBER(listen(fd, CLIENTS_MAX), ==, 0);
+	CHECK_NUMBER(getsockname(fd, (struct sockaddr *)&f->at, &bytes), ==, 0);
 	f->acceptor = acceptor_new(&(struct acceptor_config){
 		.fd = fd,
 		.thread_count = THREADS,
@@ -82,7 +83,8 @@ static void begin(struct fixture *f, uint32_t connections_max)
 		.give = give,
 		.arg = &f->gifts,
 	});
-	assert(f->acceptor != NULL && acceptor_start(f->acceptor));
+	CHECK(f->acceptor != NULL);
+	CHECK(acceptor_start(f->acceptor));
 }
 
 static void end(struct fixture *f)
@@ -99,8 +101,9 @@ static void connect_clients(struct fixture *f, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-		assert(connect(fd, (struct sockaddr *)&f->at, sizeof(f->at)) ==
-		       0);
+		CHECK_NUMBER(
+			connect(fd, (struct sockaddr *)&f->at, sizeof(f->at)),
+			==, 0);
 		f->clients[f->client_count++] = fd;
 	}
 }
@@ -112,7 +115,7 @@ static void wait_for(struct fixture *f, const uint32_t *counter, uint32_t count)
 	(void)pthread_mutex_lock(&g->lock);
 	while (*counter < count)
 		(void)pthread_cond_wait(&g->more, &g->lock);
-	assert(*counter == count);
+	CHECK_NUMBER(*counter, ==, count);
 	(void)pthread_mutex_unlock(&g->lock);
 }
 
@@ -159,7 +162,7 @@ static void test_all_threads_get_as_many(void)
 	expect_given(&f, 40);
 	count_each(&f, 0, counts);
 	for (uint32_t i = 0; i < THREADS; i++)
-		assert(counts[i] == 40 / THREADS);
+		CHECK_NUMBER(counts[i], ==, 40 / THREADS);
 	end(&f);
 }
 
@@ -179,7 +182,7 @@ static void test_the_thread_with_the_fewest_gets_the_next(void)
 	connect_clients(&f, 5);
 	expect_given(&f, 25);
 	count_each(&f, 20, counts);
-	assert(counts[2] == 5);
+	CHECK_NUMBER(counts[2], ==, 5);
 	end(&f);
 }
 
@@ -243,7 +246,8 @@ static void test_nothing_is_accepted_after_the_stop(void)
 	connect_clients(&f, 3);
 	expect_given(&f, 3);
 	acceptor_stop(f.acceptor);
-	assert(connect(fd, (struct sockaddr *)&f.at, sizeof(f.at)) != 0);
+	CHECK_NUMBER(connect(fd, (struct sockaddr *)&f.at, sizeof(f.at)), !=,
+		     0);
 	for (uint32_t i = 0; i < 3; i++)
 		begin_gift(&f, i);
 	for (uint32_t i = 0; i < 3; i++)
@@ -259,19 +263,20 @@ static void test_client_waits_for_a_descriptor(void)
 	clock_t used;
 
 	begin(&f, CLIENTS_MAX);
-	assert(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	CHECK_NUMBER(getrlimit(RLIMIT_NOFILE, &before), ==, 0);
 	none = before;
 	none.rlim_cur = 3; /* the client's socket exists already */
 	f.clients[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	f.client_count = 1;
-	assert(setrlimit(RLIMIT_NOFILE, &none) == 0);
-	assert(connect(f.clients[0], (struct sockaddr *)&f.at, sizeof(f.at)) ==
-	       0);
+	CHECK_NUMBER(setrlimit(RLIMIT_NOFILE, &none), ==, 0);
+	CHECK_NUMBER(
+		connect(f.clients[0], (struct sockaddr *)&f.at, sizeof(f.at)),
+		==, 0);
 	used = clock();
 	(void)poll(NULL, 0, QUIET_MS);
 	used = clock() - used;
-	assert(used < CLOCKS_PER_SEC * QUIET_MS / 10000);
-	assert(setrlimit(RLIMIT_NOFILE, &before) == 0);
+	CHECK_NUMBER(used, <, CLOCKS_PER_SEC * QUIET_MS / 10000);
+	CHECK_NUMBER(setrlimit(RLIMIT_NOFILE, &before), ==, 0);
 	expect_given(&f, 1);
 	begin_gift(&f, 0);
 	end_gift(&f, 0);

@@ -5,8 +5,9 @@
  */
 #include "service/http/connection/addresses.c"
 
+#include "base/test/check.h"
+
 #include <arpa/inet.h>
-#include <assert.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -22,7 +23,8 @@ static union peer peer(const char *text)
 
 	if (inet_pton(AF_INET6, text, &from.six.sin6_addr) != 1) {
 		from.four.sin_family = AF_INET;
-		assert(inet_pton(AF_INET, text, &from.four.sin_addr) == 1);
+		CHECK_NUMBER(inet_pton(AF_INET, text, &from.four.sin_addr), ==,
+			     1);
 	}
 	return from;
 }
@@ -32,7 +34,7 @@ static struct address address(const char *text)
 	union peer from = peer(text);
 	struct address a;
 
-	assert(address_read(&a, &from.any));
+	CHECK(address_read(&a, &from.any));
 	return a;
 }
 
@@ -42,7 +44,7 @@ static bool is_in(const char *list, const char *text)
 	struct networks n;
 	char why[NETWORKS_WHY_BYTES];
 
-	assert(networks_read(&n, list, why));
+	CHECK(networks_read(&n, list, why));
 	return networks_contain(&n, &from.any);
 }
 
@@ -50,17 +52,22 @@ static void test_addresses_are_found(void)
 {
 	const char *list = "10.0.0.0/8,192.0.2.7,2001:db8::/33,::1";
 
-	assert(is_in(list, "10.255.0.1") && !is_in(list, "11.0.0.0"));
-	assert(is_in(list, "::ffff:10.0.0.1"));
-	assert(!is_in(list, "::ffff:9.0.0.1"));
-	assert(is_in(list, "192.0.2.7") && !is_in(list, "192.0.2.6"));
-	assert(is_in(list, "2001:db8:7fff::1"));
-	assert(!is_in(list, "2001:db8:8000::1"));
-	assert(is_in(list, "::1") && !is_in(list, "::2"));
-	assert(is_in("::ffff:10.0.0.0/104", "10.1.1.1"));
-	assert(is_in("0.0.0.0/0", "192.0.2.1") && !is_in("0.0.0.0/0", "::1"));
-	assert(is_in("::/0", "::1") && !is_in("::/0", "192.0.2.1"));
-	assert(!is_in("none", "127.0.0.1"));
+	CHECK(is_in(list, "10.255.0.1"));
+	CHECK(!is_in(list, "11.0.0.0"));
+	CHECK(is_in(list, "::ffff:10.0.0.1"));
+	CHECK(!is_in(list, "::ffff:9.0.0.1"));
+	CHECK(is_in(list, "192.0.2.7"));
+	CHECK(!is_in(list, "192.0.2.6"));
+	CHECK(is_in(list, "2001:db8:7fff::1"));
+	CHECK(!is_in(list, "2001:db8:8000::1"));
+	CHECK(is_in(list, "::1"));
+	CHECK(!is_in(list, "::2"));
+	CHECK(is_in("::ffff:10.0.0.0/104", "10.1.1.1"));
+	CHECK(is_in("0.0.0.0/0", "192.0.2.1"));
+	CHECK(!is_in("0.0.0.0/0", "::1"));
+	CHECK(is_in("::/0", "::1"));
+	CHECK(!is_in("::/0", "192.0.2.1"));
+	CHECK(!is_in("none", "127.0.0.1"));
 }
 
 static void check_refused(const char *list, const char *word)
@@ -68,8 +75,8 @@ static void check_refused(const char *list, const char *word)
 	struct networks n;
 	char why[NETWORKS_WHY_BYTES] = "";
 
-	assert(!networks_read(&n, list, why));
-	assert(strstr(why, word) != NULL);
+	CHECK(!networks_read(&n, list, why));
+	CHECK_PART(why, word);
 }
 
 static void test_other_lists_are_refused(void)
@@ -101,7 +108,7 @@ static void check_site(const char *text, const char *other, bool is_same)
 
 	a = address_site(&a);
 	b = address_site(&b);
-	assert((memcmp(&a, &b, sizeof(a)) == 0) == is_same);
+	CHECK_NUMBER((memcmp(&a, &b, sizeof(a)) == 0), ==, is_same);
 }
 
 static void test_sites(void)
@@ -118,8 +125,8 @@ static void test_only_ip_addresses_are_found(void)
 	struct networks all;
 	char why[NETWORKS_WHY_BYTES];
 
-	assert(networks_read(&all, "0.0.0.0/0,::/0", why));
-	assert(!networks_contain(&all, &other));
+	CHECK(networks_read(&all, "0.0.0.0/0,::/0", why));
+	CHECK(!networks_contain(&all, &other));
 }
 
 int main(void)

@@ -17,9 +17,9 @@
 #include "service/http/transport.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -59,7 +59,7 @@ static void read_from(struct sockaddr_storage *from, const char *text)
 	if (inet_pton(AF_INET, text, &four->sin_addr) == 1)
 		return;
 	from->ss_family = AF_INET6;
-	assert(inet_pton(AF_INET6, text, &six->sin6_addr) == 1);
+	CHECK_NUMBER(inet_pton(AF_INET6, text, &six->sin6_addr), ==, 1);
 }
 
 /* Connect, as if from this address. */
@@ -71,13 +71,14 @@ static void connect_as(struct pair *p, struct clients *t,
 	int listening = socket(AF_INET, SOCK_STREAM, 0);
 
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	assert(bind(listening, (struct sockaddr *)&at, bytes) == 0);
-	assert(listen(listening, 1) == 0);
-	assert(getsockname(listening, (struct sockaddr *)&at, &bytes) == 0);
+	CHECK_NUMBER(bind(listening, (struct sockaddr *)&at, bytes), ==, 0);
+	CHECK_NUMBER(listen(listening, 1), ==, 0);
+	CHECK_NUMBER(getsockname(listening, (struct sockaddr *)&at, &bytes), ==,
+		     0);
 	p->theirs = socket(AF_INET, SOCK_STREAM, 0);
-	assert(connect(p->theirs, (struct sockaddr *)&at, bytes) == 0);
+	CHECK_NUMBER(connect(p->theirs, (struct sockaddr *)&at, bytes), ==, 0);
 	p->ours = accept(listening, NULL, NULL);
-	assert(p->ours >= 0);
+	CHECK_NUMBER(p->ours, >=, 0);
 	(void)close(listening);
 	p->client = client_add(t, p->ours, from, true);
 }
@@ -137,8 +138,8 @@ static void check_reads(const struct pair *p, const char *text)
 	char got[64];
 	ssize_t bytes = recv(p->theirs, got, sizeof(got), MSG_WAITALL);
 
-	assert(bytes == (ssize_t)strlen(text));
-	assert(memcmp(got, text, strlen(text)) == 0);
+	CHECK_NUMBER(bytes, ==, (ssize_t)strlen(text));
+	CHECK(memcmp(got, text, strlen(text)) == 0);
 }
 
 /* Write until the peer's buffers are full. */
@@ -148,7 +149,7 @@ static void fill(const struct pair *p)
 
 	while (send(p->ours, zeros, sizeof(zeros), MSG_DONTWAIT) > 0)
 		;
-	assert(errno == EAGAIN);
+	CHECK_NUMBER(errno, ==, EAGAIN);
 }
 
 /*
@@ -176,7 +177,8 @@ static void test_each_phase_ends(void)
 	check_reads(&head, "too slow");
 	check_reads(&body, "too slow");
 	check_reads(&silent, "");
-	assert(is_shut(&idle, WAIT_MS) && !is_shut(&working, 0));
+	CHECK(is_shut(&idle, WAIT_MS));
+	CHECK(!is_shut(&working, 0));
 	close_pair(&silent);
 	close_pair(&head);
 	close_pair(&body);
@@ -202,8 +204,9 @@ static void test_no_limit_is_no_limit(void)
 	client_enter(b.client, CLIENT_IDLE);
 	connect_pair(&c, t);
 	client_enter(c.client, CLIENT_BODY);
-	assert(!is_shut(&a, 10 * SHORT_MS));
-	assert(!is_shut(&b, 0) && !is_shut(&c, 0));
+	CHECK(!is_shut(&a, 10 * SHORT_MS));
+	CHECK(!is_shut(&b, 0));
+	CHECK(!is_shut(&c, 0));
 	close_pair(&a);
 	close_pair(&b);
 	close_pair(&c);
@@ -225,27 +228,28 @@ static void test_unread_bytes_are_our_fault(void)
 	struct clients *t = clients_start(&config);
 
 	connect_pair(&p, t);
-	assert(write(p.theirs, "x", 1) == 1);
+	CHECK_NUMBER(write(p.theirs, "x", 1), ==, 1);
 	client_enter(p.client, CLIENT_IDLE);
-	assert(!is_shut(&p, 20 * SHORT_MS));
-	assert(read(p.ours, &byte, 1) == 1);
+	CHECK(!is_shut(&p, 20 * SHORT_MS));
+	CHECK_NUMBER(read(p.ours, &byte, 1), ==, 1);
 	client_enter(p.client, CLIENT_WORK);
-	assert(!is_shut(&p, 20 * SHORT_MS));
+	CHECK(!is_shut(&p, 20 * SHORT_MS));
 	client_enter(p.client, CLIENT_IDLE);
-	assert(is_shut(&p, WAIT_MS));
+	CHECK(is_shut(&p, WAIT_MS));
 	/*
 	 * A request that was on its way at the time of the shutdown still gets
 	 * its answer: nobody has closed the connection.
 	 */
-	assert(!client_has_closed(p.ours));
+	CHECK(!client_has_closed(p.ours));
 	client_enter(p.client, CLIENT_HEAD);
 	client_enter(p.client, CLIENT_REPLY);
-	assert(write(p.ours, "answer", 6) == 6);
+	CHECK_NUMBER(write(p.ours, "answer", 6), ==, 6);
 	client_enter(p.client, CLIENT_IDLE);
-	assert(shutdown(p.ours, SHUT_WR) == 0);
+	CHECK_NUMBER(shutdown(p.ours, SHUT_WR), ==, 0);
 	check_reads(&p, "answer");
-	assert(close(p.theirs) == 0 && is_shut(&p, WAIT_MS));
-	assert(client_has_closed(p.ours));
+	CHECK_NUMBER(close(p.theirs), ==, 0);
+	CHECK(is_shut(&p, WAIT_MS));
+	CHECK(client_has_closed(p.ours));
 	p.theirs = -1;
 	close_pair(&p);
 	clients_stop(t);
@@ -284,19 +288,20 @@ static void test_a_silent_client_is_told(void)
 	connect_pair(&silent, t);
 	client_enter(silent.client, CLIENT_IDLE);
 	client_be_silent(silent.client, true);
-	assert(recv(silent.theirs, &byte, 1, 0) == 0);
+	CHECK_NUMBER(recv(silent.theirs, &byte, 1, 0), ==, 0);
 	connect_pair(&late, t);
 	client_enter(late.client, CLIENT_IDLE);
 	client_be_silent(late.client, true);
 	client_be_silent(late.client, false);
-	assert(is_shut(&late, WAIT_MS));
-	assert(recv(late.theirs, &byte, 1, MSG_DONTWAIT) < 0);
+	CHECK(is_shut(&late, WAIT_MS));
+	CHECK_NUMBER(recv(late.theirs, &byte, 1, MSG_DONTWAIT), <, 0);
 	connect_pair(&taken, t);
 	client_enter(taken.client, CLIENT_IDLE);
 	client_be_silent(taken.client, true);
 	atomic_store(&receiving, taken.client);
-	assert(is_shut(&taken, WAIT_MS) && client_is_shut(taken.client));
-	assert(recv(taken.theirs, &byte, 1, MSG_DONTWAIT) < 0);
+	CHECK(is_shut(&taken, WAIT_MS));
+	CHECK(client_is_shut(taken.client));
+	CHECK_NUMBER(recv(taken.theirs, &byte, 1, MSG_DONTWAIT), <, 0);
 	atomic_store(&receiving, NULL);
 	close_pair(&silent);
 	close_pair(&late);
@@ -322,12 +327,13 @@ static void test_who_reads_nothing_is_reset(void)
 	client_enter(waiting.client, CLIENT_REPLY);
 	fill(&lazy);
 	client_enter(lazy.client, CLIENT_REPLY);
-	assert(is_shut(&lazy, WAIT_MS) && !is_shut(&waiting, 0));
+	CHECK(is_shut(&lazy, WAIT_MS));
+	CHECK(!is_shut(&waiting, 0));
 	client_remove(lazy.client);
 	(void)close(lazy.ours);
 	while (recv(lazy.theirs, &byte, 1, 0) > 0)
 		;
-	assert(errno == ECONNRESET);
+	CHECK_NUMBER(errno, ==, ECONNRESET);
 	(void)close(lazy.theirs);
 	close_pair(&waiting);
 	clients_stop(t);
@@ -351,13 +357,16 @@ static void test_who_only_sends_is_shut(void)
 	connect_pair(&idle, t);
 	fill(&body);
 	fill(&idle);
-	assert(write(body.theirs, "x", 1) == 1);
-	assert(write(idle.theirs, "x", 1) == 1);
+	CHECK_NUMBER(write(body.theirs, "x", 1), ==, 1);
+	CHECK_NUMBER(write(idle.theirs, "x", 1), ==, 1);
 	client_enter(body.client, CLIENT_BODY);
 	client_enter(idle.client, CLIENT_IDLE);
-	assert(is_shut(&body, WAIT_MS) && is_shut(&idle, WAIT_MS));
-	assert(send(body.ours, "x", 1, MSG_NOSIGNAL) < 0 && errno == EPIPE);
-	assert(send(idle.ours, "x", 1, MSG_NOSIGNAL) < 0 && errno == EPIPE);
+	CHECK(is_shut(&body, WAIT_MS));
+	CHECK(is_shut(&idle, WAIT_MS));
+	CHECK_NUMBER(send(body.ours, "x", 1, MSG_NOSIGNAL), <, 0);
+	CHECK_NUMBER(errno, ==, EPIPE);
+	CHECK_NUMBER(send(idle.ours, "x", 1, MSG_NOSIGNAL), <, 0);
+	CHECK_NUMBER(errno, ==, EPIPE);
 	close_pair(&body);
 	close_pair(&idle);
 	clients_stop(t);
@@ -384,12 +393,14 @@ static void test_a_stream_goes_on_while_it_is_read(void)
 	connect_pair(&lazy, t);
 	fill(&lazy);
 	client_enter(lazy.client, CLIENT_STREAM);
-	assert(is_shut(&lazy, WAIT_MS) && !is_shut(&reading, 0));
+	CHECK(is_shut(&lazy, WAIT_MS));
+	CHECK(!is_shut(&reading, 0));
 	close_pair(&lazy);
 	connect_pair(&lazy, t);
 	client_enter(lazy.client, CLIENT_STREAM);
 	connect_pair(&more, t);
-	assert(!is_shut(&reading, 0) && !is_shut(&lazy, 0));
+	CHECK(!is_shut(&reading, 0));
+	CHECK(!is_shut(&lazy, 0));
 	close_pair(&lazy);
 	close_pair(&more);
 	close_pair(&reading);
@@ -419,16 +430,16 @@ static void test_a_steady_body_goes_on(void)
 	connect_pair(&p, t);
 	client_enter(p.client, CLIENT_BODY);
 	for (int i = 0; i < 20 * SHORT_MS; i++) {
-		assert(write(p.theirs, "x", 1) == 1);
-		assert(read(p.ours, &byte, 1) == 1);
+		CHECK_NUMBER(write(p.theirs, "x", 1), ==, 1);
+		CHECK_NUMBER(read(p.ours, &byte, 1), ==, 1);
 		rhythm_beat(&rhythm);
 		/* While there is nothing to read. */
 		if (!is_shut(&p, 1))
 			continue;
-		assert(rhythm_missed(&rhythm, config.window_ms));
+		CHECK(rhythm_missed(&rhythm, config.window_ms));
 		break;
 	}
-	assert(is_shut(&p, WAIT_MS));
+	CHECK(is_shut(&p, WAIT_MS));
 	close_pair(&p);
 	clients_stop(t);
 }
@@ -455,12 +466,13 @@ static void test_a_silent_body_ends_in_time(void)
 		rhythm_beat(&rhythm);
 		if (is_shut(&moving, 0))
 			break;
-		assert(send(moving.theirs, &byte, 1, MSG_NOSIGNAL) == 1);
-		assert(read(moving.ours, &byte, 1) >= 0);
+		CHECK_NUMBER(send(moving.theirs, &byte, 1, MSG_NOSIGNAL), ==,
+			     1);
+		CHECK_NUMBER(read(moving.ours, &byte, 1), >=, 0);
 	}
-	assert(!is_shut(&moving, 0) || rhythm_missed(&rhythm, config.body_ms));
+	CHECK(!is_shut(&moving, 0) || rhythm_missed(&rhythm, config.body_ms));
 	check_reads(&silent, "too slow");
-	assert(is_shut(&moving, WAIT_MS));
+	CHECK(is_shut(&moving, WAIT_MS));
 	close_pair(&silent);
 	close_pair(&moving);
 	clients_stop(t);
@@ -480,13 +492,14 @@ static void test_the_slowest_goes_for_a_new_one(void)
 	client_enter(working.client, CLIENT_WORK);
 	connect_pair(&asked, t);
 	client_enter(asked.client, CLIENT_IDLE);
-	assert(write(asked.theirs, "x", 1) == 1);
+	CHECK_NUMBER(write(asked.theirs, "x", 1), ==, 1);
 	connect_pair(&idle, t);
 	client_enter(idle.client, CLIENT_IDLE);
 	connect_pair(&young, t);
-	assert(is_shut(&idle, WAIT_MS));
-	assert(!is_shut(&working, 0) && !is_shut(&asked, 0));
-	assert(!is_shut(&young, 0));
+	CHECK(is_shut(&idle, WAIT_MS));
+	CHECK(!is_shut(&working, 0));
+	CHECK(!is_shut(&asked, 0));
+	CHECK(!is_shut(&young, 0));
 	close_pair(&idle);
 
 	/*
@@ -496,11 +509,13 @@ static void test_the_slowest_goes_for_a_new_one(void)
 	client_enter(asked.client, CLIENT_WORK);
 	client_enter(young.client, CLIENT_WORK);
 	connect_pair(&last, t);
-	assert(!is_shut(&young, 0) && !is_shut(&last, 0));
+	CHECK(!is_shut(&young, 0));
+	CHECK(!is_shut(&last, 0));
 	client_enter(asked.client, CLIENT_REPLY);
 	client_enter(working.client, CLIENT_IDLE);
-	assert(is_shut(&last, WAIT_MS));
-	assert(!is_shut(&working, 0) && !is_shut(&asked, 0));
+	CHECK(is_shut(&last, WAIT_MS));
+	CHECK(!is_shut(&working, 0));
+	CHECK(!is_shut(&asked, 0));
 	close_pair(&last);
 	close_pair(&young);
 	close_pair(&asked);
@@ -516,7 +531,7 @@ static struct clients *start_small(uint32_t open_max, uint32_t fresh_ms)
 	config.open_max = open_max;
 	config.slots = open_max + 4;
 	config.fresh_ms = fresh_ms;
-	assert(networks_read(&config.trusted, "10.0.0.0/8", why));
+	CHECK(networks_read(&config.trusted, "10.0.0.0/8", why));
 	return clients_start(&config);
 }
 
@@ -544,19 +559,21 @@ static void test_who_never_sent_a_byte_goes_first(void)
 	connect_pair(&silent[0], t);
 	for (int i = 1; i < 5; i++) {
 		connect_pair(&silent[i], t);
-		assert(is_shut(&silent[i - 1], 0));
-		assert(!is_shut(&silent[i], 0));
+		CHECK(is_shut(&silent[i - 1], 0));
+		CHECK(!is_shut(&silent[i], 0));
 		close_pair(&silent[i - 1]);
 	}
-	assert(evicted(t) == 4);
+	CHECK_NUMBER(evicted(t), ==, 4);
 	/*
 	 * After its first byte it ranks with the others: the client that has
 	 * waited longest is closed.
 	 */
-	assert(write(silent[4].theirs, "G", 1) == 1);
+	CHECK_NUMBER(write(silent[4].theirs, "G", 1), ==, 1);
 	connect_pair(&begun, t);
-	assert(is_shut(&body, 0) && !is_shut(&idle, 0));
-	assert(!is_shut(&silent[4], 0) && !is_shut(&begun, 0));
+	CHECK(is_shut(&body, 0));
+	CHECK(!is_shut(&idle, 0));
+	CHECK(!is_shut(&silent[4], 0));
+	CHECK(!is_shut(&begun, 0));
 	close_pair(&silent[4]);
 	close_pair(&begun);
 	close_pair(&idle);
@@ -577,13 +594,15 @@ static void test_who_has_just_come_has_time(void)
 	client_enter(idle.client, CLIENT_IDLE);
 	connect_pair(&young[0], t);
 	connect_pair(&young[1], t);
-	assert(is_shut(&idle, 0) && evicted(t) == 1);
+	CHECK(is_shut(&idle, 0));
+	CHECK_NUMBER(evicted(t), ==, 1);
 	connect_pair(&young[2], t);
 	connect_pair(&young[3], t);
-	assert(evicted(t) == 1);
+	CHECK_NUMBER(evicted(t), ==, 1);
 	close_pair(&idle);
 	connect_pair(&young[4], t);
-	assert(is_shut(&young[0], 0) && evicted(t) == 2);
+	CHECK(is_shut(&young[0], 0));
+	CHECK_NUMBER(evicted(t), ==, 2);
 	for (int i = 0; i < 5; i++)
 		close_pair(&young[i]);
 	clients_stop(t);
@@ -607,13 +626,14 @@ static void test_a_new_phase_has_time(void)
 	client_enter(body.client, CLIENT_BODY);
 	connect_pair(&resumed, t);
 	client_enter(resumed.client, CLIENT_WAIT);
-	assert(client_end_wait(resumed.client, BODY_BYTES));
+	CHECK(client_end_wait(resumed.client, BODY_BYTES));
 	connect_pair(&silent, t);
 	connect_pair(&others[0], t);
-	assert(evicted(t) == 0);
+	CHECK_NUMBER(evicted(t), ==, 0);
 	for (uint64_t i = 0; i < 4; i++) {
 		connect_pair(&others[i + 1], t);
-		assert(is_shut(oldest[i], 0) && evicted(t) == i + 1);
+		CHECK(is_shut(oldest[i], 0));
+		CHECK_NUMBER(evicted(t), ==, i + 1);
 		close_pair(oldest[i]);
 	}
 	for (int i = 0; i < 5; i++)
@@ -638,8 +658,8 @@ static void connect_flood(struct pair *p, struct clients *t, const char *from,
 
 	connect_from(p, t, from);
 	if (kind != FLOOD_EMPTY)
-		assert(write(p->theirs, "P", 1) == 1 &&
-		       read(p->ours, &byte, 1) == 1);
+		CHECK(write(p->theirs, "P", 1) == 1 &&
+		      read(p->ours, &byte, 1) == 1);
 	if (kind >= FLOOD_HEAD)
 		client_enter(p->client, CLIENT_HEAD);
 	if (kind == FLOOD_REPLY) {
@@ -670,11 +690,12 @@ static void test_a_flood_ends_itself(enum flood kind)
 		connect_flood(&flood[i], t, from[i % 2], kind);
 		if (i < 3)
 			continue;
-		assert(is_shut(&flood[i - 3], 0));
-		assert(evicted(t) == (uint64_t)i - 2);
+		CHECK(is_shut(&flood[i - 3], 0));
+		CHECK_NUMBER(evicted(t), ==, (uint64_t)i - 2);
 		close_pair(&flood[i - 3]);
 	}
-	assert(!is_shut(&silent, 0) && !is_shut(&body, 0));
+	CHECK(!is_shut(&silent, 0));
+	CHECK(!is_shut(&body, 0));
 	for (int i = 17; i < 20; i++)
 		close_pair(&flood[i]);
 	close_pair(&silent);
@@ -695,10 +716,12 @@ static void test_all_kinds_have_the_same_time(enum flood kind)
 	connect_from(&silent, t, "10.0.0.1");
 	for (int i = 1; i < 5; i++)
 		connect_flood(&flood[i], t, "10.0.0.1", kind);
-	assert(is_shut(&flood[0], 0) && !is_shut(&silent, 0));
+	CHECK(is_shut(&flood[0], 0));
+	CHECK(!is_shut(&silent, 0));
 	close_pair(&flood[0]);
 	connect_flood(&flood[5], t, "10.0.0.1", kind);
-	assert(is_shut(&silent, 0) && evicted(t) == 2);
+	CHECK(is_shut(&silent, 0));
+	CHECK_NUMBER(evicted(t), ==, 2);
 	close_pair(&silent);
 	for (int i = 1; i < 6; i++)
 		close_pair(&flood[i]);
@@ -719,11 +742,11 @@ static void test_who_waits_outlasts_a_flood(enum flood kind)
 		connect_flood(&flood[i], t, "10.0.0.1", kind);
 		if (i < 2)
 			continue;
-		assert(is_shut(&flood[i - 2], 0));
+		CHECK(is_shut(&flood[i - 2], 0));
 		close_pair(&flood[i - 2]);
 	}
 	for (int i = 0; i < 3; i++) {
-		assert(!is_shut(&waiting[i], 0));
+		CHECK(!is_shut(&waiting[i], 0));
 		close_pair(&waiting[i]);
 	}
 	close_pair(&flood[18]);
@@ -756,7 +779,7 @@ static void test_the_time_of_a_new_phase_ends(void)
 	}
 	while (evicted(t) == 0 && clock_now_ns() < end_ns)
 		(void)poll(NULL, 0, 10);
-	assert(evicted(t) == 1);
+	CHECK_NUMBER(evicted(t), ==, 1);
 	for (int i = 0; i < 3; i++)
 		close_pair(&bodies[i]);
 	clients_stop(t);
@@ -783,17 +806,21 @@ static void test_who_makes_progress_stays(void)
 	connect_pair(&idle, t);
 	client_enter(idle.client, CLIENT_IDLE);
 	connect_pair(&other, t);
-	assert(is_shut(&idle, 0) && !is_shut(&body, 0));
+	CHECK(is_shut(&idle, 0));
+	CHECK(!is_shut(&body, 0));
 	close_pair(&idle);
 	begin_body(&other, plenty);
 	connect_pair(&young, t);
-	assert(!is_shut(&body, 0) && !is_shut(&other, 0));
-	assert(!is_shut(&young, 0) && clients_excess(t) == 1);
+	CHECK(!is_shut(&body, 0));
+	CHECK(!is_shut(&other, 0));
+	CHECK(!is_shut(&young, 0));
+	CHECK_NUMBER(clients_excess(t), ==, 1);
 	/* The bytes of the last body do not count for the next one. */
 	client_enter(young.client, CLIENT_WORK);
 	begin_body(&body, 0);
 	client_enter(young.client, CLIENT_IDLE);
-	assert(is_shut(&body, 0) && !is_shut(&young, 0));
+	CHECK(is_shut(&body, 0));
+	CHECK(!is_shut(&young, 0));
 	close_pair(&young);
 	close_pair(&other);
 	close_pair(&body);
@@ -820,21 +847,24 @@ static void test_who_waits_for_memory_goes_late(void)
 	client_enter(first.client, CLIENT_WAIT);
 	connect_pair(&second, t);
 	client_enter(second.client, CLIENT_WAIT);
-	assert(write(second.theirs, "x", 1) == 1);
+	CHECK_NUMBER(write(second.theirs, "x", 1), ==, 1);
 	connect_pair(&idle, t);
 	client_enter(idle.client, CLIENT_IDLE);
 	connect_pair(&young, t);
-	assert(is_shut(&idle, 0));
-	assert(!is_shut(&first, 10 * SHORT_MS) && !is_shut(&second, 0));
-	assert(write(young.theirs, "G", 1) == 1);
+	CHECK(is_shut(&idle, 0));
+	CHECK(!is_shut(&first, 10 * SHORT_MS));
+	CHECK(!is_shut(&second, 0));
+	CHECK_NUMBER(write(young.theirs, "G", 1), ==, 1);
 	client_enter(young.client, CLIENT_WORK);
 	connect_pair(&last, t);
-	assert(is_shut(&second, 0) && !is_shut(&first, 0));
-	assert(!is_shut(&last, 0) && evicted(t) == 2);
-	assert(!client_end_wait(second.client, BODY_BYTES));
-	assert(client_is_shut(second.client));
+	CHECK(is_shut(&second, 0));
+	CHECK(!is_shut(&first, 0));
+	CHECK(!is_shut(&last, 0));
+	CHECK_NUMBER(evicted(t), ==, 2);
+	CHECK(!client_end_wait(second.client, BODY_BYTES));
+	CHECK(client_is_shut(second.client));
 	/* From now on it is late, as any body. */
-	assert(client_end_wait(first.client, BODY_BYTES));
+	CHECK(client_end_wait(first.client, BODY_BYTES));
 	check_reads(&first, "too slow");
 	close_pair(&first);
 	close_pair(&second);
@@ -860,9 +890,10 @@ static void check_goes(const char *old, const char *crowd, bool old_goes)
 	connect_from(&c, t, crowd);
 	client_enter(c.client, CLIENT_IDLE);
 	connect_from(&more, t, "203.0.113.9");
-	assert(is_shut(&a, 0) == old_goes);
-	assert(is_shut(&b, 0) == !old_goes);
-	assert(!is_shut(&c, 0) && !is_shut(&more, 0));
+	CHECK_NUMBER(is_shut(&a, 0), ==, old_goes);
+	CHECK_NUMBER(is_shut(&b, 0), ==, !old_goes);
+	CHECK(!is_shut(&c, 0));
+	CHECK(!is_shut(&more, 0));
 	close_pair(&a);
 	close_pair(&b);
 	close_pair(&c);
@@ -897,41 +928,45 @@ static void test_an_address_has_so_many(void)
 	char why[NETWORKS_WHY_BYTES];
 
 	config.per_address_max = 2;
-	assert(networks_read(&config.trusted, "10.0.0.0/8,2001:db8:9::/48",
-			     why));
+	CHECK(networks_read(&config.trusted, "10.0.0.0/8,2001:db8:9::/48",
+			    why));
 
 	struct clients *t = clients_start(&config);
 
 	connect_from(&four[0], t, "192.0.2.1");
-	assert(admits(t, "192.0.2.1"));
+	CHECK(admits(t, "192.0.2.1"));
 	connect_from(&four[1], t, "::ffff:192.0.2.1");
-	assert(!admits(t, "192.0.2.1") && !admits(t, "::ffff:192.0.2.1"));
-	assert(admits(t, "192.0.2.2"));
+	CHECK(!admits(t, "192.0.2.1"));
+	CHECK(!admits(t, "::ffff:192.0.2.1"));
+	CHECK(admits(t, "192.0.2.2"));
 	connect_from(&six[0], t, "2001:db8:0:1::1");
 	connect_from(&six[1], t, "2001:db8:0:1:ffff::2");
-	assert(!admits(t, "2001:db8:0:1::3") && admits(t, "2001:db8:0:2::1"));
+	CHECK(!admits(t, "2001:db8:0:1::3"));
+	CHECK(admits(t, "2001:db8:0:2::1"));
 	for (int i = 0; i < 3; i++) {
 		connect_from(&proxy[i], t,
 			     i == 0 ? "10.9.9.9" : "2001:db8:9:7::1");
-		assert(admits(t, "10.9.9.9") && admits(t, "2001:db8:9:7::1"));
+		CHECK(admits(t, "10.9.9.9"));
+		CHECK(admits(t, "2001:db8:9:7::1"));
 	}
 	clients_read_counts(t, &counts);
-	assert(counts.refused_count == 3);
+	CHECK_NUMBER(counts.refused_count, ==, 3);
 	/* Both were admitted at once, and there was room for one. */
-	assert(!client_is_shut(four[1].client));
+	CHECK(!client_is_shut(four[1].client));
 	connect_from(&late, t, "192.0.2.1");
-	assert(client_is_shut(late.client));
+	CHECK(client_is_shut(late.client));
 	clients_read_counts(t, &counts);
-	assert(counts.refused_count == 4);
+	CHECK_NUMBER(counts.refused_count, ==, 4);
 	close_pair(&late);
 	close_pair(&four[0]);
-	assert(admits(t, "192.0.2.1") && !admits(t, "2001:db8:0:1::3"));
+	CHECK(admits(t, "192.0.2.1"));
+	CHECK(!admits(t, "2001:db8:0:1::3"));
 	close_pair(&four[1]);
 	close_pair(&six[0]);
 	close_pair(&six[1]);
 	for (int i = 0; i < 3; i++)
 		close_pair(&proxy[i]);
-	assert(admits(t, "2001:db8:0:1::3"));
+	CHECK(admits(t, "2001:db8:0:1::3"));
 	clients_stop(t);
 }
 
@@ -945,9 +980,9 @@ static void test_only_the_networks_are_trusted(void)
 	connect_from(&proxy, t, "10.1.2.3");
 	connect_from(&outside, t, "192.0.2.1");
 	connect_as(&local, t, &other);
-	assert(client_is_trusted(proxy.client));
-	assert(!client_is_trusted(outside.client));
-	assert(!client_is_trusted(local.client));
+	CHECK(client_is_trusted(proxy.client));
+	CHECK(!client_is_trusted(outside.client));
+	CHECK(!client_is_trusted(local.client));
 	close_pair(&local);
 	close_pair(&outside);
 	close_pair(&proxy);
@@ -966,7 +1001,7 @@ static void *ask(void *arg)
 	struct asker *a = arg;
 
 	client_enter(a->pair.client, CLIENT_WORK);
-	assert(client_hold(a->pair.client, CLIENT_TURN_OTHER, NULL));
+	CHECK(client_hold(a->pair.client, CLIENT_TURN_OTHER, NULL));
 	atomic_store(&a->goes_on, true);
 	return NULL;
 }
@@ -980,15 +1015,15 @@ static void begin_to_ask(struct asker *a, struct clients *t,
 	connect_pair(&a->pair, t);
 	client_enter(a->pair.client, CLIENT_HEAD);
 	atomic_store(&a->goes_on, false);
-	assert(pthread_create(&a->thread, NULL, ask, a) == 0);
+	CHECK_NUMBER(pthread_create(&a->thread, NULL, ask, a), ==, 0);
 	while (counts.held_count < held_count)
 		clients_read_counts(t, &counts);
 }
 
 static void end_asker(struct asker *a)
 {
-	assert(pthread_join(a->thread, NULL) == 0);
-	assert(atomic_load(&a->goes_on));
+	CHECK_NUMBER(pthread_join(a->thread, NULL), ==, 0);
+	CHECK(atomic_load(&a->goes_on));
 	close_pair(&a->pair);
 }
 
@@ -1030,11 +1065,12 @@ static void test_who_is_held_may_go(void)
 	end_asker(&first);
 	begin_to_ask(&longest, t, 1);
 	begin_to_ask(&other, t, 2);
-	assert(!is_shut(&longest.pair, 0));
+	CHECK(!is_shut(&longest.pair, 0));
 	connect_pair(&more, t);
-	assert(is_shut(&longest.pair, 0));
+	CHECK(is_shut(&longest.pair, 0));
 	end_asker(&longest);
-	assert(!is_shut(&other.pair, 0) && !atomic_load(&other.goes_on));
+	CHECK(!is_shut(&other.pair, 0));
+	CHECK(!atomic_load(&other.goes_on));
 	clients_end_holding(t);
 	end_asker(&other);
 	begin_to_ask(&other, t, 0);
@@ -1091,21 +1127,24 @@ static void test_a_drain_ends_slow_bodies(void)
 	expect_body(&good, t);
 	connect_pair(&asking, t);
 	client_enter(asking.client, CLIENT_BODY);
-	assert(client_receive(good.client, BODY_BYTES - 2000) ==
-	       CLIENT_WELCOME);
+	CHECK_NUMBER(client_receive(good.client, BODY_BYTES - 2000), ==,
+		     CLIENT_WELCOME);
 	begun_ns = clock_now_ns();
 	clients_drain(t, WAIT_MS / 10);
 	while (!is_shut(&silent, 0) || !is_slow) {
 		int after = to_come(2000, begun_ns, WAIT_MS / 20);
 
 		is_slow = is_refused(&slow, 1) || is_slow;
-		assert(client_receive(good.client, (uint64_t)(left - after)) ==
-		       CLIENT_WELCOME);
+		CHECK_NUMBER(
+			client_receive(good.client, (uint64_t)(left - after)),
+			==, CLIENT_WELCOME);
 		left = after;
 	}
-	assert(!is_shut(&good, 0) && !is_shut(&asking, 0));
+	CHECK(!is_shut(&good, 0));
+	CHECK(!is_shut(&asking, 0));
 	check_reads(&silent, "stopping");
-	assert(client_told(silent.client) == CLIENT_STOPPING && is_slow);
+	CHECK_NUMBER(client_told(silent.client), ==, CLIENT_STOPPING);
+	CHECK(is_slow);
 	close_pair(&silent);
 	close_pair(&slow);
 	close_pair(&good);
@@ -1123,15 +1162,17 @@ static void test_a_drain_ends_hopeless_bodies_at_once(void)
 	struct pair old, young;
 
 	expect_body(&old, t);
-	assert(client_receive(old.client, 1) == CLIENT_WELCOME);
+	CHECK_NUMBER(client_receive(old.client, 1), ==, CLIENT_WELCOME);
 	(void)usleep(1100 * 1000);
 	expect_body(&young, t);
 	clients_drain(t, HOUR_MS / 60);
-	assert(is_refused(&old, 0) && !is_refused(&young, 0));
-	assert(is_shut(&old, WAIT_MS) && !is_shut(&young, 0));
+	CHECK(is_refused(&old, 0));
+	CHECK(!is_refused(&young, 0));
+	CHECK(is_shut(&old, WAIT_MS));
+	CHECK(!is_shut(&young, 0));
 	clients_drain(t, 0);
-	assert(is_refused(&young, 0));
-	assert(is_shut(&young, WAIT_MS));
+	CHECK(is_refused(&young, 0));
+	CHECK(is_shut(&young, WAIT_MS));
 	close_pair(&old);
 	close_pair(&young);
 	clients_stop(t);
@@ -1150,7 +1191,7 @@ static void send_bytes(const struct pair *p, size_t count)
 {
 	static const char zeros[2 * LOW_WATER];
 
-	assert(send(p->theirs, zeros, count, 0) == (ssize_t)count);
+	CHECK_NUMBER(send(p->theirs, zeros, count, 0), ==, (ssize_t)count);
 }
 
 /* Read `count` bytes, which are there, and gather the next ones. */
@@ -1160,7 +1201,7 @@ static enum client_refusal receive(const struct pair *p, size_t count)
 	ssize_t got = recv(p->ours, bytes, count, MSG_DONTWAIT);
 	enum client_refusal refusal = client_receive(p->client, count);
 
-	assert(got == (ssize_t)count);
+	CHECK_NUMBER(got, ==, (ssize_t)count);
 	client_gather(p->client, UINT64_MAX);
 	return refusal;
 }
@@ -1189,22 +1230,22 @@ static void test_a_thread_is_woken_for_many_bytes(void)
 	client_enter(p.client, CLIENT_BODY);
 	client_expect(p.client, 1 + 2 * LOW_WATER + 10);
 	send_bytes(&p, 1);
-	assert(is_readable(&p)); /* the first bytes, which may be refused */
+	CHECK(is_readable(&p)); /* the first bytes, which may be refused */
 	(void)receive(&p, 1);
 	send_bytes(&p, LOW_WATER - 1);
-	assert(!is_readable(&p));
+	CHECK(!is_readable(&p));
 	send_bytes(&p, 1);
-	assert(is_readable(&p));
+	CHECK(is_readable(&p));
 	(void)receive(&p, LOW_WATER);
 	send_bytes(&p, LOW_WATER + 9);
-	assert(is_readable(&p));
+	CHECK(is_readable(&p));
 	(void)receive(&p, LOW_WATER + 8);
-	assert(!is_readable(&p)); /* one byte waits, and one is missing */
+	CHECK(!is_readable(&p)); /* one byte waits, and one is missing */
 	send_bytes(&p, 1);
-	assert(is_readable(&p));
+	CHECK(is_readable(&p));
 	(void)receive(&p, 2);
 	send_bytes(&p, 1);
-	assert(is_readable(&p));
+	CHECK(is_readable(&p));
 	close_pair(&p);
 	clients_stop(t);
 }
@@ -1217,12 +1258,12 @@ static void test_a_piece_after_a_wait_counts(void)
 
 	client_enter(p.client, CLIENT_WAIT);
 	(void)client_receive(p.client, 1000);
-	assert(client_end_wait(p.client, 1000 + LOW_WATER));
+	CHECK(client_end_wait(p.client, 1000 + LOW_WATER));
 	client_gather(p.client, UINT64_MAX);
 	send_bytes(&p, LOW_WATER);
-	assert(is_readable(&p));
+	CHECK(is_readable(&p));
 	(void)receive(&p, LOW_WATER - 1);
-	assert(is_readable(&p)); /* the last byte */
+	CHECK(is_readable(&p)); /* the last byte */
 	close_pair(&p);
 	clients_stop(t);
 }
@@ -1253,7 +1294,7 @@ static void test_a_late_body_is_not_gathered(bool has_own_time)
 		send_bytes(&p, 1); /* never enough to reach the mark */
 		rhythm_beat(&rhythm);
 	}
-	assert(!is_shut(&p, 0) || rhythm_missed(&rhythm, 10 * SHORT_MS));
+	CHECK(!is_shut(&p, 0) || rhythm_missed(&rhythm, 10 * SHORT_MS));
 	close_pair(&p);
 	clients_stop(t);
 }
@@ -1268,9 +1309,9 @@ static void test_so_many_bytes_are_gathered_as_are_wanted(void)
 	client_expect(p.client, BODY_BYTES);
 	client_gather(p.client, LOW_WATER);
 	send_bytes(&p, LOW_WATER - 1);
-	assert(!is_readable(&p));
+	CHECK(!is_readable(&p));
 	send_bytes(&p, 1);
-	assert(is_readable(&p));
+	CHECK(is_readable(&p));
 	close_pair(&p);
 	clients_stop(t);
 }
@@ -1285,9 +1326,9 @@ static void test_the_mark_ends_with_the_body(void)
 	client_expect(p.client, BODY_BYTES);
 	client_gather(p.client, UINT64_MAX);
 	send_bytes(&p, 1);
-	assert(!is_readable(&p));
+	CHECK(!is_readable(&p));
 	client_enter(p.client, CLIENT_WORK);
-	assert(is_readable(&p));
+	CHECK(is_readable(&p));
 	close_pair(&p);
 	clients_stop(t);
 }
@@ -1313,8 +1354,8 @@ static void test_below_the_mark_a_client_is_late(void)
 	send_bytes(&p, 9);
 	while (!is_readable(&p))
 		(void)usleep(1000);
-	assert(receive(&p, 9) == CLIENT_TOO_SLOW);
-	assert(is_shut(&p, WAIT_MS));
+	CHECK_NUMBER(receive(&p, 9), ==, CLIENT_TOO_SLOW);
+	CHECK(is_shut(&p, WAIT_MS));
 	close_pair(&p);
 	clients_stop(t);
 }
@@ -1339,7 +1380,7 @@ static void test_bytes_below_the_mark_count(void)
 	send_bytes(&moving, LOW_WATER / 2);
 	(void)usleep(SHORT_MS * 1000);
 	connect_pair(&young, t);
-	assert(!is_shut(&moving, 0));
+	CHECK(!is_shut(&moving, 0));
 	close_pair(&young);
 	close_pair(&moving);
 	clients_stop(t);
@@ -1385,18 +1426,18 @@ static void test_a_reply_does_not_wait_for_others(void)
 	struct clients *t = clients_start(&config);
 	struct held held = { .base.transport = &transport, .clients = t };
 
-	assert(!clients_are_too_many(t));
+	CHECK(!clients_are_too_many(t));
 	begin_to_ask(&first, t, 0);
 	end_asker(&first);
 	connect_pair(&p, t);
 	client_enter(p.client, CLIENT_HEAD);
 	client_enter(p.client, CLIENT_WORK);
-	assert(!client_hold(p.client, CLIENT_TURN_OTHER, &held.base));
+	CHECK(!client_hold(p.client, CLIENT_TURN_OTHER, &held.base));
 	(void)alarm(WAIT_MS / 1000);
 	connect_pair(&more, t); /* one is closed for it: the held one */
 	(void)alarm(0);
-	assert(atomic_load(&held.is_resumed));
-	assert(!atomic_load(&held.are_too_many));
+	CHECK(atomic_load(&held.is_resumed));
+	CHECK(!atomic_load(&held.are_too_many));
 	close_pair(&p);
 	close_pair(&more);
 	clients_stop(t);
@@ -1408,12 +1449,12 @@ static void test_requests_are_counted(void)
 	struct pair p;
 
 	connect_pair(&p, t);
-	assert(client_request_count(p.client) == 0);
+	CHECK_NUMBER(client_request_count(p.client), ==, 0);
 	client_enter(p.client, CLIENT_HEAD);
 	client_enter(p.client, CLIENT_BODY);
 	client_enter(p.client, CLIENT_IDLE);
 	client_enter(p.client, CLIENT_HEAD);
-	assert(client_request_count(p.client) == 2);
+	CHECK_NUMBER(client_request_count(p.client), ==, 2);
 	close_pair(&p);
 	clients_stop(t);
 	clients_stop(NULL);

@@ -8,8 +8,8 @@
 #include "service/http/connection/linger.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -35,14 +35,16 @@ static int add_kept_client(struct linger_list *l, int *ours)
 	int client = socket(AF_INET, SOCK_STREAM, 0);
 
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	assert(bind(listening, (struct sockaddr *)&at, bytes) == 0);
-	assert(listen(listening, 1) == 0);
-	assert(getsockname(listening, (struct sockaddr *)&at, &bytes) == 0);
-	assert(connect(client, (struct sockaddr *)&at, bytes) == 0);
+	CHECK_NUMBER(bind(listening, (struct sockaddr *)&at, bytes), ==, 0);
+	CHECK_NUMBER(listen(listening, 1), ==, 0);
+	CHECK_NUMBER(getsockname(listening, (struct sockaddr *)&at, &bytes), ==,
+		     0);
+	CHECK_NUMBER(connect(client, (struct sockaddr *)&at, bytes), ==, 0);
 	*ours = accept(listening, NULL, NULL);
-	assert(*ours >= 0 && write(*ours, "reply", 5) == 5);
-	assert(linger_add(l, *ours));
-	assert(close(listening) == 0);
+	CHECK_NUMBER(*ours, >=, 0);
+	CHECK_NUMBER(write(*ours, "reply", 5), ==, 5);
+	CHECK(linger_add(l, *ours));
+	CHECK_NUMBER(close(listening), ==, 0);
 	return client;
 }
 
@@ -50,7 +52,7 @@ static int add_client(struct linger_list *l)
 {
 	int ours, client = add_kept_client(l, &ours);
 
-	assert(close(ours) == 0);
+	CHECK_NUMBER(close(ours), ==, 0);
 	return client;
 }
 
@@ -60,7 +62,8 @@ static void send_much(int client)
 	static const char zeros[1 << 20];
 
 	for (int i = 0; i < 16; i++)
-		assert(send(client, zeros, sizeof(zeros), MSG_NOSIGNAL) > 0);
+		CHECK_NUMBER(send(client, zeros, sizeof(zeros), MSG_NOSIGNAL),
+			     >, 0);
 }
 
 /* Is the server's end closed?  Then sending fails. */
@@ -70,20 +73,20 @@ static void check_is_closed(int client)
 
 	for (int ms = 0; ms < WAIT_MS; ms++) {
 		if (send(client, zeros, sizeof(zeros), MSG_NOSIGNAL) < 0) {
-			assert(errno == EPIPE || errno == ECONNRESET);
+			CHECK(errno == EPIPE || errno == ECONNRESET);
 			(void)close(client);
 			return;
 		}
 		(void)usleep(1000);
 	}
-	assert(false);
+	CHECK(false);
 }
 
 static void check_count(struct linger_list *l, uint32_t count)
 {
 	for (int ms = 0; ms < WAIT_MS && linger_count(l) != count; ms++)
 		(void)usleep(1000);
-	assert(linger_count(l) == count);
+	CHECK_NUMBER(linger_count(l), ==, count);
 }
 
 static void test_who_still_sends_reads_the_reply(void)
@@ -93,10 +96,10 @@ static void test_who_still_sends_reads_the_reply(void)
 	char reply[8];
 
 	send_much(client);
-	assert(recv(client, reply, sizeof(reply), MSG_WAITALL) == 5);
-	assert(memcmp(reply, "reply", 5) == 0);
-	assert(linger_count(l) == 1);
-	assert(close(client) == 0);
+	CHECK_NUMBER(recv(client, reply, sizeof(reply), MSG_WAITALL), ==, 5);
+	CHECK(memcmp(reply, "reply", 5) == 0);
+	CHECK_NUMBER(linger_count(l), ==, 1);
+	CHECK_NUMBER(close(client), ==, 0);
 	check_count(l, 0);
 	linger_stop(l);
 	linger_stop(NULL);
@@ -112,7 +115,7 @@ static void test_the_oldest_goes_for_one_too_many(void)
 	(void)usleep(1000);
 	third = add_client(l);
 	check_is_closed(first);
-	assert(linger_count(l) == 2);
+	CHECK_NUMBER(linger_count(l), ==, 2);
 	send_much(second);
 	send_much(third);
 	linger_stop(l);
@@ -153,12 +156,12 @@ static void test_late_close_costs_no_cpu(void)
 	int ours, client = add_kept_client(l, &ours);
 	uint64_t before_ns;
 
-	assert(close(client) == 0);
+	CHECK_NUMBER(close(client), ==, 0);
 	check_count(l, 0);
 	before_ns = clock_cpu_ns();
 	(void)usleep(QUIET_MS * 1000);
-	assert(clock_cpu_ns() - before_ns < QUIET_MS * NS_PER_MS / 40);
-	assert(close(ours) == 0);
+	CHECK_NUMBER(clock_cpu_ns() - before_ns, <, QUIET_MS * NS_PER_MS / 40);
+	CHECK_NUMBER(close(ours), ==, 0);
 	linger_stop(l);
 }
 

@@ -5,7 +5,7 @@
  */
 #include "service/http/handlers/upload_request.c"
 
-#include <assert.h>
+#include "base/test/check.h"
 
 static void test_times_are_read(void)
 {
@@ -23,8 +23,9 @@ static void test_times_are_read(void)
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		uint64_t ns = UINT64_MAX;
 
-		assert(timeout_read(good[i].text, &ns));
-		assert(ns == good[i].ns);
+		check_case("good[%zu]: %s", i, good[i].text);
+		CHECK(timeout_read(good[i].text, &ns));
+		CHECK_NUMBER(ns, ==, good[i].ns);
 	}
 }
 
@@ -40,7 +41,7 @@ static void test_others_are_refused(void)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		uint64_t ns;
 
-		assert(!timeout_read(bad[i], &ns));
+		CHECK(!timeout_read(bad[i], &ns));
 	}
 }
 

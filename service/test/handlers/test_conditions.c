@@ -7,9 +7,9 @@
  */
 #include "service/http/handlers/images/conditions.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <stddef.h>
 
 static void check(const char *text, uint64_t file_bytes, enum range_kind kind,
@@ -17,9 +17,9 @@ static void check(const char *text, uint64_t file_bytes, enum range_kind kind,
 {
 	struct range part = { 0, 0 };
 
-	assert(range_read(text, file_bytes, &part) == kind);
+	CHECK_NUMBER(range_read(text, file_bytes, &part), ==, kind);
 	if (kind == RANGE_PART)
-		assert(part.offset == offset && part.count == count);
+		CHECK(part.offset == offset && part.count == count);
 }
 
 static void test_parts(void)
@@ -72,8 +72,8 @@ static enum condition condition_of(const char *match, const char *none_match,
 		.field_count = ARRAY_SIZE(fields),
 	};
 
-	assert(conditions_exist(&head) ==
-	       (match != NULL || none_match != NULL));
+	CHECK_NUMBER(conditions_exist(&head), ==,
+		     (match != NULL || none_match != NULL));
 	return conditions_check(&head, etag);
 }
 
@@ -104,9 +104,10 @@ static const struct {
 static void test_conditions(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(conditions); i++)
-		assert(condition_of(
-			       conditions[i].match, conditions[i].none_match,
-			       conditions[i].etag) == conditions[i].condition);
+		CHECK_NUMBER(condition_of(conditions[i].match,
+					  conditions[i].none_match,
+					  conditions[i].etag),
+			     ==, conditions[i].condition);
 }
 
 int main(void)

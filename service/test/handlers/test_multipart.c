@@ -7,7 +7,8 @@
  */
 #include "service/http/handlers/multipart.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ struct shown {
 
 static void show(struct shown *s, const char *text, size_t bytes)
 {
-	assert(bytes < SHOWN_BYTES - s->bytes);
+	CHECK_NUMBER(bytes, <, SHOWN_BYTES - s->bytes);
 	memcpy(s->text + s->bytes, text, bytes);
 	s->bytes += bytes;
 	s->text[s->bytes] = '\0';
@@ -43,7 +44,8 @@ static bool on_part(void *arg, const char *name, const char *filename,
 		     filename ? strlen(filename) : 1);
 		show(s, "|", 1);
 	} else {
-		assert(offset == s->next_offset && bytes > 0);
+		CHECK_NUMBER(offset, ==, s->next_offset);
+		CHECK_NUMBER(bytes, >, 0);
 	}
 	show(s, data, bytes);
 	s->next_offset = offset + bytes;
@@ -65,15 +67,15 @@ static enum multipart_fault read_form(struct shown *s, const char *type,
 	struct multipart *m = multipart_new(type, on_part, s);
 	enum multipart_fault fault, read;
 
-	assert(m != NULL);
+	CHECK(m != NULL);
 	clear(s);
 	fault = multipart_read(m, body, a);
 	read = multipart_read(m, body + a, b - a);
-	assert(fault == MULTIPART_OK || read == fault);
+	CHECK(fault == MULTIPART_OK || read == fault);
 	read = multipart_read(m, body + b, bytes - b);
 	fault = multipart_finish(m);
-	assert(read == MULTIPART_OK || fault == read);
-	assert(multipart_fault(m) == fault);
+	CHECK(read == MULTIPART_OK || fault == read);
+	CHECK_NUMBER(multipart_fault(m), ==, fault);
 	multipart_free(m);
 	return fault;
 }
@@ -84,13 +86,13 @@ static enum multipart_fault read_bytewise(struct shown *s, const char *type,
 	struct multipart *m = multipart_new(type, on_part, s);
 	enum multipart_fault fault;
 
-	assert(m != NULL);
+	CHECK(m != NULL);
 	clear(s);
 	for (size_t i = 0; i < bytes; i++) {
 		/* A copy, so that AddressSanitizer sees what is read beyond. */
 		char *piece = malloc(1);
 
-		assert(piece != NULL);
+		CHECK(piece != NULL);
 		*piece = body[i];
 		if (multipart_read(m, piece, 1) != MULTIPART_OK)
 			i = bytes;
@@ -119,11 +121,12 @@ static void check_form(const char *type, const char *body, size_t bytes,
 	}
 	for (size_t a = 0; a <= bytes; a++)
 		for (size_t b = a; b <= bytes; b++) {
-			assert(read_form(&s, type, body, bytes, a, b) == fault);
-			assert(strcmp(s.text, parts) == 0);
+			CHECK_NUMBER(read_form(&s, type, body, bytes, a, b), ==,
+				     fault);
+			CHECK_TEXT(s.text, parts);
 		}
-	assert(read_bytewise(&s, type, body, bytes) == fault);
-	assert(strcmp(s.text, parts) == 0);
+	CHECK_NUMBER(read_bytewise(&s, type, body, bytes), ==, fault);
+	CHECK_TEXT(s.text, parts);
 }
 
 #define TYPE "multipart/form-data; boundary=xyz"
@@ -317,14 +320,14 @@ static enum multipart_fault fault_of(const char *begin, const char *text,
 	char *body = malloc(at + bytes * (size_t)count + strlen(end) + 1);
 	enum multipart_fault fault;
 
-	assert(body != NULL);
+	CHECK(body != NULL);
 	memcpy(body, begin, at);
 	for (int i = 0; i < count; i++, at += bytes)
 		memcpy(body + at, text, bytes);
 	memcpy(body + at, end, strlen(end));
 	at += strlen(end);
 	fault = read_form(&s, TYPE, body, at, at / 3, at / 2);
-	assert(read_bytewise(&s, TYPE, body, at) == fault);
+	CHECK_NUMBER(read_bytewise(&s, TYPE, body, at), ==, fault);
 	free(body);
 	return fault;
 }
@@ -337,15 +340,19 @@ static void test_parts_and_headers_are_bounded(void)
 	static const char end[] = "\r\nX:\r\n\r\nval\r\n" END;
 	static const char head_end[] = "\r\nval\r\n" END;
 
-	assert(fault_of("", part, 128, END) == MULTIPART_OK);
-	assert(fault_of("", part, 129, END) == MULTIPART_MANY_PARTS);
-	assert(fault_of("--xyz\r\n", "X:\r\n", 64, head_end) == MULTIPART_OK);
-	assert(fault_of("--xyz\r\n", "X:\r\n", 65, head_end) ==
-	       MULTIPART_MANY_HEADERS);
-	assert(fault_of(begin, ";a=b", 62, end) == MULTIPART_OK);
-	assert(fault_of(begin, ";a=b", 63, end) == MULTIPART_MANY_HEADERS);
-	assert(fault_of(begin, ";a=b", 64, end) == MULTIPART_MANY_HEADERS);
-	assert(fault_of(begin, ";a=b", 4000, end) == MULTIPART_MANY_HEADERS);
+	CHECK_NUMBER(fault_of("", part, 128, END), ==, MULTIPART_OK);
+	CHECK_NUMBER(fault_of("", part, 129, END), ==, MULTIPART_MANY_PARTS);
+	CHECK_NUMBER(fault_of("--xyz\r\n", "X:\r\n", 64, head_end), ==,
+		     MULTIPART_OK);
+	CHECK_NUMBER(fault_of("--xyz\r\n", "X:\r\n", 65, head_end), ==,
+		     MULTIPART_MANY_HEADERS);
+	CHECK_NUMBER(fault_of(begin, ";a=b", 62, end), ==, MULTIPART_OK);
+	CHECK_NUMBER(fault_of(begin, ";a=b", 63, end), ==,
+		     MULTIPART_MANY_HEADERS);
+	CHECK_NUMBER(fault_of(begin, ";a=b", 64, end), ==,
+		     MULTIPART_MANY_HEADERS);
+	CHECK_NUMBER(fault_of(begin, ";a=b", 4000, end), ==,
+		     MULTIPART_MANY_HEADERS);
 }
 
 static void test_nul_is_refused_outside_data(void)
@@ -357,12 +364,13 @@ static void test_nul_is_refused_outside_data(void)
 	static const char fine[] = PART(NAME_A, "v\0\0w") END;
 	struct shown *s = malloc(sizeof(*s));
 
-	assert(s != NULL);
+	CHECK(s != NULL);
 	check_form(TYPE, form, sizeof(form) - 1, "", MULTIPART_HEADER);
 	check_form(TYPE, after, sizeof(after) - 1, "", MULTIPART_EPILOGUE);
-	assert(read_form(s, TYPE, fine, sizeof(fine) - 1, 0, 60) ==
-	       MULTIPART_OK);
-	assert(s->bytes == 8 && memcmp(s->text, "a|-|v\0\0w", 8) == 0);
+	CHECK_NUMBER(read_form(s, TYPE, fine, sizeof(fine) - 1, 0, 60), ==,
+		     MULTIPART_OK);
+	CHECK_NUMBER(s->bytes, ==, 8);
+	CHECK(memcmp(s->text, "a|-|v\0\0w", 8) == 0);
 	free(s);
 }
 
@@ -464,7 +472,8 @@ static enum multipart_fault read_long_head(size_t bytes, size_t line_bytes)
 	enum multipart_fault fault;
 	size_t at = 7, end = at + bytes - 2;
 
-	assert(s != NULL && body != NULL);
+	CHECK(s != NULL);
+	CHECK(body != NULL);
 	memcpy(body, "--xyz\r\n", 7);
 	while (at < end) {
 		size_t left = end - at < 2 * line_bytes ? end - at : line_bytes;
@@ -476,7 +485,7 @@ static enum multipart_fault read_long_head(size_t bytes, size_t line_bytes)
 	}
 	memcpy(body + at, "\r\nv\r\n--xyz--", 13);
 	fault = read_form(s, TYPE, body, at + 12, at / 2, at);
-	assert(fault != MULTIPART_OK || strcmp(s->text, "-|-|v") == 0);
+	CHECK(fault != MULTIPART_OK || strcmp(s->text, "-|-|v") == 0);
 	free(body);
 	free(s);
 	return fault;
@@ -484,12 +493,12 @@ static enum multipart_fault read_long_head(size_t bytes, size_t line_bytes)
 
 static void test_head_is_bounded(void)
 {
-	assert(read_long_head(1000, 1000) == MULTIPART_OK);
+	CHECK_NUMBER(read_long_head(1000, 1000), ==, MULTIPART_OK);
 	for (size_t line = 300; line <= 30000; line *= 10) {
-		assert(read_long_head(MULTIPART_HEAD_BYTES, line) ==
-		       MULTIPART_OK);
-		assert(read_long_head(MULTIPART_HEAD_BYTES + 1, line) ==
-		       MULTIPART_LONG_HEAD);
+		CHECK_NUMBER(read_long_head(MULTIPART_HEAD_BYTES, line), ==,
+			     MULTIPART_OK);
+		CHECK_NUMBER(read_long_head(MULTIPART_HEAD_BYTES + 1, line), ==,
+			     MULTIPART_LONG_HEAD);
 	}
 }
 
@@ -498,12 +507,14 @@ static void test_long_type_is_refused(void)
 	char *type = malloc(MULTIPART_HEAD_BYTES + 100);
 	struct multipart *m;
 
-	assert(type != NULL);
+	CHECK(type != NULL);
 	memset(type, ' ', MULTIPART_HEAD_BYTES);
 	(void)strcpy(type + MULTIPART_HEAD_BYTES, TYPE);
 	m = multipart_new(type, on_part, NULL);
-	assert(m != NULL && multipart_fault(m) == MULTIPART_TYPE);
-	assert(multipart_read(m, END, sizeof(END) - 1) == MULTIPART_TYPE);
+	CHECK(m != NULL);
+	CHECK_NUMBER(multipart_fault(m), ==, MULTIPART_TYPE);
+	CHECK_NUMBER(multipart_read(m, END, sizeof(END) - 1), ==,
+		     MULTIPART_TYPE);
 	multipart_free(m);
 	free(type);
 }
@@ -517,15 +528,15 @@ static void test_part_function_can_refuse(void)
 	for (uint32_t calls = 0; calls < 2; calls++) {
 		struct multipart *m = multipart_new(TYPE, on_part, &s);
 
-		assert(m != NULL);
+		CHECK(m != NULL);
 		clear(&s);
 		s.calls_max = calls;
-		assert(multipart_read(m, form, sizeof(form) - 1) ==
-		       MULTIPART_REFUSED);
-		assert(s.calls_max == UINT32_MAX); /* one call more */
-		assert(multipart_read(m, END, 5) == MULTIPART_REFUSED);
-		assert(multipart_finish(m) == MULTIPART_REFUSED);
-		assert(s.calls_max == UINT32_MAX);
+		CHECK_NUMBER(multipart_read(m, form, sizeof(form) - 1), ==,
+			     MULTIPART_REFUSED);
+		CHECK_NUMBER(s.calls_max, ==, UINT32_MAX); /* one call more */
+		CHECK_NUMBER(multipart_read(m, END, 5), ==, MULTIPART_REFUSED);
+		CHECK_NUMBER(multipart_finish(m), ==, MULTIPART_REFUSED);
+		CHECK_NUMBER(s.calls_max, ==, UINT32_MAX);
 		multipart_free(m);
 	}
 }
@@ -536,7 +547,8 @@ static bool keep_data(void *arg, const char *name, const char *filename,
 {
 	(void)name;
 	(void)filename;
-	assert(offset == 0 && bytes == 9);
+	CHECK_NUMBER(offset, ==, 0);
+	CHECK_NUMBER(bytes, ==, 9);
 	*(const char **)arg = data;
 	return true;
 }
@@ -547,18 +559,19 @@ static void test_data_is_not_copied(void)
 	const char *data = NULL;
 	struct multipart *m = multipart_new(TYPE, keep_data, &data);
 
-	assert(m != NULL);
-	assert(multipart_read(m, form, sizeof(form) - 1) == MULTIPART_OK);
-	assert(multipart_finish(m) == MULTIPART_OK);
-	assert(data == strstr(form, "\r\n--data"));
+	CHECK(m != NULL);
+	CHECK_NUMBER(multipart_read(m, form, sizeof(form) - 1), ==,
+		     MULTIPART_OK);
+	CHECK_NUMBER(multipart_finish(m), ==, MULTIPART_OK);
+	CHECK_NUMBER(data, ==, strstr(form, "\r\n--data"));
 	multipart_free(m);
 }
 
 static void test_faults_are_explained(void)
 {
 	for (enum multipart_fault f = 0; f < MULTIPART_FAULTS; f++)
-		assert((multipart_fault_text(f)[0] != '\0') ==
-		       (f > MULTIPART_REFUSED));
+		CHECK_NUMBER((multipart_fault_text(f)[0] != '\0'), ==,
+			     (f > MULTIPART_REFUSED));
 }
 
 int main(void)

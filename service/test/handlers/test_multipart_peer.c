@@ -7,9 +7,9 @@
 #include "service/http/handlers/multipart.h"
 
 #include "base/random.h"
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ struct form {
 
 static void add(struct text *t, const void *bytes, size_t count)
 {
-	assert(count <= BYTES_MAX - t->count);
+	CHECK_NUMBER(count, <=, BYTES_MAX - t->count);
 	memcpy(t->bytes + t->count, bytes, count);
 	t->count += count;
 }
@@ -113,17 +113,17 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection,
 	(void)data;
 	(void)bytes;
 	(void)slot;
-	assert(reader != NULL);
+	CHECK(reader != NULL);
 	for (size_t at = 0; at < f->body.count; at += f->peer_piece_bytes) {
 		size_t left = f->body.count - at;
 
-		assert(MHD_post_process(reader, f->body.bytes + at,
-					left < f->peer_piece_bytes ?
-						left :
-						f->peer_piece_bytes) ==
-		       MHD_YES);
+		CHECK_NUMBER(MHD_post_process(reader, f->body.bytes + at,
+					      left < f->peer_piece_bytes ?
+						      left :
+						      f->peer_piece_bytes),
+			     ==, MHD_YES);
 	}
-	assert(MHD_destroy_post_processor(reader) == MHD_YES);
+	CHECK_NUMBER(MHD_destroy_post_processor(reader), ==, MHD_YES);
 	f->was_read = true;
 	return MHD_NO;
 }
@@ -142,16 +142,19 @@ static void read_by_peer(struct form *f)
 		daemon = MHD_start_daemon(
 			MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL,
 			on_request, &form, MHD_OPTION_END);
-	assert(daemon != NULL);
+	CHECK(daemon != NULL);
 	form = f;
-	assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) == 0);
-	assert(MHD_add_connection(daemon, pair[0], (struct sockaddr *)&nobody,
-				  sizeof(nobody)) == MHD_YES);
-	assert(send(pair[1], head, sizeof(head) - 1, MSG_NOSIGNAL) ==
-	       (ssize_t)sizeof(head) - 1);
+	CHECK_NUMBER(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair),
+		     ==, 0);
+	CHECK_NUMBER(MHD_add_connection(daemon, pair[0],
+					(struct sockaddr *)&nobody,
+					sizeof(nobody)),
+		     ==, MHD_YES);
+	CHECK_NUMBER(send(pair[1], head, sizeof(head) - 1, MSG_NOSIGNAL), ==,
+		     (ssize_t)sizeof(head) - 1);
 	for (int i = 0; i < RUNS_MAX && !f->was_read; i++)
 		(void)MHD_run(daemon);
-	assert(f->was_read);
+	CHECK(f->was_read);
 	(void)close(pair[1]);
 	(void)MHD_run(daemon);
 }
@@ -160,16 +163,17 @@ static void read_here(struct form *f)
 {
 	struct multipart *m = multipart_new(TYPE, on_part, f);
 
-	assert(m != NULL);
+	CHECK(m != NULL);
 	for (size_t at = 0; at < f->body.count; at += f->piece_bytes) {
 		size_t left = f->body.count - at;
 
-		assert(multipart_read(m, f->body.bytes + at,
-				      left < f->piece_bytes ?
-					      left :
-					      f->piece_bytes) == MULTIPART_OK);
+		CHECK_NUMBER(multipart_read(m, f->body.bytes + at,
+					    left < f->piece_bytes ?
+						    left :
+						    f->piece_bytes),
+			     ==, MULTIPART_OK);
 	}
-	assert(multipart_finish(m) == MULTIPART_OK);
+	CHECK_NUMBER(multipart_finish(m), ==, MULTIPART_OK);
 	multipart_free(m);
 }
 
@@ -240,9 +244,9 @@ int main(void)
 		make_form(&form);
 		read_here(&form);
 		read_by_peer(&form);
-		assert(form.parts.count == form.peer_parts.count);
-		assert(memcmp(form.parts.bytes, form.peer_parts.bytes,
-			      form.parts.count) == 0);
+		CHECK_NUMBER(form.parts.count, ==, form.peer_parts.count);
+		CHECK(memcmp(form.parts.bytes, form.peer_parts.bytes,
+			     form.parts.count) == 0);
 	}
 	return 0;
 }

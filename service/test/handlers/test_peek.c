@@ -9,9 +9,9 @@
 
 #include "stages/cores.h"
 
+#include "base/test/check.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static struct pipeline *start(struct pipeline_config config)
 
 	struct pipeline *p = pipeline_start(&config);
 
-	assert(p != NULL);
+	CHECK(p != NULL);
 	return p;
 }
 
@@ -67,28 +67,28 @@ static void check_refused(struct bytes jpeg, size_t known_at,
 	struct excess excess = { .unit = NULL };
 
 	if (pipeline_submit(p, &whole))
-		assert(whole.end != UPLOAD_ENDED || whole.err != IMG_OK);
+		CHECK(whole.end != UPLOAD_ENDED || whole.err != IMG_OK);
 	pipeline_explain(p, &whole, text, sizeof(text), &excess);
-	assert((text[0] == '\0') == (why[0] == '\0'));
-	assert((excess.unit == NULL) == (why[0] == '\0'));
-	assert(why[0] == '\0' || excess.value > excess.limit);
-	assert(strstr(text, why) != NULL);
+	CHECK_NUMBER((text[0] == '\0'), ==, (why[0] == '\0'));
+	CHECK_NUMBER((excess.unit == NULL), ==, (why[0] == '\0'));
+	CHECK(why[0] == '\0' || excess.value > excess.limit);
+	CHECK_PART(text, why);
 	for (size_t n = 1; n <= known_at; n++) {
 		/* A copy, so that sanitizers see its end. */
 		struct bytes some = { malloc(n), n };
 
-		assert(some.data != NULL);
+		CHECK(some.data != NULL);
 		memcpy(some.data, jpeg.data, n);
 		struct upload u = upload_of(some, &v);
 
 		u.charge.budget = pipeline_budget(p);
-		assert(n == 1 || pipeline_peek(p, &u) == (n == known_at));
+		CHECK(n == 1 || pipeline_peek(p, &u) == (n == known_at));
 		if (n == known_at)
-			assert(u.end == whole.end && u.err == whole.err);
+			CHECK(u.end == whole.end && u.err == whole.err);
 		free(some.data);
 	}
 	budget_read(pipeline_budget(p), &budget);
-	assert(budget.used_bytes == 0);
+	CHECK_NUMBER(budget.used_bytes, ==, 0);
 	pipeline_stop(p);
 	pipeline_free(p);
 }
@@ -156,11 +156,12 @@ static void test_good_headers_pass(void)
 	u.charge.budget = pipeline_budget(p);
 	for (size_t n = 2; n <= jpeg.count; n++) {
 		u.jpeg_bytes = n;
-		assert(pipeline_peek(p, &u) == (n >= header_bytes(jpeg)));
-		assert(u.end == UPLOAD_ENDED);
-		assert(n < header_bytes(jpeg) || u.err == IMG_OK);
+		CHECK_NUMBER(pipeline_peek(p, &u), ==,
+			     (n >= header_bytes(jpeg)));
+		CHECK_NUMBER(u.end, ==, UPLOAD_ENDED);
+		CHECK(n < header_bytes(jpeg) || u.err == IMG_OK);
 	}
-	assert(u.charge.bytes == 0);
+	CHECK_NUMBER(u.charge.bytes, ==, 0);
 	pipeline_stop(p);
 	pipeline_free(p);
 	free(jpeg.data);
@@ -182,18 +183,20 @@ static void test_without_variants_the_file_is_judged(void)
 	config.output_pixels_max = 1;
 	p = start(config);
 	u.jpeg_bytes = header_bytes(jpeg) - 1;
-	assert(!pipeline_peek(p, &u));
+	CHECK(!pipeline_peek(p, &u));
 	u.jpeg_bytes++;
-	assert(pipeline_peek(p, &u));
-	assert(u.end == UPLOAD_ENDED && u.err == IMG_OK);
+	CHECK(pipeline_peek(p, &u));
+	CHECK_NUMBER(u.end, ==, UPLOAD_ENDED);
+	CHECK_NUMBER(u.err, ==, IMG_OK);
 	pipeline_stop(p);
 	pipeline_free(p);
 
 	config.limits.side_px_max = 319;
 	p = start(config);
 	u = (struct upload){ .jpeg = jpeg.data, .jpeg_bytes = jpeg.count };
-	assert(pipeline_peek(p, &u));
-	assert(u.end == UPLOAD_ENDED && u.err == IMG_ERR_TOO_LARGE);
+	CHECK(pipeline_peek(p, &u));
+	CHECK_NUMBER(u.end, ==, UPLOAD_ENDED);
+	CHECK_NUMBER(u.err, ==, IMG_ERR_TOO_LARGE);
 	pipeline_stop(p);
 	pipeline_free(p);
 	free(jpeg.data);
@@ -217,22 +220,27 @@ static void test_limits_are_of_all_results(void)
 	v[1] = v[0];
 	v[2] = v[0];
 	u.jpeg_bytes = header_bytes(jpeg);
-	assert(pipeline_peek(p, &u) && u.end == UPLOAD_ENDED);
+	CHECK(pipeline_peek(p, &u));
+	CHECK_NUMBER(u.end, ==, UPLOAD_ENDED);
 	one_ns = u.estimated_ns;
 	u.variant_count = 3;
-	assert(pipeline_peek(p, &u) && u.end == UPLOAD_ENDED);
-	assert(u.estimated_ns > one_ns);
+	CHECK(pipeline_peek(p, &u));
+	CHECK_NUMBER(u.end, ==, UPLOAD_ENDED);
+	CHECK_NUMBER(u.estimated_ns, >, one_ns);
 	v[1].transform.box = (struct img_size){ 321, 201 };
-	assert(pipeline_peek(p, &u) && u.end == UPLOAD_TOO_MUCH_OUTPUT);
+	CHECK(pipeline_peek(p, &u));
+	CHECK_NUMBER(u.end, ==, UPLOAD_TOO_MUCH_OUTPUT);
 	pipeline_stop(p);
 	pipeline_free(p);
 
 	config.output_pixels_max = 0;
 	config.cpu_ns_max = 2 * one_ns;
 	p = start(config);
-	assert(pipeline_peek(p, &u) && u.end == UPLOAD_TOO_MUCH_CPU);
+	CHECK(pipeline_peek(p, &u));
+	CHECK_NUMBER(u.end, ==, UPLOAD_TOO_MUCH_CPU);
 	u.variant_count = 1;
-	assert(pipeline_peek(p, &u) && u.end == UPLOAD_ENDED);
+	CHECK(pipeline_peek(p, &u));
+	CHECK_NUMBER(u.end, ==, UPLOAD_ENDED);
 	pipeline_stop(p);
 	pipeline_free(p);
 	free(jpeg.data);
@@ -243,7 +251,7 @@ int main(void)
 	struct error why;
 
 	cores = cores_new(NULL, &why);
-	assert(cores != NULL);
+	CHECK(cores != NULL);
 	test_refused_by_the_header(false);
 	test_refused_by_the_header(true);
 	test_good_headers_pass();

@@ -6,9 +6,9 @@
 #include "service/http/reply/problem.h"
 #include "service/http/transport.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,16 +29,17 @@ static void test_each_is_whole_and_unlike_the_others(void)
 		char *text = problem_json((enum problem)i, NULL, NULL, "id-1");
 		cJSON *o = cJSON_Parse(text);
 
-		assert(status >= 400 && status <= 599);
-		assert(cJSON_GetObjectItem(o, "status")->valuedouble ==
-		       (double)status);
-		assert(strlen(member(o, "title")) > 0);
-		assert(strlen(member(o, "detail")) > 0);
-		assert(strcmp(member(o, "type"), "about:blank") == 0);
-		assert(strcmp(member(o, "request_id"), "id-1") == 0);
+		CHECK_NUMBER(status, >=, 400);
+		CHECK_NUMBER(status, <=, 599);
+		CHECK_NUMBER(cJSON_GetObjectItem(o, "status")->valuedouble, ==,
+			     (double)status);
+		CHECK_NUMBER(strlen(member(o, "title")), >, 0);
+		CHECK_NUMBER(strlen(member(o, "detail")), >, 0);
+		CHECK_TEXT(member(o, "type"), "about:blank");
+		CHECK_TEXT(member(o, "request_id"), "id-1");
 		(void)strncpy(codes[i], member(o, "code"), 63);
 		for (int k = PROBLEM_NONE + 1; k < i; k++)
-			assert(strcmp(codes[i], codes[k]) != 0);
+			CHECK(strcmp(codes[i], codes[k]) != 0);
 		cJSON_Delete(o);
 		free(text);
 	}
@@ -48,8 +49,8 @@ static void test_each_is_whole_and_unlike_the_others(void)
 static void test_each_status_has_a_reason(void)
 {
 	for (enum problem p = PROBLEM_NONE + 1; p < PROBLEMS; p++)
-		assert(http_reason(problem_status(p))[0] != '\0');
-	assert(strcmp(http_reason(404), "Not Found") == 0);
+		CHECK_NUMBER(http_reason(problem_status(p))[0], !=, '\0');
+	CHECK_TEXT(http_reason(404), "Not Found");
 }
 
 static void test_better_detail_is_used(void)
@@ -58,7 +59,7 @@ static void test_better_detail_is_used(void)
 		problem_json(PROBLEM_BAD_PARAMETER, "w is \"odd\".", NULL, "x");
 	cJSON *o = cJSON_Parse(text);
 
-	assert(strcmp(member(o, "detail"), "w is \"odd\".") == 0);
+	CHECK_TEXT(member(o, "detail"), "w is \"odd\".");
 	cJSON_Delete(o);
 	free(text);
 }
@@ -77,7 +78,7 @@ static void check_excess(const struct excess *excess, const char *wanted)
 				found, names[i],
 				cJSON_DetachItemFromObject(o, names[i]));
 	printed = cJSON_PrintUnformatted(found);
-	assert(strcmp(printed, wanted) == 0);
+	CHECK_TEXT(printed, wanted);
 	cJSON_free(printed);
 	cJSON_Delete(found);
 	cJSON_Delete(o);
@@ -101,10 +102,10 @@ static void test_each_image_error_is_a_problem(void)
 {
 	struct upload u = { .end = UPLOAD_ENDED, .err = IMG_OK };
 
-	assert(problem_of_upload(&u) == PROBLEM_NONE);
+	CHECK_NUMBER(problem_of_upload(&u), ==, PROBLEM_NONE);
 	for (int i = IMG_OK + 1; i <= IMG_ERR_NO_MEMORY; i++) {
 		u.err = (enum img_err)i;
-		assert(problem_status(problem_of_upload(&u)) >= 400);
+		CHECK_NUMBER(problem_status(problem_of_upload(&u)), >=, 400);
 	}
 }
 
@@ -117,18 +118,18 @@ static void test_what_ends_an_upload_is_final(void)
 		for (int i = IMG_OK + 1; i < IMG_ERR_NO_MEMORY; i++) {
 			u.header.format = img_formats[f];
 			u.err = (enum img_err)i;
-			assert(problem_is_final(problem_of_upload(&u)));
+			CHECK(problem_is_final(problem_of_upload(&u)));
 		}
 	u.end = UPLOAD_TOO_MUCH;
-	assert(problem_is_final(problem_of_upload(&u)));
+	CHECK(problem_is_final(problem_of_upload(&u)));
 	u.end = UPLOAD_TOO_MUCH_OUTPUT;
-	assert(problem_is_final(problem_of_upload(&u)));
+	CHECK(problem_is_final(problem_of_upload(&u)));
 	u.end = UPLOAD_TOO_MUCH_CPU;
-	assert(problem_is_final(problem_of_upload(&u)));
+	CHECK(problem_is_final(problem_of_upload(&u)));
 	u.end = UPLOAD_LATE;
-	assert(!problem_is_final(problem_of_upload(&u)));
-	assert(!problem_is_final(PROBLEM_NONE));
-	assert(!problem_is_final(PROBLEM_METHOD_NOT_ALLOWED));
+	CHECK(!problem_is_final(problem_of_upload(&u)));
+	CHECK(!problem_is_final(PROBLEM_NONE));
+	CHECK(!problem_is_final(PROBLEM_METHOD_NOT_ALLOWED));
 }
 
 int main(void)

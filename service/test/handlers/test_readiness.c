@@ -5,7 +5,8 @@
  */
 #include "service/http/handlers/control.c"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <string.h>
 
 /* A server with room and no history; its clock shows one second. */
@@ -27,8 +28,8 @@ static void test_idle_is_ready(void)
 {
 	struct readiness_view v = idle();
 
-	assert(decide(false, &v) == READINESS_OK);
-	assert(decide(true, &v) == READINESS_OK);
+	CHECK_NUMBER(decide(false, &v), ==, READINESS_OK);
+	CHECK_NUMBER(decide(true, &v), ==, READINESS_OK);
 }
 
 static void test_stays_between_a_half_and_three_quarters(void)
@@ -38,18 +39,18 @@ static void test_stays_between_a_half_and_three_quarters(void)
 
 	for (n = 0; n < 75; n++) {
 		v.load.in_flight_count = n;
-		assert(decide(false, &v) == READINESS_OK);
+		CHECK_NUMBER(decide(false, &v), ==, READINESS_OK);
 	}
 	for (n = 100; n >= 75; n--) {
 		v.load.in_flight_count = n;
-		assert(decide(false, &v) == READINESS_SLOTS_TAKEN);
+		CHECK_NUMBER(decide(false, &v), ==, READINESS_SLOTS_TAKEN);
 	}
 	for (n = 100; n >= 50; n--) {
 		v.load.in_flight_count = n;
-		assert(decide(true, &v) == READINESS_SLOTS_TAKEN);
+		CHECK_NUMBER(decide(true, &v), ==, READINESS_SLOTS_TAKEN);
 	}
 	v.load.in_flight_count = 49;
-	assert(decide(true, &v) == READINESS_OK);
+	CHECK_NUMBER(decide(true, &v), ==, READINESS_OK);
 }
 
 static void test_memory_is_as_places(void)
@@ -57,16 +58,16 @@ static void test_memory_is_as_places(void)
 	struct readiness_view v = idle();
 
 	v.load.used_bytes = 749;
-	assert(decide(false, &v) == READINESS_OK);
-	assert(decide(true, &v) == READINESS_MEMORY_TAKEN);
+	CHECK_NUMBER(decide(false, &v), ==, READINESS_OK);
+	CHECK_NUMBER(decide(true, &v), ==, READINESS_MEMORY_TAKEN);
 	v.load.used_bytes = 750;
-	assert(decide(false, &v) == READINESS_MEMORY_TAKEN);
+	CHECK_NUMBER(decide(false, &v), ==, READINESS_MEMORY_TAKEN);
 	v.load.used_bytes = 499;
-	assert(decide(true, &v) == READINESS_OK);
+	CHECK_NUMBER(decide(true, &v), ==, READINESS_OK);
 	/* Without a limit. */
 	v.load.limit_bytes = UINT64_MAX;
 	v.load.used_bytes = UINT64_C(1) << 50;
-	assert(decide(true, &v) == READINESS_OK);
+	CHECK_NUMBER(decide(true, &v), ==, READINESS_OK);
 }
 
 /*
@@ -79,9 +80,9 @@ static void test_few_slots_are_never_all_taken_while_ready(void)
 	for (v.load.uploads_max = 1; v.load.uploads_max < 9;
 	     v.load.uploads_max++) {
 		v.load.in_flight_count = v.load.uploads_max;
-		assert(decide(false, &v) == READINESS_SLOTS_TAKEN);
+		CHECK_NUMBER(decide(false, &v), ==, READINESS_SLOTS_TAKEN);
 		v.load.in_flight_count = 0;
-		assert(decide(true, &v) == READINESS_OK);
+		CHECK_NUMBER(decide(true, &v), ==, READINESS_OK);
 	}
 }
 
@@ -90,11 +91,11 @@ static void test_a_refusal_is_remembered_for_a_while(void)
 	struct readiness_view v = idle();
 
 	v.refused_ns = v.now_ns;
-	assert(decide(false, &v) == READINESS_REFUSED);
+	CHECK_NUMBER(decide(false, &v), ==, READINESS_REFUSED);
 	v.now_ns += (READINESS_REFUSED_MS - 1) * UINT64_C(1000000);
-	assert(decide(false, &v) == READINESS_REFUSED);
+	CHECK_NUMBER(decide(false, &v), ==, READINESS_REFUSED);
 	v.now_ns += 1000000;
-	assert(decide(true, &v) == READINESS_OK);
+	CHECK_NUMBER(decide(true, &v), ==, READINESS_OK);
 }
 
 /*
@@ -108,17 +109,19 @@ static void test_a_refusal_is_not_full(void)
 
 	v.load.in_flight_count = 74;
 	v.refused_ns = v.now_ns;
-	assert(readiness_decide(&was_full, &v) == READINESS_REFUSED);
+	CHECK_NUMBER(readiness_decide(&was_full, &v), ==, READINESS_REFUSED);
 	v.now_ns += READINESS_REFUSED_MS * UINT64_C(1000000);
-	assert(readiness_decide(&was_full, &v) == READINESS_OK);
+	CHECK_NUMBER(readiness_decide(&was_full, &v), ==, READINESS_OK);
 	v.load.in_flight_count = 75;
-	assert(readiness_decide(&was_full, &v) == READINESS_SLOTS_TAKEN);
+	CHECK_NUMBER(readiness_decide(&was_full, &v), ==,
+		     READINESS_SLOTS_TAKEN);
 	v.load.in_flight_count = 50;
-	assert(readiness_decide(&was_full, &v) == READINESS_SLOTS_TAKEN);
+	CHECK_NUMBER(readiness_decide(&was_full, &v), ==,
+		     READINESS_SLOTS_TAKEN);
 	v.load.in_flight_count = 49;
-	assert(readiness_decide(&was_full, &v) == READINESS_OK);
+	CHECK_NUMBER(readiness_decide(&was_full, &v), ==, READINESS_OK);
 	v.load.in_flight_count = 74;
-	assert(readiness_decide(&was_full, &v) == READINESS_OK);
+	CHECK_NUMBER(readiness_decide(&was_full, &v), ==, READINESS_OK);
 }
 
 static void test_stopping_is_for_good(void)
@@ -126,15 +129,15 @@ static void test_stopping_is_for_good(void)
 	struct readiness_view v = idle();
 
 	v.is_stopping = true;
-	assert(decide(false, &v) == READINESS_STOPPING);
+	CHECK_NUMBER(decide(false, &v), ==, READINESS_STOPPING);
 	v.load.in_flight_count = 100;
-	assert(decide(true, &v) == READINESS_STOPPING);
+	CHECK_NUMBER(decide(true, &v), ==, READINESS_STOPPING);
 }
 
 static void test_each_has_a_reason(void)
 {
 	for (int r = READINESS_STOPPING; r <= READINESS_REFUSED; r++)
-		assert(strlen(readiness_reason((enum readiness)r)) > 0);
+		CHECK_NUMBER(strlen(readiness_reason((enum readiness)r)), >, 0);
 }
 
 int main(void)

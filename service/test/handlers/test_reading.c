@@ -2,9 +2,8 @@
 /* What reads may take: turns in order, and memory of their own. */
 #include "service/http/handlers/images/reading.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
-
-#include <assert.h>
 
 enum { MIB = 1 << 20, MANY = 1000 };
 
@@ -24,11 +23,12 @@ static uint32_t count_turns(uint32_t store_threads)
 
 static void test_threads_are_kept_from_reads(void)
 {
-	assert(count_turns(1) == 1); /* the only one */
-	assert(count_turns(2) == 1);
-	assert(count_turns(4) == 3);
-	assert(count_turns(32) == 24);
-	assert(count_turns(0) == 40); /* reads have threads of their own */
+	CHECK_NUMBER(count_turns(1), ==, 1); /* the only one */
+	CHECK_NUMBER(count_turns(2), ==, 1);
+	CHECK_NUMBER(count_turns(4), ==, 3);
+	CHECK_NUMBER(count_turns(32), ==, 24);
+	CHECK_NUMBER(count_turns(0), ==,
+		     40); /* reads have threads of their own */
 }
 
 static void test_turns_are_in_order(void)
@@ -38,13 +38,13 @@ static void test_turns_are_in_order(void)
 
 	reading_init(&g, MIB, 2, MANY);
 	for (uint32_t i = 0; i < 4; i++) {
-		assert(reading_admit(&g, false));
-		assert(reading_enter(&g, &turns[i]) == (i == 0));
+		CHECK(reading_admit(&g, false));
+		CHECK_NUMBER(reading_enter(&g, &turns[i]), ==, (i == 0));
 	}
 	for (uint32_t i = 1; i < 4; i++)
-		assert(reading_leave(&g) == &turns[i]);
-	assert(reading_leave(&g) == NULL);
-	assert(reading_enter(&g, &turns[0]));
+		CHECK_NUMBER(reading_leave(&g), ==, &turns[i]);
+	CHECK(reading_leave(&g) == NULL);
+	CHECK(reading_enter(&g, &turns[0]));
 	reading_release(&g);
 }
 
@@ -56,16 +56,16 @@ static void test_reads_do_not_take_all_connections(void)
 
 	reading_init(&g, MIB, 2, 9);
 	for (uint32_t i = 0; i < 4; i++) {
-		assert(reading_admit(&g, false));
-		assert(reading_enter(&g, &turns[i]) == (i == 0));
+		CHECK(reading_admit(&g, false));
+		CHECK_NUMBER(reading_enter(&g, &turns[i]), ==, (i == 0));
 	}
-	assert(!reading_admit(&g, false));
-	assert(reading_admit(&g, true)); /* a reply goes on */
-	assert(!reading_enter(&g, &turns[4]));
-	assert(reading_leave(&g) == &turns[1]);
-	assert(!reading_admit(&g, false));
-	assert(reading_leave(&g) == &turns[2]);
-	assert(reading_admit(&g, false));
+	CHECK(!reading_admit(&g, false));
+	CHECK(reading_admit(&g, true)); /* a reply goes on */
+	CHECK(!reading_enter(&g, &turns[4]));
+	CHECK_NUMBER(reading_leave(&g), ==, &turns[1]);
+	CHECK(!reading_admit(&g, false));
+	CHECK_NUMBER(reading_leave(&g), ==, &turns[2]);
+	CHECK(reading_admit(&g, false));
 	reading_release(&g);
 }
 
@@ -78,13 +78,14 @@ static void test_whole_pictures_leave_memory_for_pieces(void)
 		      piece = { .budget = &g.budget };
 
 	reading_init(&g, 8 * MIB, 4, MANY);
-	assert(!reading_charge_whole(&whole, 4 * MIB + 1));
-	assert(reading_charge_whole(&whole, 3 * MIB));
-	assert(!reading_charge_whole(&more, 2 * MIB));
-	assert(more.bytes == 0);
-	assert(budget_charge(&piece, reading_piece_bytes(&g)) == BUDGET_OK);
+	CHECK(!reading_charge_whole(&whole, 4 * MIB + 1));
+	CHECK(reading_charge_whole(&whole, 3 * MIB));
+	CHECK(!reading_charge_whole(&more, 2 * MIB));
+	CHECK_NUMBER(more.bytes, ==, 0);
+	CHECK_NUMBER(budget_charge(&piece, reading_piece_bytes(&g)), ==,
+		     BUDGET_OK);
 	budget_lower(&whole, 0);
-	assert(reading_charge_whole(&more, 2 * MIB));
+	CHECK(reading_charge_whole(&more, 2 * MIB));
 	budget_lower(&more, 0);
 	budget_lower(&piece, 0);
 	reading_release(&g);
@@ -103,9 +104,9 @@ static uint64_t piece_of(uint64_t bytes_max)
 
 static void test_pieces_of_a_small_memory_are_small(void)
 {
-	assert(piece_of(128 << 10) == 16 << 10);
-	assert(piece_of(64 * MIB) == 128 << 10);
-	assert(piece_of(512 * MIB) == 256 << 10);
+	CHECK_NUMBER(piece_of(128 << 10), ==, 16 << 10);
+	CHECK_NUMBER(piece_of(64 * MIB), ==, 128 << 10);
+	CHECK_NUMBER(piece_of(512 * MIB), ==, 256 << 10);
 }
 
 int main(void)

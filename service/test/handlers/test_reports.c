@@ -11,8 +11,8 @@
 #include "service/http/handlers/watch/reports.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +29,8 @@ static void suspend(struct connection *c)
 
 static void resume(struct connection *c)
 {
-	assert(atomic_load(&suspended[c->fd]) ==
-	       atomic_load(&resumed[c->fd]) + 1);
+	CHECK_NUMBER(atomic_load(&suspended[c->fd]), ==,
+		     atomic_load(&resumed[c->fd]) + 1);
 	atomic_fetch_add(&resumed[c->fd], 1);
 }
 
@@ -103,7 +103,7 @@ static void await_state(int number, enum report_state state)
 {
 	while (atomic_load(&resumed[number]) == 0)
 		(void)usleep(1000);
-	assert(waiting[number].state == state);
+	CHECK_NUMBER(waiting[number].state, ==, state);
 }
 
 static void test_those_who_wait_share(void)
@@ -112,20 +112,20 @@ static void test_those_who_wait_share(void)
 	struct reports *all = reports_start(make, &m);
 
 	begin(&m);
-	assert(!ask(all, 0, REPORT_STATS));
+	CHECK(!ask(all, 0, REPORT_STATS));
 	await_begun(&m, 1);
 	for (int i = 1; i < 5; i++)
-		assert(!ask(all, i, i < 4 ? REPORT_STATS : REPORT_HELLO));
+		CHECK(!ask(all, i, i < 4 ? REPORT_STATS : REPORT_HELLO));
 	atomic_store(&m.waits, false);
 	for (int i = 0; i < 5; i++)
 		await_state(i, REPORT_MADE);
-	assert(atomic_load(&m.begun_count) == 3);
-	assert(strcmp(waiting[0].result->text, "1 0 0") == 0);
-	assert(waiting[0].result->bytes == 5);
-	assert(waiting[1].result != waiting[0].result);
-	assert(waiting[2].result == waiting[1].result);
-	assert(waiting[3].result == waiting[1].result);
-	assert(waiting[4].result != waiting[1].result);
+	CHECK_NUMBER(atomic_load(&m.begun_count), ==, 3);
+	CHECK_TEXT(waiting[0].result->text, "1 0 0");
+	CHECK_NUMBER(waiting[0].result->bytes, ==, 5);
+	CHECK_NUMBER(waiting[1].result, !=, waiting[0].result);
+	CHECK_NUMBER(waiting[2].result, ==, waiting[1].result);
+	CHECK_NUMBER(waiting[3].result, ==, waiting[1].result);
+	CHECK_NUMBER(waiting[4].result, !=, waiting[1].result);
 	for (int i = 0; i < 5; i++)
 		report_drop(waiting[i].result);
 	report_drop(NULL);
@@ -139,12 +139,12 @@ static void test_no_memory_is_told(void)
 	struct reports *all = reports_start(make, &m);
 
 	begin(&m);
-	assert(!ask(all, 0, REPORT_TRACE));
+	CHECK(!ask(all, 0, REPORT_TRACE));
 	await_state(0, REPORT_NO_MEMORY);
-	assert(waiting[0].result == NULL);
+	CHECK(waiting[0].result == NULL);
 	/* A failure does not count as a trace that is being sent. */
 	atomic_store(&m.fails, false);
-	assert(!ask(all, 1, REPORT_TRACE));
+	CHECK(!ask(all, 1, REPORT_TRACE));
 	await_state(1, REPORT_MADE);
 	report_drop(waiting[1].result);
 	reports_end(all);
@@ -159,11 +159,12 @@ static void test_pauses_are_long(void)
 
 	begin(&m);
 	for (int i = 0; i < 2; i++) {
-		assert(!ask(all, i, REPORT_METRICS));
+		CHECK(!ask(all, i, REPORT_METRICS));
 		await_state(i, REPORT_MADE);
 		report_drop(waiting[i].result);
 	}
-	assert(clock_now_ns() - begin_ns > UINT64_C(90000000) * BURN_MS);
+	CHECK_NUMBER(clock_now_ns() - begin_ns, >,
+		     UINT64_C(90000000) * BURN_MS);
 	reports_end(all);
 	reports_stop(all);
 }
@@ -175,20 +176,20 @@ static void test_traces_follow_each_other(void)
 	int last = REPORTS_TRACES_MAX + 1;
 
 	begin(&m);
-	assert(!ask(all, 0, REPORT_TRACE));
+	CHECK(!ask(all, 0, REPORT_TRACE));
 	await_state(0, REPORT_MADE);
 	for (int i = 1; i < last; i++)
-		assert(!ask(all, i, REPORT_TRACE));
-	assert(ask(all, last, REPORT_TRACE));
-	assert(waiting[last].state == REPORT_BUSY);
+		CHECK(!ask(all, i, REPORT_TRACE));
+	CHECK(ask(all, last, REPORT_TRACE));
+	CHECK_NUMBER(waiting[last].state, ==, REPORT_BUSY);
 	/* Reports of other kinds do not wait for a trace. */
-	assert(!ask(all, last, REPORT_STATS));
+	CHECK(!ask(all, last, REPORT_STATS));
 	await_state(last, REPORT_MADE);
 	report_drop(waiting[last].result);
-	assert(atomic_load(&resumed[1]) == 0);
+	CHECK_NUMBER(atomic_load(&resumed[1]), ==, 0);
 	report_drop(waiting[0].result);
 	await_state(1, REPORT_MADE);
-	assert(strcmp(waiting[1].result->text, "3 3 1") == 0);
+	CHECK_TEXT(waiting[1].result->text, "3 3 1");
 	/*
 	 * Until this trace is dropped, no other request gets one, even after
 	 * reports_hurry().
@@ -208,16 +209,16 @@ static void test_the_end_lets_all_go(void)
 	struct reports *all = reports_start(make, &m);
 
 	begin(&m);
-	assert(!ask(all, 0, REPORT_TRACE));
+	CHECK(!ask(all, 0, REPORT_TRACE));
 	await_begun(&m, 1);
-	assert(!ask(all, 1, REPORT_TRACE));
-	assert(!ask(all, 2, REPORT_STATS));
+	CHECK(!ask(all, 1, REPORT_TRACE));
+	CHECK(!ask(all, 2, REPORT_STATS));
 	atomic_store(&m.waits, false);
 	reports_end(all);
 	for (int i = 0; i < 3; i++)
-		assert(atomic_load(&resumed[i]) == 1);
-	assert(ask(all, 3, REPORT_STATS));
-	assert(waiting[3].state == REPORT_ENDED);
+		CHECK_NUMBER(atomic_load(&resumed[i]), ==, 1);
+	CHECK(ask(all, 3, REPORT_STATS));
+	CHECK_NUMBER(waiting[3].state, ==, REPORT_ENDED);
 	for (int i = 0; i < 3; i++)
 		report_drop(waiting[i].result);
 	reports_stop(all);

@@ -7,6 +7,8 @@
  */
 #include "service/http/request_steps.c"
 
+#include "base/test/check.h"
+
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,10 +36,10 @@ static void test_every_state_runs_waits_or_is_last(void)
 		bool runs = steps[s].run != NULL;
 		bool waits = count_ways_out(s) > 0;
 
-		assert(runs + waits + is_last_state(s) == 1);
+		CHECK_NUMBER(runs + waits + is_last_state(s), ==, 1);
 	}
-	assert(steps[REQUEST_NONE].run == NULL);
-	assert(count_ways_out(REQUEST_NONE) == 0);
+	CHECK(steps[REQUEST_NONE].run == NULL);
+	CHECK_NUMBER(count_ways_out(REQUEST_NONE), ==, 0);
 }
 
 static bool aborts(enum request_state state, enum request_event event)
@@ -45,7 +47,7 @@ static bool aborts(enum request_state state, enum request_event event)
 	pid_t child = fork();
 	int status;
 
-	assert(child >= 0);
+	CHECK_NUMBER(child, >=, 0);
 	if (child == 0) {
 		struct request r = { .state = state };
 
@@ -54,21 +56,21 @@ static bool aborts(enum request_state state, enum request_event event)
 		(void)request_advance(&r, event);
 		_exit(0);
 	}
-	assert(waitpid(child, &status, 0) == child);
+	CHECK_NUMBER(waitpid(child, &status, 0), ==, child);
 	return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
 }
 
 static void test_an_impossible_event_ends_the_program(void)
 {
-	assert(!aborts(REQUEST_HELD, EVENT_PIECE));
-	assert(aborts(REQUEST_HEAD, EVENT_PIECE));
-	assert(aborts(REQUEST_WAIT, EVENT_HEAD));
-	assert(aborts(REQUEST_BODY, EVENT_HEAD));
-	assert(aborts(REQUEST_WORK, EVENT_PIECE));
+	CHECK(!aborts(REQUEST_HELD, EVENT_PIECE));
+	CHECK(aborts(REQUEST_HEAD, EVENT_PIECE));
+	CHECK(aborts(REQUEST_WAIT, EVENT_HEAD));
+	CHECK(aborts(REQUEST_BODY, EVENT_HEAD));
+	CHECK(aborts(REQUEST_WORK, EVENT_PIECE));
 	for (int event = 0; event < EVENTS; event++) {
-		assert(aborts(REQUEST_NONE, (enum request_event)event));
+		CHECK(aborts(REQUEST_NONE, (enum request_event)event));
 	}
-	assert(aborts(REQUEST_REPLIED, EVENT_HEAD));
+	CHECK(aborts(REQUEST_REPLIED, EVENT_HEAD));
 }
 
 static void test_a_last_state_stays(void)
@@ -79,9 +81,9 @@ static void test_a_last_state_stays(void)
 		struct request r = { .state = s };
 		bool wanted = s != REQUEST_SHUT && s != REQUEST_CLOSED;
 
-		assert(request_advance(&r, EVENT_PIECE) == wanted);
-		assert(request_advance(&r, EVENT_NEXT) == wanted);
-		assert(r.state == s);
+		CHECK_NUMBER(request_advance(&r, EVENT_PIECE), ==, wanted);
+		CHECK_NUMBER(request_advance(&r, EVENT_NEXT), ==, wanted);
+		CHECK_NUMBER(r.state, ==, s);
 	}
 }
 

@@ -5,7 +5,8 @@
  */
 #include "service/http/handlers/watch/viewers.c"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <stdatomic.h>
 #include <string.h>
 
@@ -35,17 +36,18 @@ int main(void)
 	struct viewer *v;
 	char text[16];
 
-	assert(all != NULL);
-	assert(viewer_add(all, strdup("hello"), NULL, &v) == VIEWERS_ENTERED);
-	assert(viewer_read(v, text, sizeof(text)) == 5);
-	assert(memcmp(text, "hello", 5) == 0);
+	CHECK(all != NULL);
+	CHECK_NUMBER(viewer_add(all, strdup("hello"), NULL, &v), ==,
+		     VIEWERS_ENTERED);
+	CHECK_NUMBER(viewer_read(v, text, sizeof(text)), ==, 5);
+	CHECK(memcmp(text, "hello", 5) == 0);
 	while (atomic_load(&frames.count) < FRAMES) {
-		assert(viewer_read(v, text, sizeof(text)) == 5);
-		assert(memcmp(text, "frame", 5) == 0);
+		CHECK_NUMBER(viewer_read(v, text, sizeof(text)), ==, 5);
+		CHECK(memcmp(text, "frame", 5) == 0);
 	}
 	viewer_remove(v);
 	viewers_stop(all);
 	for (int i = 0; i < FRAMES; i++)
-		assert(frames.are_first[i] == (i <= FAILED));
+		CHECK_NUMBER(frames.are_first[i], ==, (i <= FAILED));
 	return 0;
 }

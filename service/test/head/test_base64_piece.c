@@ -5,9 +5,9 @@
  */
 #include "service/http/reply/result.c"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* RFC 4648, 10. */
@@ -29,18 +29,19 @@ static void check(const struct base64_piece *p, const char *whole, size_t step)
 	char out[64] = "";
 	uint64_t chars = base64_piece_chars(p), at = 0;
 
-	assert(chars == strlen(whole));
+	CHECK_NUMBER(chars, ==, strlen(whole));
 	while (at < chars) {
 		size_t room = chars - at < step ? (size_t)(chars - at) : step;
 		size_t taken;
 
 		memset(out + at, '!', sizeof(out) - at);
 		taken = base64_piece_read(p, at, out + at, step);
-		assert(taken >= 1 && taken <= room);
+		CHECK_NUMBER(taken, >=, 1);
+		CHECK_NUMBER(taken, <=, room);
 		at += taken;
-		assert(out[at] == '!');
+		CHECK_NUMBER(out[at], ==, '!');
 	}
-	assert(memcmp(out, whole, chars) == 0);
+	CHECK(memcmp(out, whole, chars) == 0);
 }
 
 int main(void)

@@ -5,9 +5,9 @@
  */
 #include "service/http/head/browsers.c"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <stdio.h>
 
 static void test_lists_of_names(void)
@@ -21,9 +21,9 @@ static void test_lists_of_names(void)
 	const char *why;
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
-		assert(browsers_check_names(good[i], &why));
+		CHECK(browsers_check_names(good[i], &why));
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		assert(!browsers_check_names(bad[i], &why));
+		CHECK(!browsers_check_names(bad[i], &why));
 }
 
 static const char names[] = "photos.example,Darkroom";
@@ -39,7 +39,7 @@ static void expect_hosts(enum host_kind kind, const struct host_case *cases,
 		if (judge_host(cases[i].host, cases[i].names) == kind)
 			continue;
 		(void)fprintf(stderr, "Host: %s\n", cases[i].host);
-		assert(false);
+		CHECK(false);
 	}
 }
 
@@ -152,8 +152,8 @@ static void test_the_host_of_our_url(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		assert(is_public_host(cases[i].host, cases[i].url) ==
-		       cases[i].is_ours);
+		CHECK_NUMBER(is_public_host(cases[i].host, cases[i].url), ==,
+			     cases[i].is_ours);
 }
 
 static void test_pages(void)
@@ -186,11 +186,12 @@ static void test_pages(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		check_case("cases[%zu]: %s", i, cases[i].site);
 		if (origin_is_foreign(cases[i].site, cases[i].origin,
 				      cases[i].host) == cases[i].is_foreign)
 			continue;
 		(void)fprintf(stderr, "case %zu\n", i);
-		assert(false);
+		CHECK(false);
 	}
 }
 

@@ -6,9 +6,9 @@
  */
 #include "service/http/head/field_values.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,11 +60,12 @@ static void test_members_are_found(void)
 			.name = "List",
 		};
 
+		check_case("lists[%zu]: %s", i, lists[i].first);
 		while (field_list_next(&l))
 			(void)snprintf(got + strlen(got),
 				       sizeof(got) - strlen(got), "[%.*s]",
 				       (int)l.item.bytes, l.item.text);
-		assert(strcmp(got, lists[i].members) == 0);
+		CHECK_TEXT(got, lists[i].members);
 	}
 }
 
@@ -73,12 +74,12 @@ static void test_words_are_found(void)
 	const struct request_head *head =
 		head_of("Connection", "a b, ,\tClose", "Keep-Alive;x");
 
-	assert(field_has_word(head, "Connection", "close"));
-	assert(field_has_word(head, "connection", "A B"));
-	assert(!field_has_word(head, "Connection", "b"));
-	assert(!field_has_word(head, "Connection", "clos"));
-	assert(!field_has_word(head, "Connection", "keep-alive"));
-	assert(!field_has_word(head, "X", "close"));
+	CHECK(field_has_word(head, "Connection", "close"));
+	CHECK(field_has_word(head, "connection", "A B"));
+	CHECK(!field_has_word(head, "Connection", "b"));
+	CHECK(!field_has_word(head, "Connection", "clos"));
+	CHECK(!field_has_word(head, "Connection", "keep-alive"));
+	CHECK(!field_has_word(head, "X", "close"));
 }
 
 static const struct {
@@ -135,10 +136,13 @@ static const struct {
 static void test_types_have_their_weight(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(weights); i++)
-		assert(field_quality(head_of("accept", weights[i].accept, NULL),
-				     weights[i].type) == weights[i].quality);
-	assert(field_quality(head_of("Accept", "*/*;q=0.1", "a/b;q=0.2"),
-			     "a/b") == 200);
+		CHECK_NUMBER(field_quality(
+				     head_of("accept", weights[i].accept, NULL),
+				     weights[i].type),
+			     ==, weights[i].quality);
+	CHECK_NUMBER(field_quality(head_of("Accept", "*/*;q=0.1", "a/b;q=0.2"),
+				   "a/b"),
+		     ==, 200);
 }
 
 static bool has_tag(const char *first, const char *second,
@@ -175,16 +179,18 @@ static void test_tags_are_found(void)
 		"\"b\", *",
 	};
 
-	assert(is_strong("\"a\"", NULL) && is_weak("\"a\"", NULL));
-	assert(is_strong("\"b\", \"c,d\" ,\"a\"", NULL));
-	assert(is_strong("\"b\"", "\"a\"") && is_weak("W/\"b\"", "W/\"a\""));
-	assert(is_strong("\"b\\\", \"a\"", NULL)); /* \ is not special */
-	assert(!is_strong("W/\"a\"", NULL) && is_weak("W/\"a\"", NULL));
-	assert(is_strong("W/\"a\", \"a\"", NULL));
+	CHECK(is_strong("\"a\"", NULL));
+	CHECK(is_weak("\"a\"", NULL));
+	CHECK(is_strong("\"b\", \"c,d\" ,\"a\"", NULL));
+	CHECK(is_strong("\"b\"", "\"a\""));
+	CHECK(is_weak("W/\"b\"", "W/\"a\""));
+	CHECK(is_strong("\"b\\\", \"a\"", NULL)); /* \ is not special */
+	CHECK(!is_strong("W/\"a\"", NULL));
+	CHECK(is_weak("W/\"a\"", NULL));
+	CHECK(is_strong("W/\"a\", \"a\"", NULL));
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		assert(!is_strong(others[i], NULL) &&
-		       !is_weak(others[i], NULL));
-	assert(!is_strong(NULL, NULL));
+		CHECK(!is_strong(others[i], NULL) && !is_weak(others[i], NULL));
+	CHECK(!is_strong(NULL, NULL));
 }
 
 /* It must be alone: next to tags it is not valid, and names nothing. */
@@ -192,15 +198,17 @@ static void test_a_star_is_any(void)
 {
 	const struct request_head *head;
 
-	assert(is_strong("*", NULL) && is_weak("*", NULL));
-	assert(!is_strong("*", "\"b\"") && !is_strong("\"b\"", "*"));
-	assert(is_strong("*", "\"a\""));
+	CHECK(is_strong("*", NULL));
+	CHECK(is_weak("*", NULL));
+	CHECK(!is_strong("*", "\"b\""));
+	CHECK(!is_strong("\"b\"", "*"));
+	CHECK(is_strong("*", "\"a\""));
 	head = head_of("If-Match", "*", NULL);
-	assert(field_has_tag(head, "If-Match", "", FIELD_TAGS_STRONG));
-	assert(!field_has_tag(head, "If-Match", NULL, FIELD_TAGS_STRONG));
+	CHECK(field_has_tag(head, "If-Match", "", FIELD_TAGS_STRONG));
+	CHECK(!field_has_tag(head, "If-Match", NULL, FIELD_TAGS_STRONG));
 	/* What is not known is like no tag. */
 	head = head_of("If-Match", "\"\", \"a\"", NULL);
-	assert(!field_has_tag(head, "If-Match", "", FIELD_TAGS_WEAK));
+	CHECK(!field_has_tag(head, "If-Match", "", FIELD_TAGS_WEAK));
 }
 
 int main(void)

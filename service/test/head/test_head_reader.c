@@ -7,6 +7,7 @@
  */
 #include "service/http/fuzz/fuzz_head.c"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
 #include <stdio.h>
@@ -18,7 +19,7 @@ static char text[TEXT_BYTES];
 
 static enum head_event read_text(const char *head, size_t bytes)
 {
-	assert(bytes <= sizeof(text));
+	CHECK_NUMBER(bytes, <=, sizeof(text));
 	return read_input(&h, text, (const uint8_t *)head, bytes, bytes);
 }
 
@@ -27,7 +28,7 @@ static void divide(const char *head, size_t bytes)
 {
 	uint8_t data[SPLIT_BYTES + TEXT_BYTES];
 
-	assert(bytes <= TEXT_BYTES);
+	CHECK_NUMBER(bytes, <=, TEXT_BYTES);
 	memcpy(data + SPLIT_BYTES, head, bytes);
 	for (size_t first = 0; first <= bytes; first++) {
 		data[0] = (uint8_t)first;
@@ -45,19 +46,21 @@ static void test_a_head_is_split(void)
 		"\r\nPOST /a?b HTTP/1.1\r\nHost: x\r\n"
 		"content-length:\t12 \t\r\nEmpty:\r\n\r\nbody";
 
-	assert(read_text(HEAD(head)) == HEAD_COMPLETE);
-	assert(h.head.is_exact && h.length_bytes == 12 && !h.is_head &&
-	       !h.is_http_1_0);
-	assert(strcmp(h.head.method, "POST") == 0 &&
-	       strcmp(h.head.target, "/a?b") == 0 &&
-	       strcmp(h.head.version, "HTTP/1.1") == 0);
-	assert(h.head.field_count == 3);
-	assert(strcmp(h.head.fields[0].name, "Host") == 0 &&
-	       strcmp(h.head.fields[1].value, "12") == 0 &&
-	       strcmp(h.head.fields[2].value, "") == 0);
-	assert(strcmp(text + h.end, "body") == 0);
+	CHECK_NUMBER(read_text(HEAD(head)), ==, HEAD_COMPLETE);
+	CHECK(h.head.is_exact);
+	CHECK_NUMBER(h.length_bytes, ==, 12);
+	CHECK(!h.is_head);
+	CHECK(!h.is_http_1_0);
+	CHECK_TEXT(h.head.method, "POST");
+	CHECK_TEXT(h.head.target, "/a?b");
+	CHECK_TEXT(h.head.version, "HTTP/1.1");
+	CHECK_NUMBER(h.head.field_count, ==, 3);
+	CHECK_TEXT(h.head.fields[0].name, "Host");
+	CHECK_TEXT(h.head.fields[1].value, "12");
+	CHECK_TEXT(h.head.fields[2].value, "");
+	CHECK_TEXT(text + h.end, "body");
 	/* The line before it does not count. */
-	assert(h.head.bytes == sizeof(head) - 1 - 2 - 4);
+	CHECK_NUMBER(h.head.bytes, ==, sizeof(head) - 1 - 2 - 4);
 	divide(HEAD(head));
 }
 
@@ -73,16 +76,18 @@ static void test_white_space_around_a_value_is_removed(void)
 		(void)snprintf(head, sizeof(head),
 			       LINE "Any:%s\r\nEmpty: \t \r\nNone:\r\n\r\n",
 			       values[i]);
-		assert(read_text(head, strlen(head)) == HEAD_COMPLETE);
-		assert(h.head.is_exact && h.head.field_count == 3);
-		assert(strcmp(h.head.fields[0].value, "x y") == 0);
-		assert(strcmp(h.head.fields[1].value, "") == 0);
-		assert(strcmp(h.head.fields[2].value, "") == 0);
+		CHECK_NUMBER(read_text(head, strlen(head)), ==, HEAD_COMPLETE);
+		CHECK(h.head.is_exact);
+		CHECK_NUMBER(h.head.field_count, ==, 3);
+		CHECK_TEXT(h.head.fields[0].value, "x y");
+		CHECK_TEXT(h.head.fields[1].value, "");
+		CHECK_TEXT(h.head.fields[2].value, "");
 		divide(head, strlen(head));
 	}
 	/* Not inside of a line, and not together with a lone CR. */
-	assert(read_text(HEAD(LINE "X: a \r \r\n\r\n")) == HEAD_COMPLETE);
-	assert(!h.head.is_exact);
+	CHECK_NUMBER(read_text(HEAD(LINE "X: a \r \r\n\r\n")), ==,
+		     HEAD_COMPLETE);
+	CHECK(!h.head.is_exact);
 }
 
 static void expects(bool is_expected, const char *fields)
@@ -91,8 +96,8 @@ static void expects(bool is_expected, const char *fields)
 
 	(void)snprintf(head, sizeof(head), LINE "%sContent-Length: 1\r\n\r\n",
 		       fields);
-	assert(read_text(head, strlen(head)) == HEAD_COMPLETE);
-	assert(head_expects_continue(&h) == is_expected);
+	CHECK_NUMBER(read_text(head, strlen(head)), ==, HEAD_COMPLETE);
+	CHECK_NUMBER(head_expects_continue(&h), ==, is_expected);
 }
 
 static void test_expect_is_a_list(void)
@@ -111,9 +116,9 @@ static void test_the_target_comes_first(void)
 {
 	memcpy(text, LINE, sizeof(LINE) - 1);
 	head_reader_begin(&h);
-	assert(head_read(&h, text, sizeof(LINE) - 2) == HEAD_MORE);
-	assert(head_read(&h, text, sizeof(LINE) - 1) == HEAD_TARGET);
-	assert(head_read(&h, text, sizeof(LINE) - 1) == HEAD_MORE);
+	CHECK_NUMBER(head_read(&h, text, sizeof(LINE) - 2), ==, HEAD_MORE);
+	CHECK_NUMBER(head_read(&h, text, sizeof(LINE) - 1), ==, HEAD_TARGET);
+	CHECK_NUMBER(head_read(&h, text, sizeof(LINE) - 1), ==, HEAD_MORE);
 }
 
 static void test_ambiguous_heads_are_not_exact(void)
@@ -137,18 +142,21 @@ static void test_ambiguous_heads_are_not_exact(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
-		assert(read_text(heads[i].text, heads[i].bytes) ==
-		       HEAD_COMPLETE);
-		assert(!h.head.is_exact);
+		check_case("heads[%zu]: %s", i, heads[i].text);
+		CHECK_NUMBER(read_text(heads[i].text, heads[i].bytes), ==,
+			     HEAD_COMPLETE);
+		CHECK(!h.head.is_exact);
 		divide(heads[i].text, heads[i].bytes);
 	}
 }
 
 static void refused_bytes(enum head_fault fault, const char *head, size_t bytes)
 {
-	assert(read_text(head, bytes) == HEAD_COMPLETE);
-	assert(h.head.fault == fault && h.length_bytes == 0);
-	assert(h.head.method != NULL && h.head.target != NULL);
+	CHECK_NUMBER(read_text(head, bytes), ==, HEAD_COMPLETE);
+	CHECK_NUMBER(h.head.fault, ==, fault);
+	CHECK_NUMBER(h.length_bytes, ==, 0);
+	CHECK(h.head.method != NULL);
+	CHECK(h.head.target != NULL);
 	divide(head, bytes);
 }
 
@@ -180,13 +188,15 @@ static void test_some_heads_are_refused(void)
 /* Nor is it an empty line, nor a reply to a HEAD that came before. */
 static void test_a_nul_is_no_end(void)
 {
-	assert(read_text(HEAD("HEAD / HTTP/1.1\r\n\r\n")) == HEAD_COMPLETE);
-	assert(h.is_head);
+	CHECK_NUMBER(read_text(HEAD("HEAD / HTTP/1.1\r\n\r\n")), ==,
+		     HEAD_COMPLETE);
+	CHECK(h.is_head);
 	refused_bytes(HEAD_MALFORMED, HEAD("\0\r\n" LINE "\r\n"));
-	assert(!h.is_head);
+	CHECK(!h.is_head);
 	refused_bytes(HEAD_MALFORMED, HEAD("\0 x\r\n" LINE "\r\n"));
-	assert(read_text(HEAD("\0" LINE "\r\n")) == HEAD_COMPLETE);
-	assert(!h.head.is_exact && strcmp(h.head.method, "\1GET") == 0);
+	CHECK_NUMBER(read_text(HEAD("\0" LINE "\r\n")), ==, HEAD_COMPLETE);
+	CHECK(!h.head.is_exact);
+	CHECK_TEXT(h.head.method, "\1GET");
 	refused_bytes(HEAD_MALFORMED, HEAD(LINE "\0\n"));
 	refused_bytes(HEAD_MALFORMED, HEAD(LINE ":\n"));
 	refused_bytes(HEAD_MALFORMED, HEAD(LINE "X: a\r\n:\nY: b\r\n\r\n"));
@@ -200,18 +210,19 @@ static void test_large_heads_are_refused(void)
 
 	memset(large, 'a', sizeof(large));
 	head_reader_begin(&h);
-	assert(head_read(&h, large, sizeof(large) - 1) == HEAD_MORE);
-	assert(head_read(&h, large, sizeof(large)) == HEAD_TARGET);
-	assert(head_read(&h, large, sizeof(large)) == HEAD_COMPLETE);
-	assert(h.head.fault == HEAD_LONG_LINE);
+	CHECK_NUMBER(head_read(&h, large, sizeof(large) - 1), ==, HEAD_MORE);
+	CHECK_NUMBER(head_read(&h, large, sizeof(large)), ==, HEAD_TARGET);
+	CHECK_NUMBER(head_read(&h, large, sizeof(large)), ==, HEAD_COMPLETE);
+	CHECK_NUMBER(h.head.fault, ==, HEAD_LONG_LINE);
 	memcpy(large, LINE, at);
 	for (; at < sizeof(large) / 8; at += 4)
 		memcpy(large + at, "x:\r\n", 4);
 	head_reader_begin(&h);
-	assert(head_read(&h, large, sizeof(large) / 8) == HEAD_TARGET);
-	assert(head_read(&h, large, sizeof(large) / 8) == HEAD_COMPLETE);
-	assert(h.head.fault == HEAD_TOO_LARGE);
-	assert(strcmp(h.head.target, "/a?b") == 0);
+	CHECK_NUMBER(head_read(&h, large, sizeof(large) / 8), ==, HEAD_TARGET);
+	CHECK_NUMBER(head_read(&h, large, sizeof(large) / 8), ==,
+		     HEAD_COMPLETE);
+	CHECK_NUMBER(h.head.fault, ==, HEAD_TOO_LARGE);
+	CHECK_TEXT(h.head.target, "/a?b");
 }
 
 int main(void)

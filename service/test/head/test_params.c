@@ -2,9 +2,9 @@
 /* Promise: a query becomes parameters, or a sentence on what is wrong. */
 #include "service/http/head/params.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -20,15 +20,20 @@ static void test_defaults_change_nothing_but_quality(void)
 	struct params p;
 
 	params_init(&p);
-	assert(p.transform.box.width_px == 0 && p.transform.box.height_px == 0);
-	assert(p.transform.blur_sigma_px <= 0);
-	assert(p.transform.quality == 80);
-	assert(p.transform.fit == IMG_FIT_INSIDE && !p.transform.enlarge);
-	assert(p.transform.gravity == IMG_CENTRE);
-	assert(p.transform.filter == IMG_LANCZOS3);
-	assert(!p.transform.as_stored && !p.transform.keep_profile);
-	assert(!p.transform.full_chroma && !p.transform.lenient);
-	assert(!p.transform.progressive && !p.transform.optimize);
+	CHECK_NUMBER(p.transform.box.width_px, ==, 0);
+	CHECK_NUMBER(p.transform.box.height_px, ==, 0);
+	CHECK_NUMBER(p.transform.blur_sigma_px, <=, 0);
+	CHECK_NUMBER(p.transform.quality, ==, 80);
+	CHECK_NUMBER(p.transform.fit, ==, IMG_FIT_INSIDE);
+	CHECK(!p.transform.enlarge);
+	CHECK_NUMBER(p.transform.gravity, ==, IMG_CENTRE);
+	CHECK_NUMBER(p.transform.filter, ==, IMG_LANCZOS3);
+	CHECK(!p.transform.as_stored);
+	CHECK(!p.transform.keep_profile);
+	CHECK(!p.transform.full_chroma);
+	CHECK(!p.transform.lenient);
+	CHECK(!p.transform.progressive);
+	CHECK(!p.transform.optimize);
 }
 
 static void test_good_values_are_taken(void)
@@ -37,16 +42,16 @@ static void test_good_values_are_taken(void)
 	struct params p;
 
 	params_init(&p);
-	assert(set(&p, "w", "640", detail));
-	assert(set(&p, "h", "16384", detail));
-	assert(set(&p, "fit", "inside", detail));
-	assert(set(&p, "blur", "2.5", detail));
-	assert(set(&p, "q", "100", detail));
-	assert(p.transform.box.width_px == 640);
-	assert(p.transform.box.height_px == 16384);
-	assert(p.transform.blur_sigma_px > 2.49 &&
-	       p.transform.blur_sigma_px < 2.51);
-	assert(p.transform.quality == 100);
+	CHECK(set(&p, "w", "640", detail));
+	CHECK(set(&p, "h", "16384", detail));
+	CHECK(set(&p, "fit", "inside", detail));
+	CHECK(set(&p, "blur", "2.5", detail));
+	CHECK(set(&p, "q", "100", detail));
+	CHECK_NUMBER(p.transform.box.width_px, ==, 640);
+	CHECK_NUMBER(p.transform.box.height_px, ==, 16384);
+	CHECK_NUMBER(p.transform.blur_sigma_px, >, 2.49);
+	CHECK_NUMBER(p.transform.blur_sigma_px, <, 2.51);
+	CHECK_NUMBER(p.transform.quality, ==, 100);
 }
 
 /* The transform of one parameter. */
@@ -56,48 +61,53 @@ static struct img_transform transform(const char *key, const char *value)
 	struct params p;
 
 	params_init(&p);
-	assert(set(&p, key, value, detail));
+	CHECK(set(&p, key, value, detail));
 	return p.transform;
 }
 
 static void test_words_mean_what_they_say(void)
 {
-	assert(transform("fit", "cover").fit == IMG_FIT_COVER);
-	assert(transform("fit", "fill").fit == IMG_FIT_FILL);
-	assert(transform("gravity", "centre").gravity == IMG_CENTRE);
-	assert(transform("gravity", "center").gravity == IMG_CENTRE);
-	assert(transform("gravity", "north").gravity == IMG_NORTH);
-	assert(transform("gravity", "northeast").gravity == IMG_NORTHEAST);
-	assert(transform("gravity", "east").gravity == IMG_EAST);
-	assert(transform("gravity", "southeast").gravity == IMG_SOUTHEAST);
-	assert(transform("gravity", "south").gravity == IMG_SOUTH);
-	assert(transform("gravity", "southwest").gravity == IMG_SOUTHWEST);
-	assert(transform("gravity", "west").gravity == IMG_WEST);
-	assert(transform("gravity", "northwest").gravity == IMG_NORTHWEST);
-	assert(transform("filter", "lanczos3").filter == IMG_LANCZOS3);
-	assert(transform("filter", "box").filter == IMG_BOX);
-	assert(transform("filter", "triangle").filter == IMG_TRIANGLE);
-	assert(transform("filter", "bspline").filter == IMG_BSPLINE);
-	assert(transform("filter", "catmull-rom").filter == IMG_CATMULL_ROM);
-	assert(transform("filter", "mitchell").filter == IMG_MITCHELL);
+	CHECK_NUMBER(transform("fit", "cover").fit, ==, IMG_FIT_COVER);
+	CHECK_NUMBER(transform("fit", "fill").fit, ==, IMG_FIT_FILL);
+	CHECK_NUMBER(transform("gravity", "centre").gravity, ==, IMG_CENTRE);
+	CHECK_NUMBER(transform("gravity", "center").gravity, ==, IMG_CENTRE);
+	CHECK_NUMBER(transform("gravity", "north").gravity, ==, IMG_NORTH);
+	CHECK_NUMBER(transform("gravity", "northeast").gravity, ==,
+		     IMG_NORTHEAST);
+	CHECK_NUMBER(transform("gravity", "east").gravity, ==, IMG_EAST);
+	CHECK_NUMBER(transform("gravity", "southeast").gravity, ==,
+		     IMG_SOUTHEAST);
+	CHECK_NUMBER(transform("gravity", "south").gravity, ==, IMG_SOUTH);
+	CHECK_NUMBER(transform("gravity", "southwest").gravity, ==,
+		     IMG_SOUTHWEST);
+	CHECK_NUMBER(transform("gravity", "west").gravity, ==, IMG_WEST);
+	CHECK_NUMBER(transform("gravity", "northwest").gravity, ==,
+		     IMG_NORTHWEST);
+	CHECK_NUMBER(transform("filter", "lanczos3").filter, ==, IMG_LANCZOS3);
+	CHECK_NUMBER(transform("filter", "box").filter, ==, IMG_BOX);
+	CHECK_NUMBER(transform("filter", "triangle").filter, ==, IMG_TRIANGLE);
+	CHECK_NUMBER(transform("filter", "bspline").filter, ==, IMG_BSPLINE);
+	CHECK_NUMBER(transform("filter", "catmull-rom").filter, ==,
+		     IMG_CATMULL_ROM);
+	CHECK_NUMBER(transform("filter", "mitchell").filter, ==, IMG_MITCHELL);
 }
 
 static void test_each_switch_goes_both_ways(void)
 {
-	assert(transform("enlarge", "1").enlarge);
-	assert(!transform("enlarge", "0").enlarge);
-	assert(transform("orient", "0").as_stored);
-	assert(!transform("orient", "1").as_stored);
-	assert(transform("icc", "keep").keep_profile);
-	assert(!transform("icc", "srgb").keep_profile);
-	assert(transform("chroma", "444").full_chroma);
-	assert(!transform("chroma", "420").full_chroma);
-	assert(transform("progressive", "1").progressive);
-	assert(!transform("progressive", "0").progressive);
-	assert(transform("optimize", "1").optimize);
-	assert(!transform("optimize", "0").optimize);
-	assert(transform("strict", "0").lenient);
-	assert(!transform("strict", "1").lenient);
+	CHECK(transform("enlarge", "1").enlarge);
+	CHECK(!transform("enlarge", "0").enlarge);
+	CHECK(transform("orient", "0").as_stored);
+	CHECK(!transform("orient", "1").as_stored);
+	CHECK(transform("icc", "keep").keep_profile);
+	CHECK(!transform("icc", "srgb").keep_profile);
+	CHECK(transform("chroma", "444").full_chroma);
+	CHECK(!transform("chroma", "420").full_chroma);
+	CHECK(transform("progressive", "1").progressive);
+	CHECK(!transform("progressive", "0").progressive);
+	CHECK(transform("optimize", "1").optimize);
+	CHECK(!transform("optimize", "0").optimize);
+	CHECK(transform("strict", "0").lenient);
+	CHECK(!transform("strict", "1").lenient);
 }
 
 static void test_all_fit_into_one_query(void)
@@ -116,10 +126,11 @@ static void test_all_fit_into_one_query(void)
 
 	params_init(&p);
 	for (size_t i = 0; i < ARRAY_SIZE(query); i++)
-		assert(set(&p, query[i][0], query[i][1], detail));
-	assert(p.transform.fit == IMG_FIT_COVER && p.transform.lenient);
+		CHECK(set(&p, query[i][0], query[i][1], detail));
+	CHECK_NUMBER(p.transform.fit, ==, IMG_FIT_COVER);
+	CHECK(p.transform.lenient);
 	for (size_t i = 0; i < ARRAY_SIZE(query); i++)
-		assert(!set(&p, query[i][0], query[i][1], detail));
+		CHECK(!set(&p, query[i][0], query[i][1], detail));
 }
 
 static const struct {
@@ -179,12 +190,13 @@ static void test_bad_values_leave_all_as_it_was(void)
 		char detail[PARAMS_DETAIL_BYTES];
 		struct params p, before;
 
+		check_case("bad[%zu]: %s", i, bad[i].key);
 		memset(&p, 0, sizeof(p));
 		params_init(&p);
 		before = p;
-		assert(!set(&p, bad[i].key, bad[i].value, detail));
-		assert(memcmp(&p, &before, sizeof(p)) == 0);
-		assert(detail[0] != '\0');
+		CHECK(!set(&p, bad[i].key, bad[i].value, detail));
+		CHECK(memcmp(&p, &before, sizeof(p)) == 0);
+		CHECK_NUMBER(detail[0], !=, '\0');
 	}
 }
 
@@ -194,15 +206,15 @@ static void test_detail_names_the_parameter_and_its_range(void)
 	struct params p;
 
 	params_init(&p);
-	assert(!set(&p, "q", "101", detail));
-	assert(strcmp(detail, "q must be a whole number from 1 to 100, "
-			      "not '101'.") == 0);
-	assert(!set(&p, "icc", "drop", detail));
-	assert(strcmp(detail, "icc must be srgb or keep, not 'drop'.") == 0);
+	CHECK(!set(&p, "q", "101", detail));
+	CHECK_TEXT(detail, "q must be a whole number from 1 to 100, "
+			   "not '101'.");
+	CHECK(!set(&p, "icc", "drop", detail));
+	CHECK_TEXT(detail, "icc must be srgb or keep, not 'drop'.");
 	/* The longest range, with the longest value that is shown. */
-	assert(!set(&p, "gravity",
-		    "0123456789012345678901234567890123456789abc", detail));
-	assert(strstr(detail, "0123456789'.") != NULL);
+	CHECK(!set(&p, "gravity", "0123456789012345678901234567890123456789abc",
+		   detail));
+	CHECK_PART(detail, "0123456789'.");
 }
 
 static void test_twice_is_refused(void)
@@ -211,9 +223,9 @@ static void test_twice_is_refused(void)
 	struct params p;
 
 	params_init(&p);
-	assert(set(&p, "w", "10", detail));
-	assert(!set(&p, "w", "20", detail));
-	assert(p.transform.box.width_px == 10);
+	CHECK(set(&p, "w", "10", detail));
+	CHECK(!set(&p, "w", "20", detail));
+	CHECK_NUMBER(p.transform.box.width_px, ==, 10);
 }
 
 static const struct {
@@ -251,23 +263,24 @@ static void test_an_unknown_one_suggests_what_is_near(void)
 		int at = snprintf(expected, sizeof(expected),
 				  "There is no parameter '%s'", unknown[i].key);
 
+		check_case("unknown[%zu]: %s", i, unknown[i].key);
 		if (unknown[i].meant != NULL)
 			(void)snprintf(
 				expected + at, sizeof(expected) - (size_t)at,
 				"; did you mean '%s'?", unknown[i].meant);
 		else
 			(void)strcat(expected, ".");
-		assert(!set(&p, unknown[i].key, "1", detail));
+		CHECK(!set(&p, unknown[i].key, "1", detail));
 		if (strcmp(detail, expected) != 0)
 			(void)fprintf(stderr, "%s\n%s\n", detail, expected);
-		assert(strcmp(detail, expected) == 0);
+		CHECK_TEXT(detail, expected);
 	}
 	params_init_variant(&variant, &p, "a");
-	assert(!set(&variant, "width", "1", detail));
-	assert(strcmp(detail, "variant a: There is no parameter 'width'; did "
-			      "you mean 'w'?") == 0);
-	assert(!set(&variant, "variant", "1", detail));
-	assert(strstr(detail, "did you mean") == NULL);
+	CHECK(!set(&variant, "width", "1", detail));
+	CHECK_TEXT(detail, "variant a: There is no parameter 'width'; did "
+			   "you mean 'w'?");
+	CHECK(!set(&variant, "variant", "1", detail));
+	CHECK(strstr(detail, "did you mean") == NULL);
 }
 
 /* For any input, the echoed text is short printable ASCII. */
@@ -280,10 +293,10 @@ static void test_detail_is_safe_to_show(void)
 	memset(key, '\xff', sizeof(key) - 1);
 	key[1] = '\n';
 	key[sizeof(key) - 1] = '\0';
-	assert(!set(&p, key, "1", detail));
-	assert(strlen(detail) < 100);
+	CHECK(!set(&p, key, "1", detail));
+	CHECK_NUMBER(strlen(detail), <, 100);
 	for (const char *c = detail; *c != '\0'; c++)
-		assert(*c >= ' ' && *c <= '~');
+		CHECK(*c >= ' ' && *c <= '~');
 }
 
 int main(void)

@@ -7,9 +7,9 @@
  */
 #include "service/http/head/query.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,6 +74,7 @@ static void test_a_query_is_split_and_decoded(void)
 		struct http_field f[8];
 		uint32_t count;
 
+		check_case("splits[%zu]: %s", i, splits[i].query);
 		(void)strcpy(copy, splits[i].query);
 		count = query_split(copy, f, ARRAY_SIZE(f));
 		for (uint32_t k = 0; k < count; k++) {
@@ -84,7 +85,7 @@ static void test_a_query_is_split_and_decoded(void)
 				       f[k].value != NULL ? f[k].value : "",
 				       f[k].value != NULL ? "]" : "");
 		}
-		assert(strcmp(got, splits[i].fields) == 0);
+		CHECK_TEXT(got, splits[i].fields);
 	}
 }
 
@@ -93,53 +94,64 @@ static void test_empty_pairs_do_not_count(void)
 	char text[] = "&a&&b&", nameless[] = "=&a", many[] = "a&b&c";
 	struct http_field f[8];
 
-	assert(query_count(text) == 2 && query_split(text, f, 8) == 2);
-	assert(query_count(nameless) == 2 && query_split(nameless, f, 8) == 2);
-	assert(query_count(many) == 3 && query_split(many, f, 2) == 2);
-	assert(query_count("") == 0 && query_count("&") == 0);
+	CHECK_NUMBER(query_count(text), ==, 2);
+	CHECK_NUMBER(query_split(text, f, 8), ==, 2);
+	CHECK_NUMBER(query_count(nameless), ==, 2);
+	CHECK_NUMBER(query_split(nameless, f, 8), ==, 2);
+	CHECK_NUMBER(query_count(many), ==, 3);
+	CHECK_NUMBER(query_split(many, f, 2), ==, 2);
+	CHECK_NUMBER(query_count(""), ==, 0);
+	CHECK_NUMBER(query_count("&"), ==, 0);
 }
 
 static void test_without_variants_there_is_one_without_a_name(void)
 {
-	assert(make("w=10&q=50"));
-	assert(made_count == 1 && made[0].name[0] == '\0');
-	assert(made[0].transform.box.width_px == 10);
-	assert(made[0].transform.quality == 50);
-	assert(make("") && made_count == 1 && made[0].transform.quality == 80);
+	CHECK(make("w=10&q=50"));
+	CHECK_NUMBER(made_count, ==, 1);
+	CHECK_NUMBER(made[0].name[0], ==, '\0');
+	CHECK_NUMBER(made[0].transform.box.width_px, ==, 10);
+	CHECK_NUMBER(made[0].transform.quality, ==, 50);
+	CHECK(make(""));
+	CHECK_NUMBER(made_count, ==, 1);
+	CHECK_NUMBER(made[0].transform.quality, ==, 80);
 }
 
 static void test_each_has_what_is_asked_of_all_and_of_it(void)
 {
-	assert(make("variant=a:w=10,blur=2&q=50&variant=b_2-x:q=60&fit=fill"));
-	assert(made_count == 2);
-	assert(strcmp(made[0].name, "a") == 0);
-	assert(strcmp(made[1].name, "b_2-x") == 0);
-	assert(made[0].transform.box.width_px == 10);
-	assert(made[1].transform.box.width_px == 0);
-	assert(made[0].transform.quality == 50 &&
-	       made[1].transform.quality == 60);
-	assert(made[0].transform.blur_sigma_px > 1.9);
-	assert(made[1].transform.blur_sigma_px <= 0);
-	assert(made[0].transform.fit == IMG_FIT_FILL);
-	assert(made[1].transform.fit == IMG_FIT_FILL);
+	CHECK(make("variant=a:w=10,blur=2&q=50&variant=b_2-x:q=60&fit=fill"));
+	CHECK_NUMBER(made_count, ==, 2);
+	CHECK_TEXT(made[0].name, "a");
+	CHECK_TEXT(made[1].name, "b_2-x");
+	CHECK_NUMBER(made[0].transform.box.width_px, ==, 10);
+	CHECK_NUMBER(made[1].transform.box.width_px, ==, 0);
+	CHECK_NUMBER(made[0].transform.quality, ==, 50);
+	CHECK_NUMBER(made[1].transform.quality, ==, 60);
+	CHECK_NUMBER(made[0].transform.blur_sigma_px, >, 1.9);
+	CHECK_NUMBER(made[1].transform.blur_sigma_px, <=, 0);
+	CHECK_NUMBER(made[0].transform.fit, ==, IMG_FIT_FILL);
+	CHECK_NUMBER(made[1].transform.fit, ==, IMG_FIT_FILL);
 	/* strict=0 holds for all variants, wherever it stands. */
-	assert(make("variant=a:&strict=0&variant=b:") && made_count == 2);
-	assert(made[0].transform.lenient && made[1].transform.lenient);
+	CHECK(make("variant=a:&strict=0&variant=b:"));
+	CHECK_NUMBER(made_count, ==, 2);
+	CHECK(made[0].transform.lenient);
+	CHECK(made[1].transform.lenient);
 }
 
 static void test_presets_are_named(void)
 {
-	assert(make("variant=page&q=33&variant=thumb&variant=x:w=5"));
-	assert(made_count == 3 && strcmp(made[0].name, "page") == 0);
-	assert(made[0].transform.box.width_px == 1280);
-	assert(made[1].transform.box.height_px == 320);
-	assert(made[1].transform.fit == IMG_FIT_COVER);
-	assert(made[0].transform.quality == 33 &&
-	       made[1].transform.quality == 33);
-	assert(make("variant=raw") && made[0].transform.box.width_px == 0);
+	CHECK(make("variant=page&q=33&variant=thumb&variant=x:w=5"));
+	CHECK_NUMBER(made_count, ==, 3);
+	CHECK_TEXT(made[0].name, "page");
+	CHECK_NUMBER(made[0].transform.box.width_px, ==, 1280);
+	CHECK_NUMBER(made[1].transform.box.height_px, ==, 320);
+	CHECK_NUMBER(made[1].transform.fit, ==, IMG_FIT_COVER);
+	CHECK_NUMBER(made[0].transform.quality, ==, 33);
+	CHECK_NUMBER(made[1].transform.quality, ==, 33);
+	CHECK(make("variant=raw"));
+	CHECK_NUMBER(made[0].transform.box.width_px, ==, 0);
 	/* With a colon it is defined by the query itself. */
-	assert(make("variant=thumb:w=7") &&
-	       made[0].transform.box.height_px == 0);
+	CHECK(make("variant=thumb:w=7"));
+	CHECK_NUMBER(made[0].transform.box.height_px, ==, 0);
 }
 
 static void test_limits(void)
@@ -148,21 +160,26 @@ static void test_limits(void)
 
 	for (int i = 0; i < VARIANTS_MAX; i++)
 		(void)snprintf(text + strlen(text), 32, "variant=v%d:&", i);
-	assert(make(text) && made_count == VARIANTS_MAX);
+	CHECK(make(text));
+	CHECK_NUMBER(made_count, ==, VARIANTS_MAX);
 	strcat(text, "variant=one-more:");
-	assert(!make(text) && strstr(detail, "16") != NULL);
+	CHECK(!make(text));
+	CHECK_PART(detail, "16");
 
 	memset(name, 'n', sizeof(name));
 	name[VARIANT_NAME_BYTES - 1] = '\0';
 	(void)snprintf(text, sizeof(text), "variant=%s:", name);
-	assert(make(text) && strcmp(made[0].name, name) == 0);
+	CHECK(make(text));
+	CHECK_TEXT(made[0].name, name);
 	(void)snprintf(text, sizeof(text), "variant=n%s:", name);
-	assert(!make(text));
+	CHECK(!make(text));
 	/* As many characters as a variant may have, and one more. */
 	(void)snprintf(text, sizeof(text), "variant=n:w=%0507d", 8);
-	assert(make(text) && made[0].transform.box.width_px == 8);
+	CHECK(make(text));
+	CHECK_NUMBER(made[0].transform.box.width_px, ==, 8);
 	(void)snprintf(text, sizeof(text), "variant=n:w=%0508d", 8);
-	assert(!make(text) && strstr(detail, "up to 511 bytes") != NULL);
+	CHECK(!make(text));
+	CHECK_PART(detail, "up to 511 bytes");
 }
 
 static const struct {
@@ -198,39 +215,40 @@ static const struct {
 static void test_bad_ones_are_named(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		assert(!make(bad[i].query));
-		assert(strstr(detail, bad[i].detail) == detail ||
-		       (bad[i].detail[0] == 'n' &&
-			strstr(detail, bad[i].detail) != NULL));
+		check_case("bad[%zu]: %s", i, bad[i].query);
+		CHECK(!make(bad[i].query));
+		CHECK(strstr(detail, bad[i].detail) == detail ||
+		      (bad[i].detail[0] == 'n' &&
+		       strstr(detail, bad[i].detail) != NULL));
 	}
 	/* The longest name, range and value all fit. */
-	assert(!make("variant=nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn:gravity="
-		     "0123456789012345678901234567890123456789"));
-	assert(strstr(detail, "0123456789'.") != NULL);
+	CHECK(!make("variant=nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn:gravity="
+		    "0123456789012345678901234567890123456789"));
+	CHECK_PART(detail, "0123456789'.");
 }
 
 static void test_presets_are_checked(void)
 {
 	char many[256] = "";
 
-	assert(presets_check(NULL, detail));
-	assert(presets_check(presets, detail));
-	assert(!presets_check("", detail));
-	assert(!presets_check("thumb", detail));
-	assert(!presets_check("thumb:w=1;", detail));
-	assert(!presets_check("a:w=1;a:w=2", detail));
-	assert(strcmp(detail, "variant a is given twice.") == 0);
-	assert(!presets_check("thumb:height=1", detail));
-	assert(strstr(detail, "did you mean 'h'?") != NULL);
-	assert(!presets_check("thumb:w=1;page:w=x", detail));
-	assert(strstr(detail, "variant page: w must be") == detail);
-	assert(strstr(detail, "not 'x'.") != NULL);
+	CHECK(presets_check(NULL, detail));
+	CHECK(presets_check(presets, detail));
+	CHECK(!presets_check("", detail));
+	CHECK(!presets_check("thumb", detail));
+	CHECK(!presets_check("thumb:w=1;", detail));
+	CHECK(!presets_check("a:w=1;a:w=2", detail));
+	CHECK_TEXT(detail, "variant a is given twice.");
+	CHECK(!presets_check("thumb:height=1", detail));
+	CHECK_PART(detail, "did you mean 'h'?");
+	CHECK(!presets_check("thumb:w=1;page:w=x", detail));
+	CHECK_NUMBER(strstr(detail, "variant page: w must be"), ==, detail);
+	CHECK_PART(detail, "not 'x'.");
 	for (int i = 0; i <= VARIANTS_MAX; i++)
 		(void)snprintf(many + strlen(many), 16,
 			       "%sv%d:", i > 0 ? ";" : "", i);
-	assert(!presets_check(many, detail));
+	CHECK(!presets_check(many, detail));
 	*strrchr(many, ';') = '\0';
-	assert(presets_check(many, detail));
+	CHECK(presets_check(many, detail));
 }
 
 int main(void)

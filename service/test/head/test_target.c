@@ -6,9 +6,8 @@
  */
 #include "service/http/head/head.c"
 
+#include "base/test/check.h"
 #include "base/util.h"
-
-#include <assert.h>
 
 /* Read a target; the caller frees r->arguments. */
 static struct findings read_text(struct request *r, const char *text)
@@ -19,7 +18,7 @@ static struct findings read_text(struct request *r, const char *text)
 	static struct request_head head;
 	struct findings f = { .parent = NULL };
 
-	assert(strlen(text) < sizeof(target));
+	CHECK_NUMBER(strlen(text), <, sizeof(target));
 	(void)strcpy(target, text);
 	head = (struct request_head){
 		.target = target,
@@ -59,10 +58,12 @@ static void test_good_ones_are_read(void)
 		struct findings f = read_text(&r, good[i].target);
 		char got[128] = "";
 
-		assert(f.target_bytes == strlen(good[i].target));
-		assert(!f.is_other_scheme && !f.lacks_memory);
-		assert(strcmp(r.host, good[i].host) == 0);
-		assert(strcmp(r.path, good[i].path) == 0);
+		check_case("good[%zu]: %s", i, good[i].target);
+		CHECK_NUMBER(f.target_bytes, ==, strlen(good[i].target));
+		CHECK(!f.is_other_scheme);
+		CHECK(!f.lacks_memory);
+		CHECK_TEXT(r.host, good[i].host);
+		CHECK_TEXT(r.path, good[i].path);
 		for (uint32_t k = 0; k < r.argument_count; k++) {
 			const char *value = r.arguments[k].value;
 
@@ -71,7 +72,7 @@ static void test_good_ones_are_read(void)
 				       r.arguments[k].name,
 				       value != NULL ? value : "");
 		}
-		assert(strcmp(got, good[i].arguments) == 0);
+		CHECK_TEXT(got, good[i].arguments);
 		free(r.arguments);
 	}
 }
@@ -108,7 +109,7 @@ static void test_others_are_not_valid(void)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct request r;
 
-		assert(read_text(&r, bad[i]).target_bytes == 0);
+		CHECK_NUMBER(read_text(&r, bad[i]).target_bytes, ==, 0);
 		free(r.arguments);
 	}
 }
@@ -118,9 +119,10 @@ static void test_the_scheme_is_that_of_the_connection(void)
 {
 	struct request r;
 
-	assert(read_text(&r, "https://x/").is_other_scheme);
-	assert(strcmp(r.host, "x") == 0 && strcmp(r.path, "/") == 0);
-	assert(!read_text(&r, "http://x/").is_other_scheme);
+	CHECK(read_text(&r, "https://x/").is_other_scheme);
+	CHECK_TEXT(r.host, "x");
+	CHECK_TEXT(r.path, "/");
+	CHECK(!read_text(&r, "http://x/").is_other_scheme);
 }
 
 int main(void)

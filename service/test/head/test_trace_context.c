@@ -6,9 +6,9 @@
  */
 #include "service/http/head/head.c"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,10 +85,10 @@ static void test_valid_ones_are_read(void)
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		struct trace_context c;
 
-		assert(trace_context_read(&c, good[i]));
-		assert(strcmp(c.trace_id, TRACE) == 0);
-		assert(strcmp(c.parent_id, PARENT) == 0);
-		assert(c.is_sampled);
+		CHECK(trace_context_read(&c, good[i]));
+		CHECK_TEXT(c.trace_id, TRACE);
+		CHECK_TEXT(c.parent_id, PARENT);
+		CHECK(c.is_sampled);
 	}
 }
 
@@ -96,11 +96,11 @@ static void test_others_are_ignored(void)
 {
 	struct trace_context c, before;
 
-	assert(trace_context_read(&c, good[0]));
+	CHECK(trace_context_read(&c, good[0]));
 	before = c;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		assert(!trace_context_read(&c, bad[i]));
-	assert(memcmp(&c, &before, sizeof(c)) == 0);
+		CHECK(!trace_context_read(&c, bad[i]));
+	CHECK(memcmp(&c, &before, sizeof(c)) == 0);
 }
 
 /*
@@ -115,14 +115,14 @@ static void test_what_is_printed_is_of_version_0(void)
 
 		(void)snprintf(value, sizeof(value), "42-" IDS "-%02x-more",
 			       flags);
-		assert(trace_context_read(&c, value));
+		CHECK(trace_context_read(&c, value));
 		trace_context_print(text, &c);
 		(void)snprintf(expected, sizeof(expected),
 			       "00-" TRACE "-%s-%02x", c.span_id, flags & 1);
-		assert(strcmp(text, expected) == 0);
-		assert(trace_context_read(&again, text));
-		assert(strcmp(again.parent_id, c.span_id) == 0);
-		assert(again.is_sampled == c.is_sampled);
+		CHECK_TEXT(text, expected);
+		CHECK(trace_context_read(&again, text));
+		CHECK_TEXT(again.parent_id, c.span_id);
+		CHECK_NUMBER(again.is_sampled, ==, c.is_sampled);
 	}
 }
 
@@ -133,9 +133,9 @@ static void test_spans_differ(void)
 	static struct trace_context spans[SPANS];
 
 	for (int i = 0; i < SPANS; i++) {
-		assert(trace_context_read(&spans[i], good[0]));
+		CHECK(trace_context_read(&spans[i], good[0]));
 		for (int k = 0; k < i; k++)
-			assert(strcmp(spans[i].span_id, spans[k].span_id) != 0);
+			CHECK(strcmp(spans[i].span_id, spans[k].span_id) != 0);
 	}
 }
 

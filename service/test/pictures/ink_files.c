@@ -9,7 +9,8 @@
  */
 #include "imgops/test/profiles.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,10 +26,10 @@ static void write_file(const char *dir, const char *name, const uint8_t *data,
 
 	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
 	to = fopen(path, "wb");
-	assert(to != NULL);
+	CHECK(to != NULL);
 	ok = fwrite(data, 1, bytes, to) == bytes;
 	ok = fclose(to) == 0 && ok;
-	assert(ok);
+	CHECK(ok);
 }
 
 /* A mostly light picture, which is very different from its negative. */
@@ -77,7 +78,7 @@ static uint8_t *read_ppm(const char *path, size_t *count)
 	unsigned width, height;
 	uint8_t *samples;
 
-	assert(from != NULL);
+	CHECK(from != NULL);
 	(void)fscanf(from, "P6%*[ \n]");
 	(void)fscanf(from, "#%*[^\n]"); /* libvips leaves a comment */
 	if (fscanf(from, "%u %u 255%*1[ \n]", &width, &height) != 2 ||
@@ -87,7 +88,7 @@ static uint8_t *read_ppm(const char *path, size_t *count)
 	}
 	*count = (size_t)width * height * 3;
 	samples = malloc(*count);
-	assert(samples != NULL);
+	CHECK(samples != NULL);
 	if (fread(samples, 1, *count, from) != *count)
 		exit(2);
 	(void)fclose(from);

@@ -7,7 +7,8 @@
  */
 #include "imgops/test/support.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <stdlib.h>
 
 enum { MCU_PX = 16 };
@@ -32,7 +33,7 @@ int main(int argc, char **argv)
 	struct bytes tile, jpeg;
 	bool ok;
 
-	assert(argc == 4);
+	CHECK_NUMBER(argc, ==, 4);
 	spec.width = (uint32_t)atoi(argv[1]);
 	spec.quality = atoi(argv[3]);
 	spec.restart_interval = (int)((spec.width + MCU_PX - 1) / MCU_PX);

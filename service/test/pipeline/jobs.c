@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/test/pipeline/jobs.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +15,13 @@ void read_photo(const char *path)
 {
 	FILE *f = fopen(path, "rb");
 
-	assert(f != NULL);
-	assert(fseek(f, 0, SEEK_END) == 0);
+	CHECK(f != NULL);
+	CHECK_NUMBER(fseek(f, 0, SEEK_END), ==, 0);
 	photo_bytes = (size_t)ftell(f);
 	rewind(f);
 	photo = malloc(photo_bytes);
-	assert(photo != NULL);
-	assert(fread(photo, 1, photo_bytes, f) == photo_bytes);
+	CHECK(photo != NULL);
+	CHECK_NUMBER(fread(photo, 1, photo_bytes, f), ==, photo_bytes);
 	(void)fclose(f);
 }
 
@@ -45,7 +46,7 @@ struct pipeline *start_configured(const struct pipeline_config *config)
 {
 	struct pipeline *p = pipeline_start(config);
 
-	assert(p != NULL);
+	CHECK(p != NULL);
 	return p;
 }
 
@@ -100,7 +101,7 @@ void on_done(struct upload *u)
 void wait_done(struct job *job)
 {
 	for (int i = 0; atomic_load(&job->done_count) == 0; i++) {
-		assert(i < 60000);
+		CHECK_NUMBER(i, <, 60000);
 		(void)usleep(1000);
 	}
 }
@@ -113,9 +114,10 @@ void shrink_photo(const struct cores *cores, uint32_t side_px)
 
 	prepare(&job, photo_bytes, 0);
 	v->transform.box = (struct img_size){ side_px, side_px };
-	assert(pipeline_submit(p, &job.upload));
+	CHECK(pipeline_submit(p, &job.upload));
 	wait_done(&job);
-	assert(v->jpeg != NULL && v->jpeg_bytes < photo_bytes);
+	CHECK(v->jpeg != NULL);
+	CHECK_NUMBER(v->jpeg_bytes, <, photo_bytes);
 	memcpy(photo, v->jpeg, v->jpeg_bytes);
 	photo_bytes = v->jpeg_bytes;
 	pipeline_stop(p);

@@ -11,9 +11,9 @@
 
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/test/check.h"
 #include "imgops/test/support.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ static bool peek_copy(struct upload *u, struct bytes jpeg, size_t count)
 	uint8_t *copy = malloc(count > 0 ? count : 1);
 	bool is_known;
 
-	assert(copy != NULL);
+	CHECK(copy != NULL);
 	memcpy(copy, jpeg.data, count);
 	u->jpeg = copy;
 	u->jpeg_bytes = count;
@@ -124,13 +124,14 @@ static bool is_same_header(const struct img_header *a,
 
 static void assert_same(const struct answer *a, const struct answer *b)
 {
-	assert(a->is_known == b->is_known);
-	assert(a->end == b->end && a->err == b->err);
-	assert(a->estimated_ns == b->estimated_ns);
-	assert(a->estimated_bytes == b->estimated_bytes);
-	assert(is_same_size(a->size, b->size));
-	assert(!a->is_known || a->err != IMG_OK ||
-	       is_same_header(&a->header, &b->header));
+	CHECK_NUMBER(a->is_known, ==, b->is_known);
+	CHECK_NUMBER(a->end, ==, b->end);
+	CHECK_NUMBER(a->err, ==, b->err);
+	CHECK_NUMBER(a->estimated_ns, ==, b->estimated_ns);
+	CHECK_NUMBER(a->estimated_bytes, ==, b->estimated_bytes);
+	CHECK(is_same_size(a->size, b->size));
+	CHECK(!a->is_known || a->err != IMG_OK ||
+	      is_same_header(&a->header, &b->header));
 	check_count++;
 }
 
@@ -156,8 +157,8 @@ static void check_two_pieces(struct bytes jpeg, size_t first,
 	prepare_job(&job);
 	if (peek_copy(&job.upload, jpeg, first) &&
 	    (job.upload.err != IMG_OK || job.upload.end != UPLOAD_ENDED)) {
-		assert(job.upload.err == whole->err &&
-		       job.upload.end == whole->end);
+		CHECK_NUMBER(job.upload.err, ==, whole->err);
+		CHECK_NUMBER(job.upload.end, ==, whole->end);
 		return;
 	}
 	in_two = answer_of(&job.upload,
@@ -202,7 +203,7 @@ static void submit(struct job *job, struct bytes jpeg, size_t step)
 	u->jpeg_bytes = jpeg.count;
 	if (is_refused)
 		return;
-	assert(pipeline_submit(pipeline, u));
+	CHECK(pipeline_submit(pipeline, u));
 	wait_done(job);
 }
 
@@ -214,13 +215,13 @@ static void check_results(struct bytes jpeg)
 
 	submit(&one, jpeg, 0);
 	submit(&other, jpeg, 64);
-	assert(one.upload.end == other.upload.end);
-	assert(one.upload.err == other.upload.err);
-	assert((a->jpeg == NULL) == (b->jpeg == NULL));
+	CHECK_NUMBER(one.upload.end, ==, other.upload.end);
+	CHECK_NUMBER(one.upload.err, ==, other.upload.err);
+	CHECK_NUMBER((a->jpeg == NULL), ==, (b->jpeg == NULL));
 	if (a->jpeg != NULL) {
-		assert(a->jpeg_bytes == b->jpeg_bytes);
-		assert(memcmp(a->jpeg, b->jpeg, a->jpeg_bytes) == 0);
-		assert(a->notes == b->notes);
+		CHECK_NUMBER(a->jpeg_bytes, ==, b->jpeg_bytes);
+		CHECK(memcmp(a->jpeg, b->jpeg, a->jpeg_bytes) == 0);
+		CHECK_NUMBER(a->notes, ==, b->notes);
 	}
 	upload_free_results(&one.upload);
 	upload_free_results(&other.upload);
@@ -304,14 +305,15 @@ static void check_folder(const char *dir)
 	struct error error;
 	bool ok = folder_list_read(&list, dir, FOLDER_JPEGS, NULL, &error);
 
-	assert(ok && list.count > 0);
+	CHECK(ok);
+	CHECK_NUMBER(list.count, >, 0);
 	for (size_t i = 0; i < list.count; i++) {
 		struct bytes jpeg;
 		const char *why;
 
 		jpeg.data = (uint8_t *)file_read_bytes(
 			list.files[i].path, FILE_BYTES_MAX, &jpeg.count, &why);
-		assert(jpeg.data != NULL);
+		CHECK(jpeg.data != NULL);
 		check_file(jpeg, POSITIONS);
 		free(jpeg.data);
 	}
@@ -325,7 +327,7 @@ int main(int argc, char **argv)
 	struct error why;
 
 	cores = cores_new(NULL, &why);
-	assert(cores != NULL);
+	CHECK(cores != NULL);
 	config = job_config(policy_find("cohort"), cores, 1);
 	pipeline = start_configured(&config);
 	test_made_files();
@@ -335,7 +337,7 @@ int main(int argc, char **argv)
 	(void)printf("%llu answers compared\n",
 		     (unsigned long long)check_count);
 	budget_read(pipeline_budget(pipeline), &budget);
-	assert(budget.used_bytes == 0);
+	CHECK_NUMBER(budget.used_bytes, ==, 0);
 	pipeline_stop(pipeline);
 	pipeline_free(pipeline);
 	cores_free(cores);

@@ -23,9 +23,9 @@
 #include "service/pipeline/budget.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -39,8 +39,10 @@ static void check(const struct budget *b, uint64_t used, uint64_t peak,
 	struct budget_stats s;
 
 	budget_read(b, &s);
-	assert(s.limit_bytes == LIMIT && s.used_bytes == used);
-	assert(s.peak_bytes == peak && s.refused_count == refused);
+	CHECK_NUMBER(s.limit_bytes, ==, LIMIT);
+	CHECK_NUMBER(s.used_bytes, ==, used);
+	CHECK_NUMBER(s.peak_bytes, ==, peak);
+	CHECK_NUMBER(s.refused_count, ==, refused);
 }
 
 static void test_charges_add_up(void)
@@ -51,15 +53,18 @@ static void test_charges_add_up(void)
 
 	struct charge one = { .budget = &b }, two = { .budget = &b };
 
-	assert(budget_charge(&one, 600) == BUDGET_OK);
-	assert(budget_charge(&two, 400) == BUDGET_OK);
+	CHECK_NUMBER(budget_charge(&one, 600), ==, BUDGET_OK);
+	CHECK_NUMBER(budget_charge(&two, 400), ==, BUDGET_OK);
 	check(&b, 1000, 1000, 0);
-	assert(budget_charge(&one, 601) == BUDGET_FULL && one.bytes == 600);
-	assert(budget_charge(&one, 1001) == BUDGET_NEVER && one.bytes == 600);
+	CHECK_NUMBER(budget_charge(&one, 601), ==, BUDGET_FULL);
+	CHECK_NUMBER(one.bytes, ==, 600);
+	CHECK_NUMBER(budget_charge(&one, 1001), ==, BUDGET_NEVER);
+	CHECK_NUMBER(one.bytes, ==, 600);
 	check(&b, 1000, 1000, 2);
-	assert(budget_charge(&one, 100) == BUDGET_OK && one.bytes == 100);
+	CHECK_NUMBER(budget_charge(&one, 100), ==, BUDGET_OK);
+	CHECK_NUMBER(one.bytes, ==, 100);
 	check(&b, 500, 1000, 2);
-	assert(budget_charge(&two, 900) == BUDGET_OK);
+	CHECK_NUMBER(budget_charge(&two, 900), ==, BUDGET_OK);
 	budget_lower(&two, 950); /* it is lower already */
 	check(&b, 1000, 1000, 2);
 	budget_lower(&two, 5);
@@ -74,7 +79,7 @@ static void test_a_charge_of_nothing_has_no_budget(void)
 	struct charge none = { 0 };
 
 	budget_lower(&none, 0);
-	assert(none.bytes == 0);
+	CHECK_NUMBER(none.bytes, ==, 0);
 }
 
 static void test_all_numbers_are_safe(void)
@@ -85,13 +90,13 @@ static void test_all_numbers_are_safe(void)
 
 	struct charge one = { .budget = &b }, two = { .budget = &b };
 
-	assert(budget_charge(&one, UINT64_MAX - 1) == BUDGET_OK);
-	assert(budget_charge(&two, 2) == BUDGET_FULL);
-	assert(budget_charge(&two, UINT64_MAX) == BUDGET_FULL);
-	assert(budget_charge(&two, 1) == BUDGET_OK);
+	CHECK_NUMBER(budget_charge(&one, UINT64_MAX - 1), ==, BUDGET_OK);
+	CHECK_NUMBER(budget_charge(&two, 2), ==, BUDGET_FULL);
+	CHECK_NUMBER(budget_charge(&two, UINT64_MAX), ==, BUDGET_FULL);
+	CHECK_NUMBER(budget_charge(&two, 1), ==, BUDGET_OK);
 	budget_lower(&one, 0);
 	budget_lower(&two, 0);
-	assert(b.used_bytes == 0);
+	CHECK_NUMBER(b.used_bytes, ==, 0);
 }
 
 static void test_slots_are_counted(void)
@@ -103,18 +108,23 @@ static void test_slots_are_counted(void)
 	struct charge one = { .budget = &b }, two = { .budget = &b },
 		      three = { .budget = &b };
 
-	assert(budget_take_slot(&one) && budget_take_slot(&one));
-	assert(b.used_slots == 1 && budget_has_slot(&b));
-	assert(budget_take_slot(&two) && !budget_has_slot(&b));
-	assert(!budget_take_slot(&three) && !three.has_slot);
+	CHECK(budget_take_slot(&one));
+	CHECK(budget_take_slot(&one));
+	CHECK_NUMBER(b.used_slots, ==, 1);
+	CHECK(budget_has_slot(&b));
+	CHECK(budget_take_slot(&two));
+	CHECK(!budget_has_slot(&b));
+	CHECK(!budget_take_slot(&three));
+	CHECK(!three.has_slot);
 	budget_give_slot(&three); /* it has none */
-	assert(b.used_slots == 2);
+	CHECK_NUMBER(b.used_slots, ==, 2);
 	budget_give_slot(&one);
 	budget_give_slot(&one);
-	assert(b.used_slots == 1 && budget_take_slot(&three));
+	CHECK_NUMBER(b.used_slots, ==, 1);
+	CHECK(budget_take_slot(&three));
 	budget_give_slot(&two);
 	budget_give_slot(&three);
-	assert(b.used_slots == 0);
+	CHECK_NUMBER(b.used_slots, ==, 0);
 }
 
 struct job {
@@ -141,16 +151,16 @@ static void *charge_at_random(void *arg)
 		bytes = (job->seed >> 40) % (LIMIT * 2 / 3);
 		switch (budget_charge(c, bytes)) {
 		case BUDGET_OK:
-			assert(c->bytes == bytes);
+			CHECK_NUMBER(c->bytes, ==, bytes);
 			break;
 		case BUDGET_FULL:
-			assert(c->bytes == before);
+			CHECK_NUMBER(c->bytes, ==, before);
 			job->refused_count++;
 			break;
 		case BUDGET_NEVER:
-			assert(false);
+			CHECK(false);
 		}
-		assert(atomic_load(&job->budget->used_bytes) <= LIMIT);
+		CHECK_NUMBER(atomic_load(&job->budget->used_bytes), <=, LIMIT);
 	}
 	budget_lower(&charges[0], 0);
 	budget_lower(&charges[1], 0);
@@ -171,15 +181,18 @@ static void test_threads_never_pass_the_limit(void)
 		int failed = pthread_create(&threads[i], NULL, charge_at_random,
 					    &jobs[i]);
 
-		assert(failed == 0);
+		CHECK_NUMBER(failed, ==, 0);
 	}
 	for (int i = 0; i < THREADS; i++) {
 		(void)pthread_join(threads[i], NULL);
 		refused += jobs[i].refused_count;
 	}
 	budget_read(&b, &s);
-	assert(s.used_bytes == 0 && s.refused_count == refused);
-	assert(refused > 0 && s.peak_bytes <= LIMIT && s.peak_bytes > 600);
+	CHECK_NUMBER(s.used_bytes, ==, 0);
+	CHECK_NUMBER(s.refused_count, ==, refused);
+	CHECK_NUMBER(refused, >, 0);
+	CHECK_NUMBER(s.peak_bytes, <=, LIMIT);
+	CHECK_NUMBER(s.peak_bytes, >, 600);
 }
 
 /* Somebody who waits, with a charge of its own. */
@@ -208,7 +221,7 @@ static void patient_init(struct patient *p, struct budget *b,
 			 enum budget_line line, uint64_t held, uint64_t bytes)
 {
 	p->charge = (struct charge){ .budget = b };
-	assert(budget_charge(&p->charge, held) == BUDGET_OK);
+	CHECK_NUMBER(budget_charge(&p->charge, held), ==, BUDGET_OK);
 	p->waiter = (struct budget_waiter){
 		.line = line,
 		.charge = &p->charge,
@@ -232,7 +245,7 @@ static void init_waiting(struct budget *b)
 
 	budget_init(b, LIMIT, SLOTS);
 	ok = budget_start_waiting(b);
-	assert(ok);
+	CHECK(ok);
 }
 
 static void test_lines_are_served_in_order(void)
@@ -246,35 +259,43 @@ static void test_lines_are_served_in_order(void)
 
 	patient_init(&in[0], &b, BUDGET_INSIDE, 100, 300);
 	patient_init(&in[1], &b, BUDGET_INSIDE, 100, 200);
-	assert(budget_charge(&all, 800) == BUDGET_OK);
+	CHECK_NUMBER(budget_charge(&all, 800), ==, BUDGET_OK);
 	for (int i = 0; i < 2; i++) {
 		patient_init(&out[i], &b, BUDGET_OUTSIDE, 0, 250);
-		assert(!budget_wait(&out[i].waiter));
+		CHECK(!budget_wait(&out[i].waiter));
 	}
 	for (int i = 0; i < 2; i++)
-		assert(!budget_wait(&in[i].waiter));
+		CHECK(!budget_wait(&in[i].waiter));
 	/* 100 would do for the second, but it is not its turn. */
 	budget_lower(&all, 700);
-	assert(!is_done(&in[0]) && !is_done(&in[1]));
+	CHECK(!is_done(&in[0]));
+	CHECK(!is_done(&in[1]));
 	/* Nor may others overtake. */
 	struct charge other = { .budget = &b };
 
-	assert(!budget_try(&other, 10));
+	CHECK(!budget_try(&other, 10));
 	budget_lower(&all, 500);
-	assert(is_done(&in[0]) && is_done(&in[1]) && !is_done(&out[0]));
-	assert(in[0].charge.bytes == 300 && in[0].waiter.answer == BUDGET_OK);
+	CHECK(is_done(&in[0]));
+	CHECK(is_done(&in[1]));
+	CHECK(!is_done(&out[0]));
+	CHECK_NUMBER(in[0].charge.bytes, ==, 300);
+	CHECK_NUMBER(in[0].waiter.answer, ==, BUDGET_OK);
 	budget_lower(&all, 250);
-	assert(is_done(&out[0]) && !is_done(&out[1]));
+	CHECK(is_done(&out[0]));
+	CHECK(!is_done(&out[1]));
 	budget_lower(&in[0].charge, 0);
-	assert(is_done(&out[1]) && out[1].charge.bytes == 250);
-	assert(budget_try(&other, 10));
+	CHECK(is_done(&out[1]));
+	CHECK_NUMBER(out[1].charge.bytes, ==, 250);
+	CHECK(budget_try(&other, 10));
 	budget_lower(&other, 0);
 	budget_lower(&all, 0);
 	for (int i = 0; i < 2; i++) {
 		budget_lower(&in[i].charge, 0);
 		budget_lower(&out[i].charge, 0);
 	}
-	assert(b.used_bytes == 0 && b.waiting_count == 0 && b.wait_count == 4);
+	CHECK_NUMBER(b.used_bytes, ==, 0);
+	CHECK_NUMBER(b.waiting_count, ==, 0);
+	CHECK_NUMBER(b.wait_count, ==, 4);
 	budget_release(&b);
 }
 
@@ -287,38 +308,50 @@ static void test_memory_and_slot_come_together(void)
 
 	struct charge all = { .budget = &b }, other = { .budget = &b };
 
-	assert(budget_charge(&all, 800) == BUDGET_OK);
-	assert(budget_take_slot(&all) && budget_take_slot(&other));
+	CHECK_NUMBER(budget_charge(&all, 800), ==, BUDGET_OK);
+	CHECK(budget_take_slot(&all));
+	CHECK(budget_take_slot(&other));
 	patient_init(&first, &b, BUDGET_OUTSIDE, 0, 900);
 	patient_init(&second, &b, BUDGET_OUTSIDE, 0, 300);
 	first.waiter.wants_slot = second.waiter.wants_slot = true;
-	assert(!budget_wait(&first.waiter) && !budget_wait(&second.waiter));
+	CHECK(!budget_wait(&first.waiter));
+	CHECK(!budget_wait(&second.waiter));
 	/* There is memory, but no slot; meanwhile it is not taken. */
 	budget_lower(&all, 0);
-	assert(!is_done(&first));
-	assert(b.used_bytes == 0 && b.peak_bytes == 800);
+	CHECK(!is_done(&first));
+	CHECK_NUMBER(b.used_bytes, ==, 0);
+	CHECK_NUMBER(b.peak_bytes, ==, 800);
 	budget_give_slot(&other);
-	assert(is_done(&first) && first.charge.has_slot);
-	assert(first.charge.bytes == 900 && b.used_bytes == 900);
-	assert(!is_done(&second) && !second.charge.has_slot);
+	CHECK(is_done(&first));
+	CHECK(first.charge.has_slot);
+	CHECK_NUMBER(first.charge.bytes, ==, 900);
+	CHECK_NUMBER(b.used_bytes, ==, 900);
+	CHECK(!is_done(&second));
+	CHECK(!second.charge.has_slot);
 	/* There is a slot, but no memory; meanwhile it is not taken. */
 	budget_give_slot(&all);
-	assert(!is_done(&second) && b.used_slots == 1);
+	CHECK(!is_done(&second));
+	CHECK_NUMBER(b.used_slots, ==, 1);
 	budget_lower(&first.charge, 300);
-	assert(is_done(&second) && second.charge.has_slot);
-	assert(b.used_bytes == 600 && b.used_slots == 2);
+	CHECK(is_done(&second));
+	CHECK(second.charge.has_slot);
+	CHECK_NUMBER(b.used_bytes, ==, 600);
+	CHECK_NUMBER(b.used_slots, ==, 2);
 	/* A wait that ends otherwise brings neither. */
 	patient_init(&third, &b, BUDGET_OUTSIDE, 0, 300);
 	third.waiter.wants_slot = true;
-	assert(!budget_wait(&third.waiter));
+	CHECK(!budget_wait(&third.waiter));
 	budget_end_waits(&b, BUDGET_OUTSIDE);
-	assert(is_done(&third) && third.waiter.answer == BUDGET_FULL);
-	assert(!third.charge.has_slot && third.charge.bytes == 0);
+	CHECK(is_done(&third));
+	CHECK_NUMBER(third.waiter.answer, ==, BUDGET_FULL);
+	CHECK(!third.charge.has_slot);
+	CHECK_NUMBER(third.charge.bytes, ==, 0);
 	budget_lower(&first.charge, 0);
 	budget_give_slot(&first.charge);
 	budget_lower(&second.charge, 0);
 	budget_give_slot(&second.charge);
-	assert(b.used_bytes == 0 && b.used_slots == 0);
+	CHECK_NUMBER(b.used_bytes, ==, 0);
+	CHECK_NUMBER(b.used_slots, ==, 0);
 	budget_release(&b);
 }
 
@@ -329,8 +362,11 @@ static void test_nobody_waits_if_it_fits(void)
 
 	init_waiting(&b);
 	patient_init(&p, &b, BUDGET_OUTSIDE, 0, LIMIT);
-	assert(budget_wait(&p.waiter) && p.waiter.answer == BUDGET_OK);
-	assert(p.charge.bytes == LIMIT && !is_done(&p) && b.wait_count == 0);
+	CHECK(budget_wait(&p.waiter));
+	CHECK_NUMBER(p.waiter.answer, ==, BUDGET_OK);
+	CHECK_NUMBER(p.charge.bytes, ==, LIMIT);
+	CHECK(!is_done(&p));
+	CHECK_NUMBER(b.wait_count, ==, 0);
 	budget_lower(&p.charge, 0);
 	budget_release(&b);
 }
@@ -345,15 +381,18 @@ static void test_reservations_do_not_block_each_other(void)
 	patient_init(&one, &b, BUDGET_INSIDE, 500, 900);
 	patient_init(&two, &b, BUDGET_INSIDE, 500, 600);
 	one.waiter.held_bytes = two.waiter.held_bytes = 100;
-	assert(!budget_wait(&one.waiter));
-	assert(!is_done(&one));
-	assert(!budget_wait(&two.waiter));
-	assert(is_done(&one) && one.charge.bytes == 900);
-	assert(!is_done(&two) && two.charge.bytes == 100);
+	CHECK(!budget_wait(&one.waiter));
+	CHECK(!is_done(&one));
+	CHECK(!budget_wait(&two.waiter));
+	CHECK(is_done(&one));
+	CHECK_NUMBER(one.charge.bytes, ==, 900);
+	CHECK(!is_done(&two));
+	CHECK_NUMBER(two.charge.bytes, ==, 100);
 	budget_lower(&one.charge, 0);
-	assert(is_done(&two) && two.charge.bytes == 600);
+	CHECK(is_done(&two));
+	CHECK_NUMBER(two.charge.bytes, ==, 600);
 	budget_lower(&two.charge, 0);
-	assert(b.broken_wait_count == 0);
+	CHECK_NUMBER(b.broken_wait_count, ==, 0);
 	budget_release(&b);
 }
 
@@ -366,20 +405,26 @@ static void test_a_standstill_is_broken(void)
 	patient_init(&small, &b, BUDGET_INSIDE, 200, 500);
 	patient_init(&large, &b, BUDGET_INSIDE, 400, 700);
 	patient_init(&newest, &b, BUDGET_INSIDE, 300, 900);
-	assert(!budget_wait(&small.waiter));
-	assert(!budget_wait(&large.waiter));
-	assert(!is_done(&small) && !is_done(&large));
+	CHECK(!budget_wait(&small.waiter));
+	CHECK(!budget_wait(&large.waiter));
+	CHECK(!is_done(&small));
+	CHECK(!is_done(&large));
 	/* None fits into the 100 that are left. */
-	assert(!budget_wait(&newest.waiter));
-	assert(is_done(&newest) && newest.waiter.answer == BUDGET_FULL);
-	assert(newest.charge.bytes == 300 && b.broken_wait_count == 1);
-	assert(!is_done(&small) && !is_done(&large));
+	CHECK(!budget_wait(&newest.waiter));
+	CHECK(is_done(&newest));
+	CHECK_NUMBER(newest.waiter.answer, ==, BUDGET_FULL);
+	CHECK_NUMBER(newest.charge.bytes, ==, 300);
+	CHECK_NUMBER(b.broken_wait_count, ==, 1);
+	CHECK(!is_done(&small));
+	CHECK(!is_done(&large));
 	/* Then the first one fits, and after it the second. */
 	budget_lower(&newest.charge, 0);
-	assert(is_done(&small) && small.waiter.answer == BUDGET_OK);
-	assert(!is_done(&large));
+	CHECK(is_done(&small));
+	CHECK_NUMBER(small.waiter.answer, ==, BUDGET_OK);
+	CHECK(!is_done(&large));
 	budget_lower(&small.charge, 0);
-	assert(is_done(&large) && large.charge.bytes == 700);
+	CHECK(is_done(&large));
+	CHECK_NUMBER(large.charge.bytes, ==, 700);
 	budget_lower(&large.charge, 0);
 	check(&b, 0, 900, 1);
 	budget_release(&b);
@@ -394,12 +439,15 @@ static void test_the_largest_holder_ends_a_standstill(void)
 	init_waiting(&b);
 	patient_init(&first, &b, BUDGET_INSIDE, 200, 900);
 	patient_init(&large, &b, BUDGET_INSIDE, 600, 700);
-	assert(!budget_wait(&first.waiter));
-	assert(!budget_wait(&large.waiter));
-	assert(is_done(&large) && large.waiter.answer == BUDGET_OK);
-	assert(!is_done(&first) && b.broken_wait_count == 0);
+	CHECK(!budget_wait(&first.waiter));
+	CHECK(!budget_wait(&large.waiter));
+	CHECK(is_done(&large));
+	CHECK_NUMBER(large.waiter.answer, ==, BUDGET_OK);
+	CHECK(!is_done(&first));
+	CHECK_NUMBER(b.broken_wait_count, ==, 0);
 	budget_lower(&large.charge, 0);
-	assert(is_done(&first) && first.charge.bytes == 900);
+	CHECK(is_done(&first));
+	CHECK_NUMBER(first.charge.bytes, ==, 900);
 	budget_lower(&first.charge, 0);
 	budget_release(&b);
 }
@@ -413,29 +461,30 @@ static void test_waits_end_in_time(void)
 
 	struct charge all = { .budget = &b };
 
-	assert(budget_charge(&all, LIMIT - 10) == BUDGET_OK);
+	CHECK_NUMBER(budget_charge(&all, LIMIT - 10), ==, BUDGET_OK);
 	patient_init(&late, &b, BUDGET_OUTSIDE, 0, 100);
 	late.waiter.until_ns = clock_after_ms(20);
 	patient_init(&gone, &b, BUDGET_OUTSIDE, 0, 100);
 	patient_init(&behind, &b, BUDGET_OUTSIDE, 0, 10);
 	patient_init(&stopped, &b, BUDGET_OUTSIDE, 0, 100);
-	assert(!budget_wait(&late.waiter));
-	assert(!budget_wait(&gone.waiter));
-	assert(!budget_wait(&behind.waiter));
-	assert(!budget_wait(&stopped.waiter));
+	CHECK(!budget_wait(&late.waiter));
+	CHECK(!budget_wait(&gone.waiter));
+	CHECK(!budget_wait(&behind.waiter));
+	CHECK(!budget_wait(&stopped.waiter));
 	(void)sem_wait(&late.done);
-	assert(clock_now_ns() >= late.waiter.until_ns);
+	CHECK_NUMBER(clock_now_ns(), >=, late.waiter.until_ns);
 	atomic_store(&gone.is_over, true);
 	(void)sem_wait(&gone.done);
 	/* Its turn has come, because those before it have ended. */
 	(void)sem_wait(&behind.done);
-	assert(behind.waiter.answer == BUDGET_OK);
+	CHECK_NUMBER(behind.waiter.answer, ==, BUDGET_OK);
 	budget_end_waits(&b, BUDGET_OUTSIDE);
-	assert(is_done(&stopped));
-	assert(late.waiter.answer == BUDGET_FULL &&
-	       gone.waiter.answer == BUDGET_FULL &&
-	       stopped.waiter.answer == BUDGET_FULL);
-	assert(budget_wait(&late.waiter) && late.waiter.answer == BUDGET_FULL);
+	CHECK(is_done(&stopped));
+	CHECK_NUMBER(late.waiter.answer, ==, BUDGET_FULL);
+	CHECK_NUMBER(gone.waiter.answer, ==, BUDGET_FULL);
+	CHECK_NUMBER(stopped.waiter.answer, ==, BUDGET_FULL);
+	CHECK(budget_wait(&late.waiter));
+	CHECK_NUMBER(late.waiter.answer, ==, BUDGET_FULL);
 	budget_lower(&behind.charge, 0);
 	budget_lower(&all, 0);
 	check(&b, 0, LIMIT, 0);
@@ -455,16 +504,16 @@ static void test_ends_of_waits_ask_nobody(void)
 
 	struct charge all = { .budget = &b };
 
-	assert(budget_charge(&all, LIMIT) == BUDGET_OK);
+	CHECK_NUMBER(budget_charge(&all, LIMIT), ==, BUDGET_OK);
 	for (int i = 0; i < LATE; i++) {
 		patient_init(&late[i], &b, BUDGET_OUTSIDE, 0, 100);
 		late[i].waiter.until_ns = clock_after_ms(10 + 2 * (uint64_t)i);
-		assert(!budget_wait(&late[i].waiter));
+		CHECK(!budget_wait(&late[i].waiter));
 	}
 	for (int i = 0; i < LATE; i++)
 		(void)sem_wait(&late[i].done);
 	looks_max = (clock_now_ns() - begun_ns) / (LOOK_MS * 1000000) + 2;
-	assert(atomic_load(&ask_count) <= looks_max * LATE);
+	CHECK_NUMBER(atomic_load(&ask_count), <=, looks_max * LATE);
 	budget_lower(&all, 0);
 	budget_release(&b);
 }
@@ -496,13 +545,13 @@ static void *wait_at_random(void *arg)
 		if (!budget_wait(&p.waiter))
 			(void)sem_wait(&p.done);
 		if (p.waiter.answer == BUDGET_OK) {
-			assert(p.charge.bytes == p.waiter.bytes);
-			assert(p.charge.has_slot || is_inside);
+			CHECK_NUMBER(p.charge.bytes, ==, p.waiter.bytes);
+			CHECK(p.charge.has_slot || is_inside);
 		} else {
 			job->refused_count++;
 		}
-		assert(atomic_load(&job->budget->used_bytes) <= LIMIT);
-		assert(atomic_load(&job->budget->used_slots) <= SLOTS);
+		CHECK_NUMBER(atomic_load(&job->budget->used_bytes), <=, LIMIT);
+		CHECK_NUMBER(atomic_load(&job->budget->used_slots), <=, SLOTS);
 		(void)sched_yield(); /* so that others have to wait */
 		budget_lower(&p.charge, p.charge.bytes / 3);
 		budget_lower(&p.charge, 0);
@@ -525,15 +574,18 @@ static void test_threads_wait_for_each_other(void)
 		int failed = pthread_create(&threads[i], NULL, wait_at_random,
 					    &jobs[i]);
 
-		assert(failed == 0);
+		CHECK_NUMBER(failed, ==, 0);
 	}
 	for (int i = 0; i < THREADS; i++) {
 		(void)pthread_join(threads[i], NULL);
 		refused += jobs[i].refused_count;
 	}
-	assert(b.used_bytes == 0 && b.waiting_count == 0 && b.wait_count > 0);
-	assert(b.used_slots == 0);
-	assert(b.broken_wait_count == refused && b.refused_count == refused);
+	CHECK_NUMBER(b.used_bytes, ==, 0);
+	CHECK_NUMBER(b.waiting_count, ==, 0);
+	CHECK_NUMBER(b.wait_count, >, 0);
+	CHECK_NUMBER(b.used_slots, ==, 0);
+	CHECK_NUMBER(b.broken_wait_count, ==, refused);
+	CHECK_NUMBER(b.refused_count, ==, refused);
 	budget_release(&b);
 }
 
@@ -554,14 +606,14 @@ static void test_follows_the_last_pictures(void)
 	struct memory_estimate m;
 
 	memory_estimate_init(&m);
-	assert(memory_estimate_bytes(&m, 1 << 20) > 1 << 20);
+	CHECK_NUMBER(memory_estimate_bytes(&m, 1 << 20), >, 1 << 20);
 	learn_often(&m, 1 << 20, 10 << 20);
-	assert(is_about(memory_estimate_bytes(&m, 1 << 20), 10 << 20));
-	assert(is_about(memory_estimate_bytes(&m, 1 << 10), 10 << 10));
-	assert(is_about(memory_estimate_bytes(&m, 1 << 30), 40 << 20));
+	CHECK(is_about(memory_estimate_bytes(&m, 1 << 20), 10 << 20));
+	CHECK(is_about(memory_estimate_bytes(&m, 1 << 10), 10 << 10));
+	CHECK(is_about(memory_estimate_bytes(&m, 1 << 30), 40 << 20));
 	learn_often(&m, 4 << 20, 2 << 20);
-	assert(is_about(memory_estimate_bytes(&m, 4 << 20), 2 << 20));
-	assert(memory_estimate_bytes(&m, 0) == 0);
+	CHECK(is_about(memory_estimate_bytes(&m, 4 << 20), 2 << 20));
+	CHECK_NUMBER(memory_estimate_bytes(&m, 0), ==, 0);
 }
 
 /*
@@ -575,10 +627,10 @@ static void test_one_alone_changes_little(void)
 	memory_estimate_init(&m);
 	learn_often(&m, 1 << 20, 4 << 20);
 	memory_estimate_learn(&m, 665, UINT64_C(1) << 40);
-	assert(memory_estimate_bytes(&m, 1 << 20) < 8 << 20);
+	CHECK_NUMBER(memory_estimate_bytes(&m, 1 << 20), <, 8 << 20);
 	learn_often(&m, 1 << 20, 4 << 20);
 	memory_estimate_learn(&m, UINT64_C(1) << 40, 4 << 20);
-	assert(memory_estimate_bytes(&m, 1 << 20) > 2 << 20);
+	CHECK_NUMBER(memory_estimate_bytes(&m, 1 << 20), >, 2 << 20);
 }
 
 /* A few large bodies count more than the same number of small ones. */
@@ -591,7 +643,7 @@ static void test_small_bodies_do_not_spoil_it(void)
 		memory_estimate_learn(&m, 4 << 20, 8 << 20);
 		memory_estimate_learn(&m, 100, 300000);
 	}
-	assert(memory_estimate_bytes(&m, 4 << 20) < 10 << 20);
+	CHECK_NUMBER(memory_estimate_bytes(&m, 4 << 20), <, 10 << 20);
 }
 
 /* Tiny bodies with large results, and then an ordinary one. */
@@ -601,7 +653,8 @@ static void test_the_estimate_is_near_the_mean(void)
 
 	memory_estimate_init(&m);
 	learn_often(&m, 155, 25 << 20);
-	assert(memory_estimate_bytes(&m, 342480) <= UINT64_C(100) << 20);
+	CHECK_NUMBER(memory_estimate_bytes(&m, 342480), <=,
+		     UINT64_C(100) << 20);
 }
 
 static void test_extremes_are_numbers(void)
@@ -610,9 +663,10 @@ static void test_extremes_are_numbers(void)
 
 	memory_estimate_init(&m);
 	learn_often(&m, 0, 0);
-	assert(memory_estimate_bytes(&m, UINT32_MAX) < UINT64_C(1) << 40);
+	CHECK_NUMBER(memory_estimate_bytes(&m, UINT32_MAX), <,
+		     UINT64_C(1) << 40);
 	learn_often(&m, 0, UINT64_C(1) << 40);
-	assert(memory_estimate_bytes(&m, 1 << 10) > 0);
+	CHECK_NUMBER(memory_estimate_bytes(&m, 1 << 10), >, 0);
 }
 
 #define MS UINT64_C(1000000)
@@ -637,11 +691,11 @@ static void test_pace_is_that_of_the_machine(void)
 	struct pace p;
 
 	pace_init(&p);
-	assert(is_pace(&p, 1));
+	CHECK(is_pace(&p, 1));
 	learn_pace(&p, 400, 5 * MS, 1.7);
-	assert(is_pace(&p, 1.7));
+	CHECK(is_pace(&p, 1.7));
 	learn_pace(&p, 400, 5 * MS, 0.6);
-	assert(is_pace(&p, 0.6));
+	CHECK(is_pace(&p, 0.6));
 }
 
 /* As much time of long steps as of short ones: the mean of their factors. */
@@ -654,7 +708,7 @@ static void test_pace_is_that_of_the_time(void)
 		learn_pace(&p, 100, MS / 10, 3);
 		learn_pace(&p, 1, 10 * MS, 1);
 	}
-	assert(is_pace(&p, 2));
+	CHECK(is_pace(&p, 2));
 }
 
 /* One step of each upload, or of each second one, takes far too long. */
@@ -668,7 +722,7 @@ static void test_unusual_files_teach_nothing(void)
 		learn_pace(&p, 1, 50 * MS, i % 2 == 0 ? 1000 : 1);
 		learn_pace(&p, 1, MS, 1);
 		learn_pace(&p, 1, MS, 1);
-		assert(is_pace(&p, 1));
+		CHECK(is_pace(&p, 1));
 	}
 }
 
@@ -679,11 +733,11 @@ static void test_a_machine_may_become_much_slower(void)
 	pace_init(&p);
 	learn_pace(&p, 100, 5 * MS, 1);
 	learn_pace(&p, 1000, 5 * MS, 12);
-	assert(is_pace(&p, 12));
+	CHECK(is_pace(&p, 12));
 	/* Or is it from the start. */
 	pace_init(&p);
 	learn_pace(&p, 4, 50 * MS, 12);
-	assert(pace_factor(&p) > 2);
+	CHECK_NUMBER(pace_factor(&p), >, 2);
 }
 
 /* Learned beside other programs that have ended, and refused since. */
@@ -695,9 +749,9 @@ static void test_refusals_do_not_go_on_for_ever(void)
 	learn_pace(&p, 400, 5 * MS, 5);
 	for (int i = 0; i < 100; i++)
 		pace_doubt(&p);
-	assert(is_pace(&p, 1));
+	CHECK(is_pace(&p, 1));
 	pace_doubt(&p);
-	assert(pace_factor(&p) >= 1);
+	CHECK_NUMBER(pace_factor(&p), >=, 1);
 }
 
 static void test_pace_has_limits(void)
@@ -706,15 +760,15 @@ static void test_pace_has_limits(void)
 
 	pace_init(&p);
 	pace_learn(&p, 0, UINT64_MAX);
-	assert(is_pace(&p, 1));
+	CHECK(is_pace(&p, 1));
 	pace_learn(&p, MS, UINT64_MAX);
-	assert(pace_factor(&p) < 1.1);
+	CHECK_NUMBER(pace_factor(&p), <, 1.1);
 	pace_learn(&p, UINT64_MAX, 0);
-	assert(pace_factor(&p) > 0.8);
+	CHECK_NUMBER(pace_factor(&p), >, 0.8);
 	learn_pace(&p, 1000, 100 * MS, 1e4);
-	assert(pace_factor(&p) <= 32);
+	CHECK_NUMBER(pace_factor(&p), <=, 32);
 	learn_pace(&p, 1000, 100 * MS, 0);
-	assert(pace_factor(&p) > 0);
+	CHECK_NUMBER(pace_factor(&p), >, 0);
 }
 
 enum { ANSWERS = 240 };
@@ -758,26 +812,26 @@ static void test_goes_by_the_rate_of_late(void)
 
 	departures_begin(&d, start_ns);
 	now = run(&d, start_ns, 100, 30);
-	assert(answers(&d, 1, now, 1));
-	assert(answers(&d, 750, now, 8));
+	CHECK(answers(&d, 1, now, 1));
+	CHECK(answers(&d, 750, now, 8));
 	/*
 	 * Departures become ten times slower; after some seconds only the new
 	 * rate counts.
 	 */
 	now = run(&d, now, 10, 10);
-	assert(answers(&d, 75, now, 8));
+	CHECK(answers(&d, 75, now, 8));
 	now = run(&d, now, 1000, 10);
-	assert(answers(&d, 7500, now, 8));
+	CHECK(answers(&d, 7500, now, 8));
 }
 
 static void test_nothing_is_known_at_start(void)
 {
 	struct departures d = { 0 };
 
-	assert(answers(&d, 0, start_ns, 1));
+	CHECK(answers(&d, 0, start_ns, 1));
 	departures_begin(&d, start_ns);
-	assert(answers(&d, 256, start_ns, 1));
-	assert(answers(&d, 64, start_ns + 50 * MS, 4));
+	CHECK(answers(&d, 256, start_ns, 1));
+	CHECK(answers(&d, 64, start_ns + 50 * MS, 4));
 }
 
 /* After an idle hour, a burst of uploads does not find the server slow. */
@@ -790,7 +844,7 @@ static void test_idle_time_does_not_count(void)
 	now = run(&d, start_ns, 100, 10) + 3600 * SECOND;
 	departures_begin(&d, now);
 	now = run(&d, now, 100, 1);
-	assert(answers(&d, 250, now, 3));
+	CHECK(answers(&d, 250, now, 3));
 }
 
 static void test_a_standstill_counts(void)
@@ -800,15 +854,15 @@ static void test_a_standstill_counts(void)
 
 	departures_begin(&d, start_ns);
 	now = run(&d, start_ns, 100, 10);
-	assert(answers(&d, 50, now, 1));
+	CHECK(answers(&d, 50, now, 1));
 	/*
 	 * As the recent departures get older, fewer of them count, and the time
 	 * grows.
 	 */
-	assert(departures_retry_after_s(&d, 50, now + 7 * SECOND) >= 2);
-	assert(answers(&d, 50, now + 60 * SECOND, 30));
+	CHECK_NUMBER(departures_retry_after_s(&d, 50, now + 7 * SECOND), >=, 2);
+	CHECK(answers(&d, 50, now + 60 * SECOND, 30));
 	/* Any number of uploads, after any time. */
-	assert(answers(&d, UINT32_MAX, now + 1000000 * SECOND, 30));
+	CHECK(answers(&d, UINT32_MAX, now + 1000000 * SECOND, 30));
 }
 
 /* The ends of a burst are separated by seconds of other work. */
@@ -824,7 +878,8 @@ static void test_bursts_are_averaged(void)
 		now += 2 * SECOND;
 		uint32_t s = departures_retry_after_s(&d, 250, now);
 
-		assert(s >= 3 && s <= 2 * 9);
+		CHECK_NUMBER(s, >=, 3);
+		CHECK_NUMBER(s, <=, 2 * 9);
 	}
 }
 

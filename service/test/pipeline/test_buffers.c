@@ -3,10 +3,10 @@
  * Promises: whenever there is no work, all memory soon goes back to the system;
  * during work it is kept; a stop does not wait.
  */
+#include "base/test/check.h"
 #include "service/pipeline/buffers.h"
 #include "base/clock.h"
 
-#include <assert.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ static void use_once(struct buffers *b)
 	const struct memory *m = buffers_memory(b);
 	void *block = m->alloc(m->arg, MIB);
 
-	assert(block != NULL);
+	CHECK(block != NULL);
 	m->free(m->arg, block);
 	buffers_touch(b);
 }
@@ -45,11 +45,11 @@ static void test_idle_memory_goes_back(void)
 {
 	struct buffers *b = buffers_new(SIZE_MAX, SIZE_MAX);
 
-	assert(b != NULL);
+	CHECK(b != NULL);
 	for (int round = 0; round < 2; round++) {
 		use_once(b);
-		assert(stats_of(b).kept_bytes >= MIB);
-		assert(becomes_empty(b, 60000));
+		CHECK_NUMBER(stats_of(b).kept_bytes, >=, MIB);
+		CHECK(becomes_empty(b, 60000));
 	}
 	buffers_free(b);
 }
@@ -60,7 +60,7 @@ static void test_memory_stays_while_there_is_work(void)
 	struct buffers *b = buffers_new(SIZE_MAX, SIZE_MAX);
 	uint64_t last_ns = clock_now_ns(), gap_ns_max = 0;
 
-	assert(b != NULL);
+	CHECK(b != NULL);
 	for (int i = 0; i < 150; i++) {
 		uint64_t now_ns;
 
@@ -71,7 +71,7 @@ static void test_memory_stays_while_there_is_work(void)
 			gap_ns_max = now_ns - last_ns;
 		last_ns = now_ns;
 	}
-	assert(stats_of(b).mapped_count == 1 || gap_ns_max > 500000000);
+	CHECK(stats_of(b).mapped_count == 1 || gap_ns_max > 500000000);
 	buffers_free(b);
 }
 
@@ -83,12 +83,12 @@ static void test_stops_at_once(void)
 	for (int i = 0; i < 120; i++) {
 		struct buffers *b = buffers_new(SIZE_MAX, SIZE_MAX);
 
-		assert(b != NULL);
+		CHECK(b != NULL);
 		if (i % 2 == 0)
 			use_once(b);
 		buffers_free(b);
 	}
-	assert(clock_now_ns() - start_ns < 60 * NS_PER_S);
+	CHECK_NUMBER(clock_now_ns() - start_ns, <, 60 * NS_PER_S);
 }
 
 int main(void)

@@ -5,9 +5,9 @@
  */
 #include "service/pipeline/excess.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <string.h>
 
 static const struct {
@@ -52,9 +52,10 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char text[128];
 
+		check_case("cases[%zu]", i);
 		excess_explain(text, sizeof(text), &cases[i].excess, "", " > ",
 			       "");
-		assert(strcmp(text, cases[i].text) == 0);
+		CHECK_TEXT(text, cases[i].text);
 	}
 	return 0;
 }

@@ -7,7 +7,8 @@
  */
 #include "service/test/pipeline/jobs.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,9 +66,9 @@ static struct pipeline *make_singles(const struct cores *cores)
 
 		prepare(&singles[i], photo_bytes, 0);
 		v->transform = transform_of(i);
-		assert(pipeline_submit(p, u));
+		CHECK(pipeline_submit(p, u));
 		wait_done(&singles[i]);
-		assert(u->err == IMG_OK);
+		CHECK_NUMBER(u->err, ==, IMG_OK);
 		dct_scale[i] =
 			img_decode_scale(&u->header, &v->view, &v->transform);
 		if (dct_scale[i] > most)
@@ -77,7 +78,8 @@ static struct pipeline *make_singles(const struct cores *cores)
 		is_same_scale[i] = dct_scale[i] == most;
 		same_count += is_same_scale[i];
 	}
-	assert(same_count > 0 && same_count < VARIANTS_MAX);
+	CHECK_NUMBER(same_count, >, 0);
+	CHECK_NUMBER(same_count, <, VARIANTS_MAX);
 	pipeline_stop(p);
 	return p;
 }
@@ -99,15 +101,15 @@ static void decode_luma(struct image *out, const struct variant *v,
 	struct img_header header;
 	enum img_err err = img_probe(&header, v->jpeg, v->jpeg_bytes, &limits);
 
-	assert(err == IMG_OK);
-	assert(header.stored.width_px == v->size.width_px);
-	assert(header.stored.height_px == v->size.height_px);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK_NUMBER(header.stored.width_px, ==, v->size.width_px);
+	CHECK_NUMBER(header.stored.height_px, ==, v->size.height_px);
 
 	struct img_view view = img_fit(&header, &transform);
 
 	err = img_decode(out, v->jpeg, v->jpeg_bytes, &header, &view,
 			 &transform, &limits, memory);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 }
 
 static double mean_difference(const struct img_plane *a,
@@ -115,7 +117,8 @@ static double mean_difference(const struct img_plane *a,
 {
 	double sum = 0;
 
-	assert(a->width == b->width && a->height == b->height);
+	CHECK_NUMBER(a->width, ==, b->width);
+	CHECK_NUMBER(a->height, ==, b->height);
 	for (uint32_t y = 0; y < a->height; y++)
 		for (uint32_t x = 0; x < a->width; x++)
 			sum += abs(a->samples[y * a->stride_bytes + x] -
@@ -130,16 +133,17 @@ static void check_pictures(const struct job *job, const struct memory *memory)
 		const struct variant *one = &singles[i].variants[0];
 		struct image a = { 0 }, b = { 0 };
 
-		assert(v->jpeg != NULL && v->notes == 0);
+		CHECK(v->jpeg != NULL);
+		CHECK_NUMBER(v->notes, ==, 0);
 		if (is_same_scale[i]) {
-			assert(v->jpeg_bytes == one->jpeg_bytes);
-			assert(memcmp(v->jpeg, one->jpeg, v->jpeg_bytes) == 0);
+			CHECK_NUMBER(v->jpeg_bytes, ==, one->jpeg_bytes);
+			CHECK(memcmp(v->jpeg, one->jpeg, v->jpeg_bytes) == 0);
 			continue;
 		}
 		decode_luma(&a, v, memory);
 		decode_luma(&b, one, memory);
-		assert(mean_difference(&a.planes[0], &b.planes[0]) <
-		       DIFFERENCE_MAX);
+		CHECK_NUMBER(mean_difference(&a.planes[0], &b.planes[0]), <,
+			     DIFFERENCE_MAX);
 		img_release(&a);
 		img_release(&b);
 	}
@@ -152,15 +156,16 @@ static void check_counts(const struct pipeline *p, uint64_t sent,
 	struct pipeline_stats s;
 
 	pipeline_read(p, &s);
-	assert(s.sent_count == sent && s.finished_count == finished);
-	assert(s.failed_count == sent - finished);
-	assert(s.in_flight_count == 0);
-	assert(s.buffers.live_count == 0);
-	assert(s.memory.used_bytes == 0);
+	CHECK_NUMBER(s.sent_count, ==, sent);
+	CHECK_NUMBER(s.finished_count, ==, finished);
+	CHECK_NUMBER(s.failed_count, ==, sent - finished);
+	CHECK_NUMBER(s.in_flight_count, ==, 0);
+	CHECK_NUMBER(s.buffers.live_count, ==, 0);
+	CHECK_NUMBER(s.memory.used_bytes, ==, 0);
 	for (int step = 0; step < PIPELINE_STEPS; step++) {
-		assert(s.stages[step].handled_count ==
-		       s.stages[step].arrived_count);
-		assert(s.stages[step].refused_count == 0);
+		CHECK_NUMBER(s.stages[step].handled_count, ==,
+			     s.stages[step].arrived_count);
+		CHECK_NUMBER(s.stages[step].refused_count, ==, 0);
 	}
 }
 
@@ -189,11 +194,12 @@ static void check_times(const struct upload *u)
 			if (begun_ns[step] > 0 && begun_ns[step] < first_ns)
 				first_ns = begun_ns[step];
 			if (step > PIPELINE_SCALE && begun_ns[step] > 0)
-				assert(begun_ns[step - 1] < begun_ns[step]);
+				CHECK_NUMBER(begun_ns[step - 1], <,
+					     begun_ns[step]);
 		}
-		assert(u->begun_ns[step] == first_ns);
-		assert(step == 0 || u->begun_ns[PIPELINE_DECODE] <= first_ns);
-		assert(u->service_ns[step] > 0);
+		CHECK_NUMBER(u->begun_ns[step], ==, first_ns);
+		CHECK(step == 0 || u->begun_ns[PIPELINE_DECODE] <= first_ns);
+		CHECK_NUMBER(u->service_ns[step], >, 0);
 	}
 }
 
@@ -207,25 +213,26 @@ static void test_same_pictures(const struct schedule *schedule,
 
 	for (int i = 0; i < UPLOADS; i++) {
 		prepare_many(&jobs[i], VARIANTS_MAX);
-		assert(pipeline_submit(p, &jobs[i].upload));
+		CHECK(pipeline_submit(p, &jobs[i].upload));
 	}
 	pipeline_stop(p);
 	pipeline_read(p, &s);
-	assert(s.memory.peak_bytes >= s.buffers.live_bytes_peak);
+	CHECK_NUMBER(s.memory.peak_bytes, >=, s.buffers.live_bytes_peak);
 	/* Each upload counts once, whatever its number of variants. */
-	assert(s.cleared_bytes == UPLOADS * photo_bytes);
-	assert(s.stages[PIPELINE_DECODE].handled_count == UPLOADS);
-	assert(s.stages[PIPELINE_BLUR].handled_count ==
-	       UPLOADS * blurred_count(VARIANTS_MAX));
-	assert(s.stages[PIPELINE_ENCODE].handled_count ==
-	       UPLOADS * VARIANTS_MAX);
+	CHECK_NUMBER(s.cleared_bytes, ==, UPLOADS * photo_bytes);
+	CHECK_NUMBER(s.stages[PIPELINE_DECODE].handled_count, ==, UPLOADS);
+	CHECK_NUMBER(s.stages[PIPELINE_BLUR].handled_count, ==,
+		     UPLOADS * blurred_count(VARIANTS_MAX));
+	CHECK_NUMBER(s.stages[PIPELINE_ENCODE].handled_count, ==,
+		     UPLOADS * VARIANTS_MAX);
 	for (int i = 0; i < UPLOADS; i++) {
 		struct upload *u = &jobs[i].upload;
 
-		assert(atomic_load(&jobs[i].done_count) == 1);
-		assert(u->end == UPLOAD_ENDED && u->err == IMG_OK);
-		assert(atomic_load(&u->left_ns) == 0);
-		assert(u->charge.bytes == upload_result_bytes(u));
+		CHECK_NUMBER(atomic_load(&jobs[i].done_count), ==, 1);
+		CHECK_NUMBER(u->end, ==, UPLOAD_ENDED);
+		CHECK_NUMBER(u->err, ==, IMG_OK);
+		CHECK_NUMBER(atomic_load(&u->left_ns), ==, 0);
+		CHECK_NUMBER(u->charge.bytes, ==, upload_result_bytes(u));
 		check_pictures(&jobs[i], pipeline_memory(p));
 		check_times(u);
 		upload_free_results(u);
@@ -260,7 +267,7 @@ static void test_every_schedule(const struct cores *cores)
 			count++;
 		}
 	}
-	assert(count >= 3);
+	CHECK_NUMBER(count, >=, 3);
 }
 
 /* The pipeline's allocator; the call that counts this down to 0 fails. */
@@ -292,20 +299,21 @@ static void test_no_memory_for_one_ends_all(const struct cores *cores)
 		sent++;
 		atomic_store(&allocs_left, (int)sent);
 		prepare_many(&job, FEW);
-		assert(pipeline_submit(p, u));
+		CHECK(pipeline_submit(p, u));
 		wait_done(&job);
-		assert(atomic_load(&job.done_count) == 1);
-		assert(u->end == UPLOAD_ENDED);
-		assert(u->err == IMG_OK || u->err == IMG_ERR_NO_MEMORY);
+		CHECK_NUMBER(atomic_load(&job.done_count), ==, 1);
+		CHECK_NUMBER(u->end, ==, UPLOAD_ENDED);
+		CHECK(u->err == IMG_OK || u->err == IMG_ERR_NO_MEMORY);
 		for (uint32_t i = 0; i < FEW; i++)
-			assert((job.variants[i].jpeg != NULL) ==
-			       (u->err == IMG_OK));
-		assert(u->charge.bytes == upload_result_bytes(u));
+			CHECK_NUMBER((job.variants[i].jpeg != NULL), ==,
+				     (u->err == IMG_OK));
+		CHECK_NUMBER(u->charge.bytes, ==, upload_result_bytes(u));
 		finished += u->err == IMG_OK;
 		upload_free_results(u);
 		budget_lower(&u->charge, 0);
 	} while (atomic_load(&allocs_left) <= 0);
-	assert(finished < sent / 4 && sent > 4 * FEW);
+	CHECK_NUMBER(finished, <, sent / 4);
+	CHECK_NUMBER(sent, >, 4 * FEW);
 	pipeline_stop(p);
 	check_counts(p, sent, finished);
 	pipeline_free(p);
@@ -338,21 +346,23 @@ static void test_gone_once_ends_all(const struct policy *policy,
 		atomic_store(&looks_left, i);
 		prepare_many(&job, FEW);
 		u->is_gone = goes_after_some;
-		assert(pipeline_submit(p, u));
+		CHECK(pipeline_submit(p, u));
 		wait_done(&job);
-		assert(atomic_load(&job.done_count) == 1);
-		assert(u->end == (i < looks ? UPLOAD_GONE : UPLOAD_ENDED));
+		CHECK_NUMBER(atomic_load(&job.done_count), ==, 1);
+		CHECK_NUMBER(u->end, ==,
+			     (i < looks ? UPLOAD_GONE : UPLOAD_ENDED));
 		if (policy->workers == POLICY_WORKERS_CALLER)
-			assert(atomic_load(&looks_left) ==
-			       (i < looks ? -1 : 0));
+			CHECK_NUMBER(atomic_load(&looks_left), ==,
+				     (i < looks ? -1 : 0));
 		for (uint32_t k = 0; k < FEW; k++)
-			assert((job.variants[k].jpeg != NULL) == (i == looks));
+			CHECK_NUMBER((job.variants[k].jpeg != NULL), ==,
+				     (i == looks));
 	}
 	pipeline_stop(p);
 	upload_free_results(u);
 	budget_lower(&u->charge, 0);
 	pipeline_read(p, &s);
-	assert(s.gone_count == looks);
+	CHECK_NUMBER(s.gone_count, ==, looks);
 	check_counts(p, looks + 1, 1);
 	pipeline_free(p);
 }
@@ -369,9 +379,9 @@ static void test_one_result_too_large_ends_all(const struct cores *cores)
 	job.variants[0].transform.box = (struct img_size){ 0, 0 };
 	job.variants[2].transform.enlarge = true;
 	job.variants[2].transform.box = (struct img_size){ 16000, 0 };
-	assert(pipeline_submit(p, &job.upload));
+	CHECK(pipeline_submit(p, &job.upload));
 	wait_done(&job);
-	assert(job.upload.err == IMG_ERR_TOO_LARGE);
+	CHECK_NUMBER(job.upload.err, ==, IMG_ERR_TOO_LARGE);
 	pipeline_stop(p);
 	check_counts(p, 1, 0);
 	pipeline_free(p);
@@ -382,7 +392,8 @@ int main(int argc, char **argv)
 	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
-	assert(argc == 2 && cores != NULL);
+	CHECK_NUMBER(argc, ==, 2);
+	CHECK(cores != NULL);
 	read_photo(argv[1]);
 	shrink_photo(cores, 500);
 

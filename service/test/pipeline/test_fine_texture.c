@@ -9,11 +9,11 @@
 #include "service/test/pipeline/jobs.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "imgops/imgops.h"
 #include "imgops/test/support.h"
 #include "stages/cores.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -46,12 +46,13 @@ static void estimate(struct img_cost *usual, struct img_cost *fine)
 	struct img_view view;
 	enum img_err err = img_probe(&h, cloth.data, cloth.count, &limits);
 
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	view = img_fit(&h, &transform);
 	*usual = img_cost(&h, &view, &transform);
 	h.texture = IMG_TEXTURE_FINE;
 	*fine = img_cost(&h, &view, &transform);
-	assert(fine->cpu_ns > usual->cpu_ns && fine->bytes > usual->bytes);
+	CHECK_NUMBER(fine->cpu_ns, >, usual->cpu_ns);
+	CHECK_NUMBER(fine->bytes, >, usual->bytes);
 }
 
 /* The standard deviation of luma. */
@@ -84,18 +85,20 @@ static double run(const struct pipeline_config *config, struct job *job,
 	struct pipeline *p = start_configured(config);
 	double found;
 
-	assert(pipeline_submit(p, &job->upload));
+	CHECK(pipeline_submit(p, &job->upload));
 	wait_done(job);
 	pipeline_stop(p);
 	pipeline_read(p, stats);
-	assert(stats->left_ns == 0 && stats->in_flight_count == 0);
-	assert(job->upload.end == UPLOAD_ENDED && job->upload.err == IMG_OK);
+	CHECK_NUMBER(stats->left_ns, ==, 0);
+	CHECK_NUMBER(stats->in_flight_count, ==, 0);
+	CHECK_NUMBER(job->upload.end, ==, UPLOAD_ENDED);
+	CHECK_NUMBER(job->upload.err, ==, IMG_OK);
 	found = contrast(&job->variants[0]);
 	upload_free_results(&job->upload);
 	budget_lower(&job->upload.charge, 0);
 	pipeline_read(p, stats);
-	assert(stats->memory.used_bytes == 0);
-	assert(stats->buffers.live_count == 0);
+	CHECK_NUMBER(stats->memory.used_bytes, ==, 0);
+	CHECK_NUMBER(stats->buffers.live_count, ==, 0);
 	pipeline_free(p);
 	return found;
 }
@@ -115,8 +118,8 @@ static void test_no_false_stripes(void)
 
 		estimate(&usual, &fine);
 		prepare_cloth(&job);
-		assert(run(&c, &job, &stats) < 2);
-		assert(stats.memory.peak_bytes >= fine.bytes);
+		CHECK_NUMBER(run(&c, &job, &stats), <, 2);
+		CHECK_NUMBER(stats.memory.peak_bytes, >=, fine.bytes);
 	}
 }
 
@@ -133,13 +136,13 @@ static void test_within_limits(void)
 		estimate(&usual, &fine);
 		cpu.cpu_ns_max = (usual.cpu_ns + fine.cpu_ns) / 2;
 		prepare_cloth(&job);
-		assert(run(&cpu, &job, &stats) > 5);
+		CHECK_NUMBER(run(&cpu, &job, &stats), >, 5);
 
 		prepare_cloth(&job);
 		memory.memory_bytes_max = job.upload.jpeg_charge_bytes +
 					  (usual.bytes + fine.bytes) / 2;
-		assert(run(&memory, &job, &stats) > 5);
-		assert(stats.memory.peak_bytes < fine.bytes);
+		CHECK_NUMBER(run(&memory, &job, &stats), >, 5);
+		CHECK_NUMBER(stats.memory.peak_bytes, <, fine.bytes);
 	}
 }
 
@@ -151,7 +154,7 @@ int main(void)
 				  .picture = stripes };
 
 	cores = cores_new(NULL, &why);
-	assert(cores != NULL);
+	CHECK(cores != NULL);
 	cloth = jpeg_make(&spec);
 	test_no_false_stripes();
 	test_within_limits();

@@ -13,13 +13,13 @@
 #include "service/test/pipeline/jobs.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "imgops/formats/jpeg/header.h"
 #include "imgops/imgops.h"
 #include "imgops/test/support.h"
 #include "service/pipeline/steps.h"
 #include "stages/cores.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,13 +45,13 @@ static void estimate(struct img_cost *usual, struct img_cost *irregular)
 
 	prepare_cut(&job);
 	err = img_probe(&h, photo, photo_bytes / 2, &limits);
-	assert(err == IMG_OK);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	view = img_fit(&h, &job.variants[0].transform);
 	*usual = img_cost(&h, &view, &job.variants[0].transform);
 	h.is_irregular = true;
 	*irregular = img_cost(&h, &view, &job.variants[0].transform);
-	assert(irregular->cpu_ns > 2 * usual->cpu_ns);
-	assert(irregular->bytes > 2 * usual->bytes);
+	CHECK_NUMBER(irregular->cpu_ns, >, 2 * usual->cpu_ns);
+	CHECK_NUMBER(irregular->bytes, >, 2 * usual->bytes);
 }
 
 /* The upload is sent; returns how it ended. */
@@ -64,15 +64,16 @@ static enum upload_end run(const struct pipeline_config *config,
 		wait_done(job);
 	pipeline_stop(p);
 	pipeline_read(p, stats);
-	assert(stats->left_ns == 0 && stats->in_flight_count == 0);
+	CHECK_NUMBER(stats->left_ns, ==, 0);
+	CHECK_NUMBER(stats->in_flight_count, ==, 0);
 	if (job->upload.end == UPLOAD_ENDED && job->upload.err == IMG_OK) {
-		assert(job->variants[0].jpeg_bytes > 0);
+		CHECK_NUMBER(job->variants[0].jpeg_bytes, >, 0);
 		upload_free_results(&job->upload);
 		budget_lower(&job->upload.charge, 0);
 	}
 	pipeline_read(p, stats);
-	assert(stats->memory.used_bytes == 0);
-	assert(stats->buffers.live_count == 0);
+	CHECK_NUMBER(stats->memory.used_bytes, ==, 0);
+	CHECK_NUMBER(stats->buffers.live_count, ==, 0);
 	pipeline_free(p);
 	return job->upload.end;
 }
@@ -99,10 +100,10 @@ static void test_it_is_decoded(void)
 
 		estimate(&usual, &irregular);
 		prepare_cut(&job);
-		assert(run(&c, &job, &stats) == UPLOAD_ENDED);
-		assert(job.upload.err == IMG_OK);
-		assert((job.variants[0].notes & IMG_NOTE_DAMAGED) != 0);
-		assert(stats.memory.peak_bytes >= irregular.bytes);
+		CHECK_NUMBER(run(&c, &job, &stats), ==, UPLOAD_ENDED);
+		CHECK_NUMBER(job.upload.err, ==, IMG_OK);
+		CHECK_NUMBER((job.variants[0].notes & IMG_NOTE_DAMAGED), !=, 0);
+		CHECK_NUMBER(stats.memory.peak_bytes, >=, irregular.bytes);
 	}
 }
 
@@ -119,14 +120,16 @@ static void test_limits_hold(void)
 
 		cpu.cpu_ns_max = (usual.cpu_ns + irregular.cpu_ns) / 2;
 		prepare_cut(&job);
-		assert(run(&cpu, &job, &stats) == UPLOAD_TOO_MUCH_CPU);
-		assert(stats.sent_count == 1 && stats.failed_count == 1);
+		CHECK_NUMBER(run(&cpu, &job, &stats), ==, UPLOAD_TOO_MUCH_CPU);
+		CHECK_NUMBER(stats.sent_count, ==, 1);
+		CHECK_NUMBER(stats.failed_count, ==, 1);
 
 		memory.memory_bytes_max =
 			2 * usual.bytes + (irregular.bytes - usual.bytes) / 4;
 		prepare_cut(&job);
-		assert(run(&memory, &job, &stats) == UPLOAD_TOO_MUCH);
-		assert(stats.sent_count == 1 && stats.failed_count == 1);
+		CHECK_NUMBER(run(&memory, &job, &stats), ==, UPLOAD_TOO_MUCH);
+		CHECK_NUMBER(stats.sent_count, ==, 1);
+		CHECK_NUMBER(stats.failed_count, ==, 1);
 	}
 }
 
@@ -143,20 +146,21 @@ static void test_a_large_file_is_not_decoded_in_full(void)
 		enum img_err err =
 			img_probe(&h, photo, photo_bytes / 2, &c.limits);
 
-		assert(err == IMG_OK);
+		CHECK_NUMBER(err, ==, IMG_OK);
 		c.limits.result_pixels_max = img_pixels(h.stored);
 		prepare_cut(&job);
-		assert(run(&c, &job, &stats) == UPLOAD_ENDED);
-		assert(job.upload.err == IMG_OK);
+		CHECK_NUMBER(run(&c, &job, &stats), ==, UPLOAD_ENDED);
+		CHECK_NUMBER(job.upload.err, ==, IMG_OK);
 		c.limits.result_pixels_max--;
 		prepare_cut(&job);
-		assert(run(&c, &job, &stats) == UPLOAD_ENDED);
-		assert(job.upload.err == IMG_ERR_TOO_LARGE);
-		assert(stats.sent_count == 1 && stats.failed_count == 1);
+		CHECK_NUMBER(run(&c, &job, &stats), ==, UPLOAD_ENDED);
+		CHECK_NUMBER(job.upload.err, ==, IMG_ERR_TOO_LARGE);
+		CHECK_NUMBER(stats.sent_count, ==, 1);
+		CHECK_NUMBER(stats.failed_count, ==, 1);
 		steps_explain(&job.upload, &c.limits, text, sizeof(text),
 			      &excess);
-		assert(strstr(text, "in full; it has ") != NULL);
-		assert(strstr(text, "--max-result-megapixels") != NULL);
+		CHECK_PART(text, "in full; it has ");
+		CHECK_PART(text, "--max-result-megapixels");
 	}
 }
 
@@ -195,9 +199,9 @@ static void test_a_large_file_may_need_all_scans(void)
 		job.upload.jpeg_bytes = jpeg.count;
 		job.variants[0].transform.box = (struct img_size){ 100, 100 };
 		c.limits.result_pixels_max = spec.width * spec.height - 1;
-		assert(run(&c, &job, &stats) == UPLOAD_ENDED);
-		assert(job.upload.err == IMG_OK);
-		assert(jpeg_own(&job.upload.header)->needs_all_scans);
+		CHECK_NUMBER(run(&c, &job, &stats), ==, UPLOAD_ENDED);
+		CHECK_NUMBER(job.upload.err, ==, IMG_OK);
+		CHECK(jpeg_own(&job.upload.header)->needs_all_scans);
 	}
 	free(jpeg.data);
 }
@@ -216,7 +220,7 @@ static void test_a_deadline_holds(void)
 	job.upload.deadline_ns = clock_now_ns() + UINT64_C(3600000000000);
 	job.upload.reply_ns = UINT64_C(3600000000000) - usual.cpu_ns * 2;
 	/* On a slow machine it is late before it begins. */
-	assert(run(&c, &job, &stats) == UPLOAD_UNREACHABLE);
+	CHECK_NUMBER(run(&c, &job, &stats), ==, UPLOAD_UNREACHABLE);
 }
 
 /* Gone since it has waited for memory. */
@@ -246,12 +250,14 @@ static void test_a_client_may_leave_while_it_waits(void)
 	job.upload.is_gone = has_waited;
 	/* What is left is enough for the usual way only. */
 	other = (struct charge){ .budget = pipeline_budget(p) };
-	assert(budget_charge(&other, pipeline_budget(p)->limit_bytes -
-					     job.upload.jpeg_charge_bytes -
-					     irregular.bytes) == BUDGET_OK);
-	assert(pipeline_submit(p, &job.upload));
+	CHECK_NUMBER(
+		budget_charge(&other, pipeline_budget(p)->limit_bytes -
+					      job.upload.jpeg_charge_bytes -
+					      irregular.bytes),
+		==, BUDGET_OK);
+	CHECK(pipeline_submit(p, &job.upload));
 	wait_done(&job);
-	assert(job.upload.end == UPLOAD_GONE);
+	CHECK_NUMBER(job.upload.end, ==, UPLOAD_GONE);
 	budget_lower(&job.upload.charge, 0);
 	budget_lower(&other, 0);
 	pipeline_stop(p);
@@ -262,9 +268,9 @@ int main(int argc, char **argv)
 {
 	struct error why;
 
-	assert(argc == 2);
+	CHECK_NUMBER(argc, ==, 2);
 	cores = cores_new(NULL, &why);
-	assert(cores != NULL);
+	CHECK(cores != NULL);
 	read_photo(argv[1]);
 	find_policies();
 	test_it_is_decoded();

@@ -7,9 +7,9 @@
 #include "service/test/pipeline/jobs.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,17 +33,20 @@ static void test_weight_follows_the_work_of_each_core(void)
 {
 	uint32_t before = 100;
 
-	assert(weight(0, 1) == 100);
-	assert(weight(half_ns, 1) == 50 && weight(4 * half_ns, 4) == 50);
-	assert(weight(3 * half_ns, 1) == 25);
+	CHECK_NUMBER(weight(0, 1), ==, 100);
+	CHECK_NUMBER(weight(half_ns, 1), ==, 50);
+	CHECK_NUMBER(weight(4 * half_ns, 4), ==, 50);
+	CHECK_NUMBER(weight(3 * half_ns, 1), ==, 25);
 	for (uint64_t left_ns = 1; left_ns < UINT64_MAX / 3; left_ns *= 3) {
 		uint32_t now = weight(left_ns, 1);
 
-		assert(now >= 1 && now <= before);
+		CHECK_NUMBER(now, >=, 1);
+		CHECK_NUMBER(now, <=, before);
 		before = now;
 	}
 	/* An overloaded server still takes some. */
-	assert(before == 1 && weight(UINT64_MAX, 1) == 1);
+	CHECK_NUMBER(before, ==, 1);
+	CHECK_NUMBER(weight(UINT64_MAX, 1), ==, 1);
 }
 
 /* Equal variants. */
@@ -58,9 +61,10 @@ static void is_empty(const struct pipeline *p)
 {
 	struct pipeline_load load = pipeline_load(p);
 
-	assert(load.left_ns == 0 && load.waiting_count == 0);
-	assert(load.in_flight_count == 0);
-	assert(pipeline_weight_percent(&load, half_ns) == 100);
+	CHECK_NUMBER(load.left_ns, ==, 0);
+	CHECK_NUMBER(load.waiting_count, ==, 0);
+	CHECK_NUMBER(load.in_flight_count, ==, 0);
+	CHECK_NUMBER(pipeline_weight_percent(&load, half_ns), ==, 100);
 }
 
 static _Atomic bool gate_is_open;
@@ -87,7 +91,7 @@ static void test_what_waits_is_counted_exactly(const struct cores *cores)
 
 	prepare(&blocker, photo_bytes, 0);
 	blocker.upload.done = on_done_wait;
-	assert(pipeline_submit(p, &blocker.upload));
+	CHECK(pipeline_submit(p, &blocker.upload));
 	wait_done(&blocker);
 	is_empty(p);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -96,13 +100,14 @@ static void test_what_waits_is_counted_exactly(const struct cores *cores)
 
 		prepare(&waiting[i], photo_bytes, i);
 		set_variants(&waiting[i], i + 1);
-		assert(pipeline_submit(p, u));
-		assert(u->estimated_ns > 0);
+		CHECK(pipeline_submit(p, u));
+		CHECK_NUMBER(u->estimated_ns, >, 0);
 		sum_ns += u->estimated_ns;
 		load = pipeline_load(p);
-		assert(load.left_ns == sum_ns && load.core_count == 1);
-		assert(load.waiting_count == i + 1);
-		assert(load.in_flight_count == i + 1);
+		CHECK_NUMBER(load.left_ns, ==, sum_ns);
+		CHECK_NUMBER(load.core_count, ==, 1);
+		CHECK_NUMBER(load.waiting_count, ==, i + 1);
+		CHECK_NUMBER(load.in_flight_count, ==, i + 1);
 	}
 	atomic_store(&gate_is_open, true);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -257,8 +262,8 @@ static void check_ends(void)
 		sum += end_counts[i];
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		assert(end_counts[ends[i]] > 0);
-	assert(sum > 2000);
+		CHECK_NUMBER(end_counts[ends[i]], >, 0);
+	CHECK_NUMBER(sum, >, 2000);
 }
 
 int main(int argc, char **argv)
@@ -266,7 +271,8 @@ int main(int argc, char **argv)
 	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
-	assert(argc == 2 && cores != NULL);
+	CHECK_NUMBER(argc, ==, 2);
+	CHECK(cores != NULL);
 	read_photo(argv[1]);
 	shrink_photo(cores, 64);
 	test_weight_follows_the_work_of_each_core();

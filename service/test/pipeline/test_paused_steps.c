@@ -10,6 +10,7 @@
  */
 #include "service/test/pipeline/jobs.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 #include "imgops/test/profiles.h"
 #include "stages/flags.h"
@@ -17,7 +18,6 @@
 #include "stages/test/fake_cores.h"
 #include "stages/visit.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t *lock)
 
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
 {
-	assert(held_count > 0);
+	CHECK_NUMBER(held_count, >, 0);
 	held_count--;
 	return __real_pthread_mutex_unlock(lock);
 }
@@ -79,7 +79,7 @@ static bool moves(const struct visitor *v)
 /* Called at each pause point of an event that can be paused. */
 bool __wrap_visitor_may_pause(struct visitor *v)
 {
-	assert(held_count == 0);
+	CHECK_NUMBER(held_count, ==, 0);
 	errno = ENOTTY;
 	if (!is_forced)
 		return __real_visitor_may_pause(v);
@@ -110,7 +110,7 @@ static struct bytes cut(struct bytes file)
 {
 	struct bytes part = { malloc(file.count), file.count * 2 / 3 };
 
-	assert(part.data != NULL);
+	CHECK(part.data != NULL);
 	memcpy(part.data, file.data, part.count);
 	return part;
 }
@@ -176,7 +176,7 @@ static void submit_all(struct pipeline *p, struct job jobs[FILES][TRANSFORMS])
 			job->upload.wants.placeholder = true;
 			job->variants[0].transform = transforms[j];
 			job->variants[0].transform.lenient = i >= WHOLE;
-			assert(pipeline_submit(p, &job->upload));
+			CHECK(pipeline_submit(p, &job->upload));
 		}
 	for (uint32_t i = 0; i < FILES; i++)
 		for (uint32_t j = 0; j < TRANSFORMS; j++)
@@ -187,12 +187,13 @@ static void assert_same(const struct job *a, const struct job *b)
 {
 	const struct variant *one = &a->variants[0], *other = &b->variants[0];
 
-	assert(one->jpeg != NULL && other->jpeg != NULL);
-	assert(one->jpeg_bytes == other->jpeg_bytes);
-	assert(one->notes == other->notes);
-	assert(memcmp(one->jpeg, other->jpeg, one->jpeg_bytes) == 0);
-	assert(memcmp(&a->upload.placeholder, &b->upload.placeholder,
-		      sizeof(a->upload.placeholder)) == 0);
+	CHECK(one->jpeg != NULL);
+	CHECK(other->jpeg != NULL);
+	CHECK_NUMBER(one->jpeg_bytes, ==, other->jpeg_bytes);
+	CHECK_NUMBER(one->notes, ==, other->notes);
+	CHECK(memcmp(one->jpeg, other->jpeg, one->jpeg_bytes) == 0);
+	CHECK(memcmp(&a->upload.placeholder, &b->upload.placeholder,
+		     sizeof(a->upload.placeholder)) == 0);
 }
 
 static struct pipeline *start_with(const char *policy, const char *discipline,
@@ -202,10 +203,10 @@ static struct pipeline *start_with(const char *policy, const char *discipline,
 	struct schedule s;
 
 	schedule_init(&s);
-	assert(schedule_set(&s, "policy", policy, NULL, 0));
-	assert(schedule_set(&s, "discipline", discipline, NULL, 0));
-	assert(schedule_set(&s, "slice", slice, NULL, 0));
-	assert(schedule_complete(&s, PIPELINE_STEPS, WORKERS, &error));
+	CHECK(schedule_set(&s, "policy", policy, NULL, 0));
+	CHECK(schedule_set(&s, "discipline", discipline, NULL, 0));
+	CHECK(schedule_set(&s, "slice", slice, NULL, 0));
+	CHECK(schedule_complete(&s, PIPELINE_STEPS, WORKERS, &error));
 	return start_scheduled(&s, cores, FILES * TRANSFORMS, 1 << 24);
 }
 
@@ -223,8 +224,8 @@ static void test_same_bytes(const char *policy, const struct cores *cores)
 		for (uint32_t j = 0; j < TRANSFORMS; j++) {
 			uint32_t notes = paused[i][j].variants[0].notes;
 
-			assert(((notes & IMG_NOTE_DAMAGED) != 0) ==
-			       (i >= WHOLE));
+			CHECK_NUMBER(((notes & IMG_NOTE_DAMAGED) != 0), ==,
+				     (i >= WHOLE));
 			assert_same(&unpaused[i][j], &paused[i][j]);
 			upload_free_results(&paused[i][j].upload);
 		}
@@ -233,7 +234,7 @@ static void test_same_bytes(const char *policy, const struct cores *cores)
 		      "%s: %llu pause points, %llu after another worker's\n",
 		      policy, (unsigned long long)point_count,
 		      (unsigned long long)moved_count);
-	assert(moved_count > 0);
+	CHECK_NUMBER(moved_count, >, 0);
 }
 
 int main(int argc, char **argv)
@@ -242,7 +243,8 @@ int main(int argc, char **argv)
 	struct cores *cores = cores_new(NULL, &why);
 	struct pipeline *p;
 
-	assert(argc == 2 && cores != NULL);
+	CHECK_NUMBER(argc, ==, 2);
+	CHECK(cores != NULL);
 	fake_core_count = WORKERS;
 	read_photo(argv[1]);
 	shrink_photo(cores, 500);

@@ -9,9 +9,9 @@
 #include "service/test/pipeline/jobs.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "stages/threads/resources.h"
 
-#include <assert.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,14 +25,14 @@ static void check_times(const struct upload *u)
 {
 	uint64_t free_ns = u->submitted_ns;
 
-	assert(free_ns > 0);
+	CHECK_NUMBER(free_ns, >, 0);
 	for (int step = 0; step < PIPELINE_STEPS; step++) {
-		assert(u->begun_ns[step] >= free_ns);
-		assert(u->service_ns[step] > 0);
+		CHECK_NUMBER(u->begun_ns[step], >=, free_ns);
+		CHECK_NUMBER(u->service_ns[step], >, 0);
 		free_ns = u->begun_ns[step] + u->service_ns[step];
 	}
-	assert(free_ns <= clock_now_ns());
-	assert(u->begun_ns[PIPELINE_STORE] == 0);
+	CHECK_NUMBER(free_ns, <=, clock_now_ns());
+	CHECK_NUMBER(u->begun_ns[PIPELINE_STORE], ==, 0);
 }
 
 static void test_one_done_each_and_same_bytes(const struct policy *policy,
@@ -50,49 +50,53 @@ static void test_one_done_each_and_same_bytes(const struct policy *policy,
 		/* Every fourth upload is truncated. */
 		prepare(&jobs[i], i % 4 == 3 ? photo_bytes / 2 : photo_bytes,
 			2);
-		assert(pipeline_submit(p, &jobs[i].upload));
+		CHECK(pipeline_submit(p, &jobs[i].upload));
 	}
 	pipeline_stop(p);
 	for (int i = 0; i < UPLOADS; i++) {
 		struct upload *u = &jobs[i].upload;
 		struct variant *v = &jobs[i].variants[0];
 
-		assert(atomic_load(&jobs[i].done_count) == 1);
+		CHECK_NUMBER(atomic_load(&jobs[i].done_count), ==, 1);
 		if (i % 4 == 3) {
-			assert(u->err == IMG_ERR_TRUNCATED);
-			assert(v->jpeg == NULL);
-			assert(u->begun_ns[PIPELINE_DECODE] > 0);
-			assert(u->begun_ns[PIPELINE_SCALE] == 0);
+			CHECK_NUMBER(u->err, ==, IMG_ERR_TRUNCATED);
+			CHECK(v->jpeg == NULL);
+			CHECK_NUMBER(u->begun_ns[PIPELINE_DECODE], >, 0);
+			CHECK_NUMBER(u->begun_ns[PIPELINE_SCALE], ==, 0);
 			continue;
 		}
-		assert(u->err == IMG_OK && v->jpeg_bytes > 0);
+		CHECK_NUMBER(u->err, ==, IMG_OK);
+		CHECK_NUMBER(v->jpeg_bytes, >, 0);
 		if (first == NULL) {
 			first_bytes = v->jpeg_bytes;
 			first = malloc(first_bytes);
-			assert(first != NULL);
+			CHECK(first != NULL);
 			memcpy(first, v->jpeg, first_bytes);
 		}
-		assert(v->jpeg_bytes == first_bytes);
-		assert(memcmp(v->jpeg, first, first_bytes) == 0);
+		CHECK_NUMBER(v->jpeg_bytes, ==, first_bytes);
+		CHECK(memcmp(v->jpeg, first, first_bytes) == 0);
 		check_times(u);
 		upload_free_results(u);
 	}
 	pipeline_read(p, &s);
-	assert(s.sent_count == UPLOADS && s.in_flight_count == 0);
-	assert(s.buffers.live_count == 0 && s.buffers.live_bytes_peak > 0);
+	CHECK_NUMBER(s.sent_count, ==, UPLOADS);
+	CHECK_NUMBER(s.in_flight_count, ==, 0);
+	CHECK_NUMBER(s.buffers.live_count, ==, 0);
+	CHECK_NUMBER(s.buffers.live_bytes_peak, >, 0);
 	/* What was taken has been given back. */
 	resources_read(resources_process(), resources);
-	assert(resources[RESOURCE_MEMORY].used == 0);
-	assert(resources[RESOURCE_MEMORY].capacity > 0 ||
-	       policy->threads == NULL);
-	assert(s.failed_count == UPLOADS / 4);
-	assert(s.finished_count == UPLOADS - UPLOADS / 4);
-	assert(s.stages[PIPELINE_DECODE].handled_count == UPLOADS);
-	assert(s.stages[PIPELINE_ENCODE].handled_count == s.finished_count);
+	CHECK_NUMBER(resources[RESOURCE_MEMORY].used, ==, 0);
+	CHECK(resources[RESOURCE_MEMORY].capacity > 0 ||
+	      policy->threads == NULL);
+	CHECK_NUMBER(s.failed_count, ==, UPLOADS / 4);
+	CHECK_NUMBER(s.finished_count, ==, UPLOADS - UPLOADS / 4);
+	CHECK_NUMBER(s.stages[PIPELINE_DECODE].handled_count, ==, UPLOADS);
+	CHECK_NUMBER(s.stages[PIPELINE_ENCODE].handled_count, ==,
+		     s.finished_count);
 	/* After the stop it refuses uploads. */
 	prepare(&jobs[0], photo_bytes, 0);
-	assert(!pipeline_submit(p, &jobs[0].upload));
-	assert(atomic_load(&jobs[0].done_count) == 0);
+	CHECK(!pipeline_submit(p, &jobs[0].upload));
+	CHECK_NUMBER(atomic_load(&jobs[0].done_count), ==, 0);
 	pipeline_free(p);
 }
 
@@ -106,15 +110,15 @@ static void test_full_refuses_until_there_is_room(const struct cores *cores)
 	prepare(&one, photo_bytes, 100);
 	one.variants[0].transform.box = (struct img_size){ 0, 0 };
 	prepare(&two, photo_bytes, 0);
-	assert(pipeline_submit(p, &one.upload));
-	assert(!pipeline_submit(p, &two.upload));
-	assert(atomic_load(&two.done_count) == 0);
-	assert(pipeline_retry_after_s(p) >= 1);
+	CHECK(pipeline_submit(p, &one.upload));
+	CHECK(!pipeline_submit(p, &two.upload));
+	CHECK_NUMBER(atomic_load(&two.done_count), ==, 0);
+	CHECK_NUMBER(pipeline_retry_after_s(p), >=, 1);
 	wait_done(&one);
-	assert(pipeline_submit(p, &two.upload));
+	CHECK(pipeline_submit(p, &two.upload));
 	wait_done(&two);
 	pipeline_read(p, &s);
-	assert(s.sent_count == 2);
+	CHECK_NUMBER(s.sent_count, ==, 2);
 	pipeline_stop(p);
 	upload_free_results(&one.upload);
 	upload_free_results(&two.upload);
@@ -132,21 +136,23 @@ test_a_reserved_slot_is_kept_and_given_back(const struct cores *cores)
 	prepare(&reserved, photo_bytes, 0);
 	prepare(&other, photo_bytes, 0);
 	c->budget = pipeline_budget(p);
-	assert(budget_take_slot(c));
-	assert(!pipeline_has_slot(p));
-	assert(!pipeline_submit(p, &other.upload));
-	assert(other.upload.end == UPLOAD_NO_SLOT);
-	assert(pipeline_submit(p, &reserved.upload));
+	CHECK(budget_take_slot(c));
+	CHECK(!pipeline_has_slot(p));
+	CHECK(!pipeline_submit(p, &other.upload));
+	CHECK_NUMBER(other.upload.end, ==, UPLOAD_NO_SLOT);
+	CHECK(pipeline_submit(p, &reserved.upload));
 	wait_done(&reserved);
-	assert(!c->has_slot && pipeline_has_slot(p));
+	CHECK(!c->has_slot);
+	CHECK(pipeline_has_slot(p));
 	/* Also if it is refused. */
 	upload_free_results(&reserved.upload);
 	prepare(&reserved, photo_bytes, 0);
 	c->budget = pipeline_budget(p);
-	assert(budget_take_slot(c));
+	CHECK(budget_take_slot(c));
 	pipeline_stop(p);
-	assert(!pipeline_submit(p, &reserved.upload));
-	assert(!c->has_slot && pipeline_has_slot(p));
+	CHECK(!pipeline_submit(p, &reserved.upload));
+	CHECK(!c->has_slot);
+	CHECK(pipeline_has_slot(p));
 	pipeline_free(p);
 }
 
@@ -173,24 +179,26 @@ test_memory_is_charged_as_long_as_it_is_used(const struct cores *cores)
 	prepare(&job, photo_bytes, 2);
 	u->charge.budget = pipeline_budget(p);
 	u->jpeg_charge_bytes = photo_bytes;
-	assert(budget_charge(&u->charge, photo_bytes) == BUDGET_OK);
-	assert(pipeline_submit(p, u));
-	assert(u->err == IMG_OK);
-	assert(charged(p) == photo_bytes + upload_result_bytes(u));
+	CHECK_NUMBER(budget_charge(&u->charge, photo_bytes), ==, BUDGET_OK);
+	CHECK(pipeline_submit(p, u));
+	CHECK_NUMBER(u->err, ==, IMG_OK);
+	CHECK_NUMBER(charged(p), ==, photo_bytes + upload_result_bytes(u));
 	pipeline_read(p, &s);
-	assert(s.memory.peak_bytes >= photo_bytes + s.buffers.live_bytes_peak);
-	assert(pipeline_likely_bytes(p, photo_bytes) > 0);
+	CHECK_NUMBER(s.memory.peak_bytes, >=,
+		     photo_bytes + s.buffers.live_bytes_peak);
+	CHECK_NUMBER(pipeline_likely_bytes(p, photo_bytes), >, 0);
 	upload_free_results(u);
 	budget_lower(&u->charge, 0);
-	assert(charged(p) == 0);
+	CHECK_NUMBER(charged(p), ==, 0);
 
 	/* If it fails, the charge for its body stays. */
 	prepare(&job, photo_bytes / 2, 2);
 	u->charge.budget = pipeline_budget(p);
 	u->jpeg_charge_bytes = photo_bytes;
-	assert(budget_charge(&u->charge, photo_bytes) == BUDGET_OK);
-	assert(pipeline_submit(p, u));
-	assert(u->err == IMG_ERR_TRUNCATED && charged(p) == photo_bytes);
+	CHECK_NUMBER(budget_charge(&u->charge, photo_bytes), ==, BUDGET_OK);
+	CHECK(pipeline_submit(p, u));
+	CHECK_NUMBER(u->err, ==, IMG_ERR_TRUNCATED);
+	CHECK_NUMBER(charged(p), ==, photo_bytes);
 	budget_lower(&u->charge, 0);
 	pipeline_stop(p);
 	pipeline_free(p);
@@ -217,17 +225,17 @@ static void test_a_refused_giant_is_forgotten(const struct cores *cores)
 	});
 	uint64_t likely_bytes = pipeline_likely_bytes(p, photo_bytes);
 
-	assert(p != NULL);
+	CHECK(p != NULL);
 	prepare(&job, photo_bytes, 0);
 	job.variants[0].transform.box = (struct img_size){ 9000, 9000 };
 	job.variants[0].transform.enlarge = true;
-	assert(!pipeline_submit(p, &job.upload));
-	assert(job.upload.end == UPLOAD_TOO_MUCH);
-	assert(pipeline_likely_bytes(p, photo_bytes) == likely_bytes);
+	CHECK(!pipeline_submit(p, &job.upload));
+	CHECK_NUMBER(job.upload.end, ==, UPLOAD_TOO_MUCH);
+	CHECK_NUMBER(pipeline_likely_bytes(p, photo_bytes), ==, likely_bytes);
 	prepare(&job, photo_bytes, 0);
-	assert(pipeline_submit(p, &job.upload));
+	CHECK(pipeline_submit(p, &job.upload));
 	wait_done(&job);
-	assert(pipeline_likely_bytes(p, photo_bytes) != likely_bytes);
+	CHECK_NUMBER(pipeline_likely_bytes(p, photo_bytes), !=, likely_bytes);
 	pipeline_stop(p);
 	upload_free_results(&job.upload);
 	budget_lower(&job.upload.charge, 0);
@@ -272,42 +280,45 @@ static void test_uploads_wait_for_memory(const struct policy *policy,
 	p = start_configured(&c);
 	all = (struct charge){ .budget = pipeline_budget(p) };
 	atomic_store(&is_second_gone, false);
-	assert(budget_charge(&all, all.budget->limit_bytes) == BUDGET_OK);
+	CHECK_NUMBER(budget_charge(&all, all.budget->limit_bytes), ==,
+		     BUDGET_OK);
 	for (int i = 0; i < WAITING; i++) {
 		prepare(&jobs[i], photo_bytes, 0);
 		if (i == 1)
 			jobs[i].upload.is_gone = has_second_gone;
 		if (i > 0)
-			assert(pipeline_submit(p, &jobs[i].upload));
+			CHECK(pipeline_submit(p, &jobs[i].upload));
 	}
 	wait_until_waiting(p, WAITING - 1);
 	atomic_store(&is_second_gone, true);
 	wait_done(&jobs[1]);
-	assert(jobs[1].upload.end == UPLOAD_GONE);
+	CHECK_NUMBER(jobs[1].upload.end, ==, UPLOAD_GONE);
 	jobs[0].upload.deadline_ns = clock_after_ms(3000);
-	assert(pipeline_submit(p, &jobs[0].upload));
+	CHECK(pipeline_submit(p, &jobs[0].upload));
 	wait_done(&jobs[0]);
-	assert(jobs[0].upload.end == UPLOAD_LATE);
+	CHECK_NUMBER(jobs[0].upload.end, ==, UPLOAD_LATE);
 	wait_until_waiting(p, WAITING - 2);
 	/* There is room for one after the other. */
 	budget_lower(&all, all.budget->limit_bytes - (8 << 20));
 	for (int i = 2; i < WAITING; i++) {
 		wait_done(&jobs[i]);
-		assert(jobs[i].upload.end == UPLOAD_ENDED);
+		CHECK_NUMBER(jobs[i].upload.end, ==, UPLOAD_ENDED);
 		upload_free_results(&jobs[i].upload);
 		budget_lower(&jobs[i].upload.charge, 0);
 	}
 	pipeline_read(p, &s);
-	assert(s.memory.wait_count == WAITING && s.memory.refused_count == 0);
-	assert(s.memory.used_bytes == all.bytes);
+	CHECK_NUMBER(s.memory.wait_count, ==, WAITING);
+	CHECK_NUMBER(s.memory.refused_count, ==, 0);
+	CHECK_NUMBER(s.memory.used_bytes, ==, all.bytes);
 	/* A stop without results ends waits, too. */
-	assert(budget_charge(&all, all.budget->limit_bytes) == BUDGET_OK);
+	CHECK_NUMBER(budget_charge(&all, all.budget->limit_bytes), ==,
+		     BUDGET_OK);
 	prepare(&jobs[0], photo_bytes, 0);
-	assert(pipeline_submit(p, &jobs[0].upload));
+	CHECK(pipeline_submit(p, &jobs[0].upload));
 	wait_until_waiting(p, 1);
 	pipeline_abandon(p);
 	wait_done(&jobs[0]);
-	assert(jobs[0].upload.end == UPLOAD_ABANDONED);
+	CHECK_NUMBER(jobs[0].upload.end, ==, UPLOAD_ABANDONED);
 	budget_lower(&all, 0);
 	pipeline_stop(p);
 	pipeline_free(p);
@@ -332,21 +343,23 @@ static void test_useless_work_is_not_done(const struct cores *cores)
 	prepare(&jobs[2], photo_bytes, 2);
 	jobs[2].upload.deadline_ns = UINT64_MAX;
 	for (int i = 0; i < 3; i++) {
-		assert(pipeline_submit(p, &jobs[i].upload));
+		CHECK(pipeline_submit(p, &jobs[i].upload));
 		wait_done(&jobs[i]);
 	}
-	assert(jobs[0].upload.end == UPLOAD_LATE);
-	assert(jobs[1].upload.end == UPLOAD_GONE);
-	assert(jobs[2].upload.end == UPLOAD_ENDED);
-	assert(jobs[0].variants[0].jpeg == NULL);
-	assert(jobs[1].variants[0].jpeg == NULL);
-	assert(jobs[2].variants[0].jpeg != NULL);
-	assert(jobs[0].upload.service_ns[PIPELINE_DECODE] == 0);
-	assert(jobs[1].upload.service_ns[PIPELINE_DECODE] == 0);
+	CHECK_NUMBER(jobs[0].upload.end, ==, UPLOAD_LATE);
+	CHECK_NUMBER(jobs[1].upload.end, ==, UPLOAD_GONE);
+	CHECK_NUMBER(jobs[2].upload.end, ==, UPLOAD_ENDED);
+	CHECK(jobs[0].variants[0].jpeg == NULL);
+	CHECK(jobs[1].variants[0].jpeg == NULL);
+	CHECK(jobs[2].variants[0].jpeg != NULL);
+	CHECK_NUMBER(jobs[0].upload.service_ns[PIPELINE_DECODE], ==, 0);
+	CHECK_NUMBER(jobs[1].upload.service_ns[PIPELINE_DECODE], ==, 0);
 	pipeline_read(p, &s);
-	assert(s.late_count == 1 && s.gone_count == 1);
-	assert(s.failed_count == 2 && s.finished_count == 1);
-	assert(s.stages[PIPELINE_SCALE].arrived_count == 1);
+	CHECK_NUMBER(s.late_count, ==, 1);
+	CHECK_NUMBER(s.gone_count, ==, 1);
+	CHECK_NUMBER(s.failed_count, ==, 2);
+	CHECK_NUMBER(s.finished_count, ==, 1);
+	CHECK_NUMBER(s.stages[PIPELINE_SCALE].arrived_count, ==, 1);
 	pipeline_stop(p);
 	upload_free_results(&jobs[2].upload);
 	pipeline_free(p);
@@ -387,8 +400,8 @@ static void test_unreachable_deadline_costs_nothing(const struct cores *cores)
 	 * The first upload is refused when it arrives, the second when its turn
 	 * comes.
 	 */
-	assert(pipeline_peek(p, &jobs[0].upload));
-	assert(jobs[0].upload.estimated_ns > NS_PER_S);
+	CHECK(pipeline_peek(p, &jobs[0].upload));
+	CHECK_NUMBER(jobs[0].upload.estimated_ns, >, NS_PER_S);
 	jobs[0].upload.deadline_ns =
 		clock_now_ns() + jobs[0].upload.estimated_ns / 2;
 	jobs[1].upload.deadline_ns = UINT64_MAX;
@@ -398,20 +411,22 @@ static void test_unreachable_deadline_costs_nothing(const struct cores *cores)
 		char why[200] = "";
 		struct excess excess;
 
-		assert(pipeline_submit(p, u));
+		CHECK(pipeline_submit(p, u));
 		wait_done(&jobs[i]);
-		assert(u->end == UPLOAD_UNREACHABLE);
-		assert(u->service_ns[PIPELINE_DECODE] == 0);
-		assert(jobs[i].variants[0].jpeg == NULL);
+		CHECK_NUMBER(u->end, ==, UPLOAD_UNREACHABLE);
+		CHECK_NUMBER(u->service_ns[PIPELINE_DECODE], ==, 0);
+		CHECK(jobs[i].variants[0].jpeg == NULL);
 		pipeline_explain(p, u, why, sizeof(why), &excess);
-		assert(strstr(why, "until the deadline") != NULL);
-		assert(strcmp(excess.unit, "seconds") == 0 &&
-		       excess.value > excess.limit);
+		CHECK_PART(why, "until the deadline");
+		CHECK_TEXT(excess.unit, "seconds");
+		CHECK_NUMBER(excess.value, >, excess.limit);
 	}
 	pipeline_read(p, &s);
-	assert(s.unreachable_count == 2 && s.late_count == 0);
-	assert(s.failed_count == 2 && s.sent_count == 2);
-	assert(s.stages[PIPELINE_DECODE].arrived_count == 1);
+	CHECK_NUMBER(s.unreachable_count, ==, 2);
+	CHECK_NUMBER(s.late_count, ==, 0);
+	CHECK_NUMBER(s.failed_count, ==, 2);
+	CHECK_NUMBER(s.sent_count, ==, 2);
+	CHECK_NUMBER(s.stages[PIPELINE_DECODE].arrived_count, ==, 1);
 	pipeline_stop(p);
 	pipeline_free(p);
 }
@@ -425,7 +440,7 @@ static void test_deadline_needs_the_longest_variant(const struct cores *cores)
 	uint64_t alone_ns;
 
 	prepare_large(&job);
-	assert(pipeline_peek(p, u));
+	CHECK(pipeline_peek(p, u));
 	alone_ns = u->estimated_ns;
 	prepare_large(&job);
 	for (u->variant_count = 1; u->variant_count < VARIANTS_MAX;
@@ -434,10 +449,10 @@ static void test_deadline_needs_the_longest_variant(const struct cores *cores)
 			job.variants[0].transform;
 	u->deadline_ns = clock_now_ns() + 6 * alone_ns;
 	u->is_gone = nobody_waits;
-	assert(pipeline_submit(p, u));
+	CHECK(pipeline_submit(p, u));
 	wait_done(&job);
-	assert(u->estimated_ns > 8 * alone_ns);
-	assert(u->end == UPLOAD_GONE);
+	CHECK_NUMBER(u->estimated_ns, >, 8 * alone_ns);
+	CHECK_NUMBER(u->end, ==, UPLOAD_GONE);
 	pipeline_stop(p);
 	pipeline_free(p);
 }
@@ -457,9 +472,9 @@ static void test_limits_hold_for_file_and_result(const struct cores *cores)
 		prepare(&job, photo_bytes, 0);
 		job.variants[0].transform.enlarge = true;
 		job.variants[0].transform.box = (struct img_size){ 0, 1600 };
-		assert(pipeline_submit(p, &job.upload));
+		CHECK(pipeline_submit(p, &job.upload));
 		wait_done(&job);
-		assert(job.upload.err == IMG_ERR_TOO_LARGE);
+		CHECK_NUMBER(job.upload.err, ==, IMG_ERR_TOO_LARGE);
 		pipeline_stop(p);
 		pipeline_free(p);
 	}
@@ -477,11 +492,11 @@ static void test_notes_outlive_the_picture(const struct cores *cores)
 		struct upload *u = &jobs[i].upload;
 
 		jobs[i].variants[0].transform.lenient = true;
-		assert(pipeline_submit(p, u));
+		CHECK(pipeline_submit(p, u));
 		wait_done(&jobs[i]);
-		assert(u->err == IMG_OK);
-		assert(jobs[i].variants[0].notes ==
-		       (i == 0 ? IMG_NOTE_DAMAGED : 0));
+		CHECK_NUMBER(u->err, ==, IMG_OK);
+		CHECK_NUMBER(jobs[i].variants[0].notes, ==,
+			     (i == 0 ? IMG_NOTE_DAMAGED : 0));
 		upload_free_results(u);
 	}
 	pipeline_stop(p);
@@ -521,7 +536,7 @@ static void test_least_work_comes_first(const struct cores *cores)
 
 	struct cores *core = cores_new(first, &why);
 
-	assert(core != NULL);
+	CHECK(core != NULL);
 	schedule_init(&schedule);
 	schedule.part_count = 1;
 	schedule.discipline.kind = DISCIPLINE_SRPT;
@@ -530,24 +545,25 @@ static void test_least_work_comes_first(const struct cores *cores)
 
 	prepare(&blocker, photo_bytes, 0);
 	blocker.upload.done = on_done_wait;
-	assert(pipeline_submit(p, &blocker.upload));
+	CHECK(pipeline_submit(p, &blocker.upload));
 	wait_done(&blocker);
 	prepare(&large, photo_bytes, 5);
 	large.variants[0].transform.box = (struct img_size){ 1600, 1600 };
 	large.upload.done = on_done_in_turn;
-	assert(pipeline_submit(p, &large.upload));
+	CHECK(pipeline_submit(p, &large.upload));
 	prepare(&small, photo_bytes, 0);
 	small.upload.done = on_done_in_turn;
-	assert(pipeline_submit(p, &small.upload));
-	assert(small.variants[0].event.left_ns > 0);
-	assert(large.variants[0].event.left_ns >
-	       small.variants[0].event.left_ns);
+	CHECK(pipeline_submit(p, &small.upload));
+	CHECK_NUMBER(small.variants[0].event.left_ns, >, 0);
+	CHECK_NUMBER(large.variants[0].event.left_ns, >,
+		     small.variants[0].event.left_ns);
 	atomic_store(&gate_is_open, true);
 	wait_done(&large);
 	wait_done(&small);
-	assert(small.turn == 0 && large.turn == 1);
-	assert(small.variants[0].event.left_ns == 0);
-	assert(large.variants[0].event.left_ns == 0);
+	CHECK_NUMBER(small.turn, ==, 0);
+	CHECK_NUMBER(large.turn, ==, 1);
+	CHECK_NUMBER(small.variants[0].event.left_ns, ==, 0);
+	CHECK_NUMBER(large.variants[0].event.left_ns, ==, 0);
 	pipeline_stop(p);
 	upload_free_results(&blocker.upload);
 	upload_free_results(&large.upload);
@@ -566,13 +582,14 @@ static void test_no_picture_is_not_queued(const struct cores *cores)
 	prepare(&job, photo_bytes, 0);
 	job.upload.jpeg = (const uint8_t *)"no picture";
 	job.upload.jpeg_bytes = 10;
-	assert(pipeline_submit(p, &job.upload));
-	assert(atomic_load(&job.done_count) == 1);
-	assert(job.upload.err == IMG_ERR_UNKNOWN_FORMAT);
+	CHECK(pipeline_submit(p, &job.upload));
+	CHECK_NUMBER(atomic_load(&job.done_count), ==, 1);
+	CHECK_NUMBER(job.upload.err, ==, IMG_ERR_UNKNOWN_FORMAT);
 	pipeline_read(p, &s);
-	assert(s.sent_count == 1 && s.failed_count == 1);
-	assert(s.in_flight_count == 0);
-	assert(s.stages[PIPELINE_DECODE].arrived_count == 0);
+	CHECK_NUMBER(s.sent_count, ==, 1);
+	CHECK_NUMBER(s.failed_count, ==, 1);
+	CHECK_NUMBER(s.in_flight_count, ==, 0);
+	CHECK_NUMBER(s.stages[PIPELINE_DECODE].arrived_count, ==, 0);
 	pipeline_stop(p);
 	pipeline_free(p);
 }
@@ -582,7 +599,8 @@ int main(int argc, char **argv)
 	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
-	assert(argc == 2 && cores != NULL);
+	CHECK_NUMBER(argc, ==, 2);
+	CHECK(cores != NULL);
 	read_photo(argv[1]);
 	shrink_photo(cores, 500);
 	for (const struct policy *const *p = policy_list; *p != NULL; p++) {

@@ -7,7 +7,8 @@
  */
 #include "service/test/pipeline/jobs.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <string.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ static void on_decoded(struct upload *u)
 {
 	struct stored *s = (struct stored *)u;
 
-	assert(atomic_load(&s->stored_count) == 0);
+	CHECK_NUMBER(atomic_load(&s->stored_count), ==, 0);
 	atomic_fetch_add(&s->decoded_count, 1);
 }
 
@@ -34,11 +35,11 @@ static enum upload_end keep(struct upload *u)
 {
 	struct stored *s = (struct stored *)u;
 
-	assert(atomic_load(&s->job.done_count) == 0);
-	assert(atomic_load(&s->decoded_count) == 1);
+	CHECK_NUMBER(atomic_load(&s->job.done_count), ==, 0);
+	CHECK_NUMBER(atomic_load(&s->decoded_count), ==, 1);
 	for (uint32_t i = 0; i < u->variant_count; i++)
-		assert(u->variants[i].jpeg != NULL &&
-		       u->variants[i].size.width_px > 0);
+		CHECK(u->variants[i].jpeg != NULL &&
+		      u->variants[i].size.width_px > 0);
 	(void)usleep(2000);
 	atomic_fetch_add(&s->stored_count, 1);
 	return s->answer;
@@ -91,30 +92,34 @@ static void check_all(const struct policy *policy, const struct cores *cores)
 
 		if (i % 4 == 2)
 			uploads[i].answer = UPLOAD_STORE_FULL;
-		assert(pipeline_submit(p, u));
+		CHECK(pipeline_submit(p, u));
 	}
 	pipeline_stop(p);
 	for (int i = 0; i < UPLOADS; i++) {
 		struct stored *s = &uploads[i];
 		struct upload *u = &s->job.upload;
 
-		assert(s->job.done_count == 1);
-		assert(s->stored_count == (i % 4 != 3));
-		assert(s->decoded_count == s->stored_count);
-		assert(u->end == s->answer);
-		assert((u->err == IMG_OK) == (i % 4 != 3));
-		assert((u->variants[0].jpeg != NULL) == (i % 4 < 2));
-		assert((u->service_ns[PIPELINE_STORE] > 0) == (i % 4 != 3));
-		assert((u->begun_ns[PIPELINE_STORE] >
-			u->begun_ns[PIPELINE_ENCODE]) == (i % 4 != 3));
+		CHECK_NUMBER(s->job.done_count, ==, 1);
+		CHECK_NUMBER(s->stored_count, ==, (i % 4 != 3));
+		CHECK_NUMBER(s->decoded_count, ==, s->stored_count);
+		CHECK_NUMBER(u->end, ==, s->answer);
+		CHECK_NUMBER((u->err == IMG_OK), ==, (i % 4 != 3));
+		CHECK_NUMBER((u->variants[0].jpeg != NULL), ==, (i % 4 < 2));
+		CHECK_NUMBER((u->service_ns[PIPELINE_STORE] > 0), ==,
+			     (i % 4 != 3));
+		CHECK_NUMBER((u->begun_ns[PIPELINE_STORE] >
+			      u->begun_ns[PIPELINE_ENCODE]),
+			     ==, (i % 4 != 3));
 		upload_free_results(u);
 	}
 	pipeline_read(p, &stats);
-	assert(stats.stage_count == PIPELINE_STORE + 1);
-	assert(stats.stages[PIPELINE_STORE].handled_count == UPLOADS / 4 * 3);
-	assert(stats.finished_count == UPLOADS / 2 &&
-	       stats.failed_count == UPLOADS / 2);
-	assert(stats.in_flight_count == 0 && stats.buffers.live_count == 0);
+	CHECK_NUMBER(stats.stage_count, ==, PIPELINE_STORE + 1);
+	CHECK_NUMBER(stats.stages[PIPELINE_STORE].handled_count, ==,
+		     UPLOADS / 4 * 3);
+	CHECK_NUMBER(stats.finished_count, ==, UPLOADS / 2);
+	CHECK_NUMBER(stats.failed_count, ==, UPLOADS / 2);
+	CHECK_NUMBER(stats.in_flight_count, ==, 0);
+	CHECK_NUMBER(stats.buffers.live_count, ==, 0);
 	pipeline_free(p);
 }
 
@@ -128,10 +133,11 @@ static void test_client_may_go_until_it_begins(const struct cores *cores)
 
 		u->is_gone = is_gone;
 		s->gone_at = step;
-		assert(pipeline_submit(p, u));
+		CHECK(pipeline_submit(p, u));
 		wait_done(&s->job);
-		assert(s->stored_count == (step > STEPS));
-		assert(u->end == (step > STEPS ? UPLOAD_ENDED : UPLOAD_GONE));
+		CHECK_NUMBER(s->stored_count, ==, (step > STEPS));
+		CHECK_NUMBER(u->end, ==,
+			     (step > STEPS ? UPLOAD_ENDED : UPLOAD_GONE));
 		upload_free_results(u);
 	}
 	pipeline_stop(p);
@@ -152,10 +158,10 @@ static void test_tasks_are_run(const struct cores *cores)
 	struct pipeline *p = start_with_store(policy_find("srpt"), cores);
 	struct task e = { .run = run_task }, late = { .run = run_task };
 
-	assert(pipeline_send_task(p, &e));
+	CHECK(pipeline_send_task(p, &e));
 	pipeline_stop(p);
-	assert(task_count == 1);
-	assert(!pipeline_send_task(p, &late));
+	CHECK_NUMBER(task_count, ==, 1);
+	CHECK(!pipeline_send_task(p, &late));
 	pipeline_free(p);
 }
 
@@ -164,7 +170,8 @@ int main(int argc, char **argv)
 	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
-	assert(argc == 2 && cores != NULL);
+	CHECK_NUMBER(argc, ==, 2);
+	CHECK(cores != NULL);
 	read_photo(argv[1]);
 	for (const struct policy *const *p = policy_list; *p != NULL; p++)
 		check_all(*p, cores);

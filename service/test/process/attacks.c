@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/test/process/attacks.h"
 
+#include "base/test/check.h"
 #include "base/test/scratch.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
@@ -195,8 +195,9 @@ static void stop_listening(void)
 	int listens = 0;
 	socklen_t bytes = sizeof(listens);
 
-	assert(getsockopt(listening_fd, SOL_SOCKET, SO_ACCEPTCONN, &listens,
-			  &bytes) == 0);
+	CHECK_NUMBER(getsockopt(listening_fd, SOL_SOCKET, SO_ACCEPTCONN,
+				&listens, &bytes),
+		     ==, 0);
 	if (listens != 0)
 		(void)shutdown(listening_fd, SHUT_RDWR);
 }
@@ -260,7 +261,7 @@ static int bind_others(void)
 {
 	cpu_set_t set;
 
-	assert(sched_getaffinity(0, sizeof(set), &set) == 0);
+	CHECK_NUMBER(sched_getaffinity(0, sizeof(set), &set), ==, 0);
 	return error_of(sched_setaffinity(attacked_pid, sizeof(set), &set));
 }
 
@@ -298,7 +299,7 @@ static int make_memory_code(void)
 	void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	assert(at != MAP_FAILED);
+	CHECK(at != MAP_FAILED);
 	return error_of(mprotect(at, 4096, PROT_READ | PROT_EXEC));
 }
 
@@ -355,9 +356,9 @@ static void make_file(int parent, const char *name)
 {
 	int fd = openat(parent, name, O_CREAT | O_RDWR, 0600);
 
-	assert(fd >= 0);
-	assert(write(fd, "x", 1) == 1);
-	assert(close(fd) == 0);
+	CHECK_NUMBER(fd, >=, 0);
+	CHECK_NUMBER(write(fd, "x", 1), ==, 1);
+	CHECK_NUMBER(close(fd), ==, 0);
 }
 
 /* Make a socket on a free port; *address gets its address. */
@@ -370,9 +371,10 @@ static int make_socket(int type, struct sockaddr_in *address)
 		.sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
-	assert(fd >= 0);
-	assert(bind(fd, (struct sockaddr *)address, bytes) == 0);
-	assert(getsockname(fd, (struct sockaddr *)address, &bytes) == 0);
+	CHECK_NUMBER(fd, >=, 0);
+	CHECK_NUMBER(bind(fd, (struct sockaddr *)address, bytes), ==, 0);
+	CHECK_NUMBER(getsockname(fd, (struct sockaddr *)address, &bytes), ==,
+		     0);
 	return fd;
 }
 
@@ -380,7 +382,7 @@ static int make_listening_socket(struct sockaddr_in *address)
 {
 	int fd = make_socket(SOCK_STREAM, address);
 
-	assert(listen(fd, 8) == 0);
+	CHECK_NUMBER(listen(fd, 8), ==, 0);
 	return fd;
 }
 
@@ -393,7 +395,7 @@ void attacks_renew(void)
 	make_file(AT_FDCWD, beyond);
 	(void)close(beyond_fd);
 	beyond_fd = open(beyond, O_RDWR);
-	assert(beyond_fd >= 0);
+	CHECK_NUMBER(beyond_fd, >=, 0);
 	(void)close(connected_fd);
 	/* An attack could connect this socket, to its own address. */
 	connected_fd = make_socket(SOCK_DGRAM, &connected_to);
@@ -410,10 +412,11 @@ const char *attacks_prepare(void)
 	(void)scratch_path(&work, "new", beyond_new);
 	(void)scratch_path(&work, "out", beyond_out);
 	root_fd = open("/", O_RDONLY | O_DIRECTORY);
-	assert(root_fd >= 0 && mkdir(folder, 0700) == 0);
+	CHECK_NUMBER(root_fd, >=, 0);
+	CHECK_NUMBER(mkdir(folder, 0700), ==, 0);
 	folder_fd = open(folder, O_RDONLY | O_DIRECTORY);
-	assert(folder_fd >= 0);
-	assert(symlinkat(beyond, folder_fd, "link") == 0);
+	CHECK_NUMBER(folder_fd, >=, 0);
+	CHECK_NUMBER(symlinkat(beyond, folder_fd, "link"), ==, 0);
 	(void)make_listening_socket(&aim);
 	attacks_renew();
 	return folder;
@@ -429,10 +432,10 @@ int attacks_in_a_process(int (*run)(void))
 	int status;
 	pid_t pid = fork();
 
-	assert(pid >= 0);
+	CHECK_NUMBER(pid, >=, 0);
 	if (pid == 0)
 		_exit(run());
-	assert(waitpid(pid, &status, 0) == pid);
+	CHECK_NUMBER(waitpid(pid, &status, 0), ==, pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

@@ -13,9 +13,9 @@
  */
 #include "service/test/process/faults.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -126,9 +126,11 @@ static struct bytes read_whole(const char *path)
 	struct bytes b = { .at = malloc(REQUEST_BYTES_MAX) };
 	FILE *f = fopen(path, "re");
 
-	assert(b.at != NULL && f != NULL);
+	CHECK(b.at != NULL);
+	CHECK(f != NULL);
 	b.count = fread(b.at, 1, REQUEST_BYTES_MAX, f);
-	assert(b.count > 0 && b.count < REQUEST_BYTES_MAX / 2);
+	CHECK_NUMBER(b.count, >, 0);
+	CHECK_NUMBER(b.count, <, REQUEST_BYTES_MAX / 2);
 	(void)fclose(f);
 	return b;
 }
@@ -137,10 +139,10 @@ static void map_faults(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 
-	assert(fd >= 0);
+	CHECK_NUMBER(fd, >=, 0);
 	faults = mmap(NULL, sizeof(*faults), PROT_READ | PROT_WRITE, MAP_SHARED,
 		      fd, 0);
-	assert(faults != MAP_FAILED);
+	CHECK(faults != MAP_FAILED);
 	(void)close(fd);
 }
 
@@ -181,7 +183,7 @@ static struct bytes make_request(const struct kind *k)
 					      jpeg.count;
 	char head[256];
 
-	assert(request.at != NULL);
+	CHECK(request.at != NULL);
 	if (k->body == BODY_FORM)
 		count += sizeof(before) + sizeof(after) - 2;
 	add_target(&request, k->target);
@@ -217,11 +219,13 @@ static int connect_to_server(void)
 	};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	assert(fd >= 0);
-	assert(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
-			  sizeof(patience)) == 0);
-	assert(connect(fd, (const struct sockaddr *)&address,
-		       sizeof(address)) == 0);
+	CHECK_NUMBER(fd, >=, 0);
+	CHECK_NUMBER(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
+				sizeof(patience)),
+		     ==, 0);
+	CHECK_NUMBER(
+		connect(fd, (const struct sockaddr *)&address, sizeof(address)),
+		==, 0);
 	return fd;
 }
 
@@ -357,7 +361,7 @@ static int check_kind(const struct kind *k, int *refused)
 	if (without.status != k->status)
 		fail(k, 0, "not as it should be", &without);
 	while (reached) {
-		assert(++site < SITES_MAX);
+		CHECK_NUMBER(++site, <, SITES_MAX);
 		prepare(k);
 		atomic_store(&faults->allocations_left, site);
 		exchange(k, &with);
@@ -390,8 +394,9 @@ static void store_one(void)
 	static const char before[] = "{\"id\":\"";
 
 	exchange(&store, &r);
-	assert(r.status == 201 && r.body.count > sizeof(before) + ID_BYTES);
-	assert(memcmp(r.body.at, before, sizeof(before) - 1) == 0);
+	CHECK_NUMBER(r.status, ==, 201);
+	CHECK_NUMBER(r.body.count, >, sizeof(before) + ID_BYTES);
+	CHECK(memcmp(r.body.at, before, sizeof(before) - 1) == 0);
 	memcpy(id, r.body.at + sizeof(before) - 1, ID_BYTES - 1);
 }
 
@@ -405,10 +410,10 @@ static uint64_t read_replies(void)
 	uint64_t count = 0;
 
 	exchange(&metrics, &r);
-	assert(r.status == 200);
+	CHECK_NUMBER(r.status, ==, 200);
 	for (const char *at = r.body.at; (at = strstr(at, name)) != NULL;) {
 		at = strstr(at, "} ");
-		assert(at != NULL);
+		CHECK(at != NULL);
 		count += strtoul(at + 2, NULL, 10);
 	}
 	return count;
@@ -430,7 +435,7 @@ int main(int argc, char **argv)
 {
 	uint64_t counted, received;
 
-	assert(argc == 4 || argc == 5);
+	CHECK(argc == 4 || argc == 5);
 	port = (uint16_t)atoi(argv[1]);
 	map_faults(argv[2]);
 	jpeg = read_whole(argv[3]);
@@ -445,7 +450,8 @@ int main(int argc, char **argv)
 		sites = check_kind(&kinds[i], &refused);
 		(void)printf("%s: %d allocations failed, %d requests\n",
 			     kinds[i].target, sites, refused);
-		assert(sites > 0 && refused > 0);
+		CHECK_NUMBER(sites, >, 0);
+		CHECK_NUMBER(refused, >, 0);
 	}
 	check_counts(counted, received);
 	free(jpeg.at);

@@ -6,10 +6,10 @@
  */
 #include "service/config/options.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 #include "stages/schedule.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,13 +32,15 @@ static bool parse(struct options *o, const char *line, const char *variables,
 	for (int i = 0; i < 2; i++)
 		for (char *word = strtok(text[i], " "); word != NULL;
 		     word = strtok(NULL, " ")) {
-			assert(counts[i] < WORDS_MAX);
+			CHECK_NUMBER(counts[i], <, WORDS_MAX);
 			words[i][counts[i]++] = word;
 		}
 	if (file != NULL) {
 		FILE *f = fopen(path, "w");
 
-		assert(f != NULL && fputs(file, f) >= 0 && fclose(f) == 0);
+		CHECK(f != NULL);
+		CHECK_NUMBER(fputs(file, f), >=, 0);
+		CHECK_NUMBER(fclose(f), ==, 0);
 		words[0][counts[0]++] = config;
 		words[0][counts[0]++] = path;
 	}
@@ -50,18 +52,20 @@ static void test_each_source_sets_flags(void)
 {
 	struct options o;
 
-	assert(parse(&o, "", "PATH=/bin DARKROOM_MAX_BODY=3M DARKROOM=x",
-		     NULL));
-	assert(o.body_bytes_max == 3 << 20);
+	CHECK(parse(&o, "", "PATH=/bin DARKROOM_MAX_BODY=3M DARKROOM=x", NULL));
+	CHECK_NUMBER(o.body_bytes_max, ==, 3 << 20);
 	options_release(&o);
-	assert(parse(&o, "", "",
-		     "{ \"max-uploads\": 7, \"max-body\": 1.5, \"trace\": "
-		     "\"a b\", \"graph\": null, \"drain-timeout\": \"250ms\", "
-		     "\"cores\": \"0,1\" }\n"));
-	assert(o.uploads_max == 7 && o.body_bytes_max == 3 << 19);
-	assert(strcmp(o.trace, "a b") == 0 && strcmp(o.cores, "0,1") == 0);
-	assert(o.graph == NULL && o.drain_ms == 250);
-	assert(o.connections_max == 1024);
+	CHECK(parse(&o, "", "",
+		    "{ \"max-uploads\": 7, \"max-body\": 1.5, \"trace\": "
+		    "\"a b\", \"graph\": null, \"drain-timeout\": \"250ms\", "
+		    "\"cores\": \"0,1\" }\n"));
+	CHECK_NUMBER(o.uploads_max, ==, 7);
+	CHECK_NUMBER(o.body_bytes_max, ==, 3 << 19);
+	CHECK_TEXT(o.trace, "a b");
+	CHECK_TEXT(o.cores, "0,1");
+	CHECK(o.graph == NULL);
+	CHECK_NUMBER(o.drain_ms, ==, 250);
+	CHECK_NUMBER(o.connections_max, ==, 1024);
 	options_release(&o);
 }
 
@@ -84,9 +88,10 @@ static void test_command_line_over_environment_over_file(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct options o;
 
-		assert(parse(&o, cases[i].line, cases[i].variables,
-			     cases[i].file));
-		assert(o.uploads_max == cases[i].uploads_max);
+		check_case("cases[%zu]: %s", i, cases[i].line);
+		CHECK(parse(&o, cases[i].line, cases[i].variables,
+			    cases[i].file));
+		CHECK_NUMBER(o.uploads_max, ==, cases[i].uploads_max);
 		options_release(&o);
 	}
 }
@@ -96,11 +101,11 @@ static void test_a_source_is_overruled_as_a_whole(void)
 {
 	struct options o;
 
-	assert(parse(&o, "--policy pool-per-stage --pool blur=5", "",
-		     "{\"pool\": \"decode=7\", \"policy\": \"cohort\"}"));
-	assert(strcmp(o.schedule.policy->name, "pool-per-stage") == 0);
-	assert(o.schedule.pool_threads[PIPELINE_BLUR] == 5);
-	assert(o.schedule.pool_threads[PIPELINE_DECODE] == 0);
+	CHECK(parse(&o, "--policy pool-per-stage --pool blur=5", "",
+		    "{\"pool\": \"decode=7\", \"policy\": \"cohort\"}"));
+	CHECK_TEXT(o.schedule.policy->name, "pool-per-stage");
+	CHECK_NUMBER(o.schedule.pool_threads[PIPELINE_BLUR], ==, 5);
+	CHECK_NUMBER(o.schedule.pool_threads[PIPELINE_DECODE], ==, 0);
 	options_release(&o);
 }
 
@@ -122,11 +127,12 @@ static void test_pools_fit_the_cores(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct options o;
 
-		assert(parse(&o, cases[i].line, "", "{}"));
+		check_case("cases[%zu]: %s", i, cases[i].line);
+		CHECK(parse(&o, cases[i].line, "", "{}"));
 		o.schedule.part_count = cases[i].parts;
 		options_fit_pools(&o.schedule, cases[i].cores);
-		assert(memcmp(o.schedule.pool_threads, cases[i].wanted,
-			      sizeof(cases[i].wanted)) == 0);
+		CHECK(memcmp(o.schedule.pool_threads, cases[i].wanted,
+			     sizeof(cases[i].wanted)) == 0);
 		options_release(&o);
 	}
 }
@@ -150,10 +156,11 @@ static void test_switches_may_be_off(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct options o;
 
-		assert(parse(&o, cases[i].line, cases[i].variables,
-			     cases[i].file));
-		assert(o.schedule.steal == cases[i].steals);
-		assert((o.schedule.given != 0) == cases[i].steals);
+		check_case("cases[%zu]: %s", i, cases[i].line);
+		CHECK(parse(&o, cases[i].line, cases[i].variables,
+			    cases[i].file));
+		CHECK_NUMBER(o.schedule.steal, ==, cases[i].steals);
+		CHECK_NUMBER((o.schedule.given != 0), ==, cases[i].steals);
 		options_release(&o);
 	}
 }
@@ -166,16 +173,16 @@ static void test_each_source_asks_for_the_papers(void)
 {
 	struct options o;
 
-	assert(parse(&o, "", "DARKROOM_REGIME=gated", NULL));
-	assert(strcmp(o.schedule.policy->name, "cohort") == 0);
-	assert(o.schedule.discipline.kind == DISCIPLINE_FCFS);
+	CHECK(parse(&o, "", "DARKROOM_REGIME=gated", NULL));
+	CHECK_TEXT(o.schedule.policy->name, "cohort");
+	CHECK_NUMBER(o.schedule.discipline.kind, ==, DISCIPLINE_FCFS);
 	options_release(&o);
-	assert(parse(&o, "", "", "{\"policy\": \"color\"}"));
-	assert(o.schedule.discipline.kind == DISCIPLINE_FCFS);
+	CHECK(parse(&o, "", "", "{\"policy\": \"color\"}"));
+	CHECK_NUMBER(o.schedule.discipline.kind, ==, DISCIPLINE_FCFS);
 	options_release(&o);
-	assert(parse(&o, "", "DARKROOM_MAX_UPLOADS=1",
-		     "{\"listen\": \"[::1]:80\"}"));
-	assert(o.schedule.discipline.kind == DISCIPLINE_SRPT);
+	CHECK(parse(&o, "", "DARKROOM_MAX_UPLOADS=1",
+		    "{\"listen\": \"[::1]:80\"}"));
+	CHECK_NUMBER(o.schedule.discipline.kind, ==, DISCIPLINE_SRPT);
 	options_release(&o);
 }
 
@@ -185,14 +192,14 @@ static void test_the_file_may_be_named_by_the_environment(void)
 	struct options o;
 
 	(void)snprintf(variable, sizeof(variable), "DARKROOM_CONFIG=%s", path);
-	assert(parse(&o, "", "", "{\"max-side\": 99}"));
+	CHECK(parse(&o, "", "", "{\"max-side\": 99}"));
 	options_release(&o);
-	assert(parse(&o, "", variable, NULL));
-	assert(o.limits.side_px_max == 99);
+	CHECK(parse(&o, "", variable, NULL));
+	CHECK_NUMBER(o.limits.side_px_max, ==, 99);
 	options_release(&o);
 	/* The command line names another file. */
-	assert(!parse(&o, "--config /none", variable, NULL));
-	assert(strstr(error.text, "/none") != NULL);
+	CHECK(!parse(&o, "--config /none", variable, NULL));
+	CHECK_PART(error.text, "/none");
 	options_release(&o);
 }
 
@@ -215,11 +222,11 @@ static void test_variables_of_kubernetes_are_let_be(void)
 	struct options o;
 
 	for (size_t i = 0; i < ARRAY_SIZE(taken); i++) {
-		assert(parse(&o, "", taken[i], NULL));
+		CHECK(parse(&o, "", taken[i], NULL));
 		options_release(&o);
 	}
-	assert(!parse(&o, "", "DARKROOM_PORT=8080", NULL));
-	assert(!parse(&o, "", "DARKROOM_LISTN=a_SERVICE_HOST", NULL));
+	CHECK(!parse(&o, "", "DARKROOM_PORT=8080", NULL));
+	CHECK(!parse(&o, "", "DARKROOM_LISTN=a_SERVICE_HOST", NULL));
 }
 
 static void test_faults_in_variables_are_named(void)
@@ -245,14 +252,14 @@ static void test_faults_in_variables_are_named(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct options o;
 
-		assert(!parse(&o, "", cases[i][0], NULL));
-		assert(strncmp(error.text, cases[i][1], strlen(cases[i][1])) ==
-		       0);
+		CHECK(!parse(&o, "", cases[i][0], NULL));
+		CHECK(strncmp(error.text, cases[i][1], strlen(cases[i][1])) ==
+		      0);
 		/*
 		 * A wrong value is refused even if another source overrules it.
 		 */
-		assert(!parse(&o, "--max-body 1 --policy mg1 --steal",
-			      cases[i][0], NULL));
+		CHECK(!parse(&o, "--max-body 1 --policy mg1 --steal",
+			     cases[i][0], NULL));
 		options_release(&o);
 	}
 }
@@ -292,11 +299,11 @@ static void test_faults_in_files_are_named(void)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct options o;
 
-		assert(!parse(&o, "", "", cases[i][0]));
-		assert(strncmp(error.text, path, strlen(path)) == 0);
-		assert(strstr(error.text, cases[i][1]) != NULL);
+		CHECK(!parse(&o, "", "", cases[i][0]));
+		CHECK(strncmp(error.text, path, strlen(path)) == 0);
+		CHECK_PART(error.text, cases[i][1]);
 		options_release(&o);
-		assert(!parse(
+		CHECK(!parse(
 			&o, "--max-side 1 --policy mg1 --steal",
 			"DARKROOM_MAX_BODY=1 DARKROOM_LISTEN=::", cases[i][0]));
 		options_release(&o);
@@ -309,14 +316,14 @@ static void test_files_are_bounded(void)
 	struct options o;
 
 	memset(large + 2, ' ', sizeof(large) - 3);
-	assert(!parse(&o, "", "", large));
-	assert(strstr(error.text, "too large") != NULL);
+	CHECK(!parse(&o, "", "", large));
+	CHECK_PART(error.text, "too large");
 	options_release(&o);
 	large[1 << 16] = '\0';
-	assert(parse(&o, "", "", large));
+	CHECK(parse(&o, "", "", large));
 	options_release(&o);
-	assert(!parse(&o, "--config /", "", NULL));
-	assert(strstr(error.text, "/: ") == error.text);
+	CHECK(!parse(&o, "--config /", "", NULL));
+	CHECK_NUMBER(strstr(error.text, "/: "), ==, error.text);
 	options_release(&o);
 }
 
@@ -325,17 +332,17 @@ static void test_later_refusals_know_the_source(void)
 	char refusal[OPTIONS_REFUSAL_BYTES];
 	struct options o;
 
-	assert(parse(&o, "--cores 1", "DARKROOM_SAVE_GRAPH=g",
-		     "{\"trace\": \"t\", \"cores\": \"2\"}"));
+	CHECK(parse(&o, "--cores 1", "DARKROOM_SAVE_GRAPH=g",
+		    "{\"trace\": \"t\", \"cores\": \"2\"}"));
 	options_refuse(&o, "cores", "1", "no", refusal);
-	assert(strcmp(refusal, "--cores: '1': no") == 0);
+	CHECK_TEXT(refusal, "--cores: '1': no");
 	options_refuse(&o, "save-graph", "g", "no", refusal);
-	assert(strcmp(refusal, "DARKROOM_SAVE_GRAPH: 'g': no") == 0);
+	CHECK_TEXT(refusal, "DARKROOM_SAVE_GRAPH: 'g': no");
 	options_refuse(&o, "trace", "t", "no", refusal);
-	assert(strncmp(refusal, path, strlen(path)) == 0);
-	assert(strcmp(refusal + strlen(path), ": trace: 't': no") == 0);
+	CHECK(strncmp(refusal, path, strlen(path)) == 0);
+	CHECK_TEXT(refusal + strlen(path), ": trace: 't': no");
 	options_refuse(&o, "listen", "x", "no", refusal);
-	assert(strcmp(refusal, "--listen: 'x': no") == 0);
+	CHECK_TEXT(refusal, "--listen: 'x': no");
 	options_release(&o);
 }
 
@@ -343,7 +350,7 @@ int main(void)
 {
 	int fd = mkstemp(path);
 
-	assert(fd >= 0);
+	CHECK_NUMBER(fd, >=, 0);
 	(void)close(fd);
 	test_each_source_sets_flags();
 	test_command_line_over_environment_over_file();

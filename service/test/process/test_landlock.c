@@ -6,12 +6,12 @@
  *
  * Each right is tried alone: first without a sandbox, where it must succeed.
  */
+#include "base/test/check.h"
 #include "base/test/scratch.h"
 #include "base/util.h"
 #include "service/sandbox.h"
 #include "service/test/process/attacks.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/random.h>
@@ -142,7 +142,7 @@ static int connect_to(int type, const void *address, socklen_t bytes)
 	const struct sockaddr *to = address;
 	int fd = socket(to->sa_family, type, 0);
 
-	assert(fd >= 0);
+	CHECK_NUMBER(fd, >=, 0);
 	return error_of(connect(fd, to, bytes));
 }
 
@@ -160,14 +160,15 @@ static int bind_one(int type, struct sockaddr_in *address)
 	socklen_t bytes = sizeof(*address);
 	int fd = socket(AF_INET, type, 0);
 
-	assert(fd >= 0);
+	CHECK_NUMBER(fd, >=, 0);
 	*address = (struct sockaddr_in){
 		.sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	if (bind(fd, (struct sockaddr *)address, bytes) != 0)
 		return -1;
-	assert(getsockname(fd, (struct sockaddr *)address, &bytes) == 0);
+	CHECK_NUMBER(getsockname(fd, (struct sockaddr *)address, &bytes), ==,
+		     0);
 	return fd;
 }
 
@@ -251,16 +252,17 @@ int __wrap_seccomp_load(scmp_filter_ctx filter)
 static void listen_at(int *listener, const void *address, socklen_t bytes)
 {
 	*listener = socket(AF_UNIX, SOCK_STREAM, 0);
-	assert(*listener >= 0);
-	assert(bind(*listener, address, bytes) == 0);
-	assert(listen(*listener, 64) == 0);
+	CHECK_NUMBER(*listener, >=, 0);
+	CHECK_NUMBER(bind(*listener, address, bytes), ==, 0);
+	CHECK_NUMBER(listen(*listener, 64), ==, 0);
 }
 
 static void listen_in(int *listener, const char *place)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 
-	assert(strlen(place) + sizeof("/socket") <= sizeof(at.sun_path));
+	CHECK_NUMBER(strlen(place) + sizeof("/socket"), <=,
+		     sizeof(at.sun_path));
 	(void)strcpy(at.sun_path, place);
 	(void)strcat(at.sun_path, "/socket");
 	(void)close(*listener);
@@ -272,8 +274,9 @@ static void listen_outside(void)
 {
 	int fd = bind_one(SOCK_STREAM, &tcp_listener);
 
-	assert(fd >= 0 && listen(fd, 64) == 0);
-	assert(bind_one(SOCK_DGRAM, &udp_listener) >= 0);
+	CHECK_NUMBER(fd, >=, 0);
+	CHECK_NUMBER(listen(fd, 64), ==, 0);
+	CHECK_NUMBER(bind_one(SOCK_DGRAM, &udp_listener), >=, 0);
 	abstract_bytes = (socklen_t)offsetof(struct sockaddr_un, sun_path) + 1 +
 			 (socklen_t)snprintf(abstract_listener.sun_path + 1, 64,
 					     "test_landlock.%d", (int)getpid());
@@ -287,10 +290,13 @@ static void copy_program(const char *to)
 	int in = open("/bin/true", O_RDONLY);
 	int out = open(to, O_CREAT | O_WRONLY, 0700);
 
-	assert(in >= 0 && out >= 0);
+	CHECK_NUMBER(in, >=, 0);
+	CHECK_NUMBER(out, >=, 0);
 	while ((n = read(in, bytes, sizeof(bytes))) > 0)
-		assert(write(out, bytes, (size_t)n) == n);
-	assert(n == 0 && close(in) == 0 && close(out) == 0);
+		CHECK_NUMBER(write(out, bytes, (size_t)n), ==, n);
+	CHECK_NUMBER(n, ==, 0);
+	CHECK_NUMBER(close(in), ==, 0);
+	CHECK_NUMBER(close(out), ==, 0);
 }
 
 /* Make what attempts change again. */
@@ -316,8 +322,9 @@ static int attempt_confined(void)
 	struct sandbox s;
 
 	sandbox_enter(&s, (const char *[]){ inside, NULL }, false);
-	assert(!s.seccomp && strstr(s.lacks, "seccomp") != NULL);
-	assert(s.landlock_abi > 0);
+	CHECK(!s.seccomp);
+	CHECK_PART(s.lacks, "seccomp");
+	CHECK_NUMBER(s.landlock_abi, >, 0);
 	return attempt();
 }
 
@@ -327,7 +334,7 @@ static int try_in(const char *place, int (*run)(void))
 
 	renew();
 	dir = open(place, O_PATH | O_DIRECTORY);
-	assert(dir >= 0);
+	CHECK_NUMBER(dir, >=, 0);
 	result = attacks_in_a_process(run);
 	(void)close(dir);
 	return result;
@@ -339,7 +346,7 @@ static void expect(const struct right *r, const char *where, int result,
 	if (result != expected)
 		(void)fprintf(stderr, "%s %s: %s, not %s\n", r->name, where,
 			      strerror(result), strerror(expected));
-	assert(result == expected);
+	CHECK_NUMBER(result, ==, expected);
 }
 
 /* False: this user does not have the right. */
@@ -419,14 +426,16 @@ static int be_confined_by_an_older_version(void)
 
 	attacks_pretend_landlock_abi(1);
 	sandbox_enter(&s, (const char *[]){ NULL }, false);
-	assert(s.landlock_abi == 0 && !sandbox_is_whole(&s));
-	assert(strstr(s.lacks, "ABI 1, not 2") != NULL);
+	CHECK_NUMBER(s.landlock_abi, ==, 0);
+	CHECK(!sandbox_is_whole(&s));
+	CHECK_PART(s.lacks, "ABI 1, not 2");
 	return 0;
 }
 
 static void test_older_versions_are_not_used(void)
 {
-	assert(attacks_in_a_process(be_confined_by_an_older_version) == 0);
+	CHECK_NUMBER(attacks_in_a_process(be_confined_by_an_older_version), ==,
+		     0);
 }
 
 /* Builds with sanitizers have no sandbox. */

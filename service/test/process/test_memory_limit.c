@@ -8,6 +8,7 @@
  */
 #include "service/config/options.c"
 
+#include "base/test/check.h"
 #include "base/test/scratch.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -52,26 +53,28 @@ static void test_the_least_limit_counts(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		check_case("cases[%zu]", i);
 		put(cases[i].texts);
-		assert(memory_limit_of_groups(scratch.dir) == cases[i].bytes);
+		CHECK_NUMBER(memory_limit_of_groups(scratch.dir), ==,
+			     cases[i].bytes);
 	}
 }
 
 static void test_this_system_has_some(void)
 {
-	assert(memory_limit_bytes() > MIB);
-	assert(memory_limit_bytes() < UINT64_MAX);
+	CHECK_NUMBER(memory_limit_bytes(), >, MIB);
+	CHECK_NUMBER(memory_limit_bytes(), <, UINT64_MAX);
 }
 
 static void test_the_program_has_its_part(void)
 {
 	uint64_t large = UINT64_C(16384) * MIB;
 
-	assert(memory_budget_bytes(large, 1024) ==
-	       (UINT64_C(14336) - 32 - 152) * MIB);
+	CHECK_NUMBER(memory_budget_bytes(large, 1024), ==,
+		     (UINT64_C(14336) - 32 - 152) * MIB);
 	/* More connections than there is memory for. */
-	assert(memory_budget_bytes(160 * MIB, 4096) == 40 * MIB);
-	assert(memory_budget_bytes(8 * MIB, 1) == 2 * MIB);
+	CHECK_NUMBER(memory_budget_bytes(160 * MIB, 4096), ==, 40 * MIB);
+	CHECK_NUMBER(memory_budget_bytes(8 * MIB, 1), ==, 2 * MIB);
 }
 
 int main(void)

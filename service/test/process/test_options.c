@@ -2,10 +2,10 @@
 /* Promise: flags become options, or an error that names the flag and value. */
 #include "service/config/options.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 #include "stages/flags.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { ARGS_MAX = 8 };
@@ -19,12 +19,12 @@ static bool parse(struct options *o, const char *line)
 	char *argv[ARGS_MAX + 1] = { (char[]){ "darkroom" } };
 	int argc = 1;
 
-	assert(strlen(line) < sizeof(text));
+	CHECK_NUMBER(strlen(line), <, sizeof(text));
 	(void)strcpy(text, line);
 	for (char *arg = strtok(text, " "); arg != NULL;
 	     arg = strtok(NULL, " "))
 		argv[argc++] = arg;
-	assert(argc <= ARGS_MAX);
+	CHECK_NUMBER(argc, <=, ARGS_MAX);
 	error.text[0] = '\0';
 	return options_parse(o, argc, argv, (char *[]){ NULL }, &error);
 }
@@ -33,18 +33,24 @@ static void test_defaults_run(void)
 {
 	struct options o;
 
-	assert(parse(&o, ""));
-	assert(!flags_is_asked(&o.asked) && !o.wants_policies);
-	assert(strcmp(o.schedule.policy->name, "color") == 0);
-	assert(o.schedule.discipline.kind == DISCIPLINE_SRPT);
-	assert(o.schedule.discipline.follows_load);
-	assert(strcmp(o.listen, "127.0.0.1:8080") == 0);
-	assert(o.schedule.balance == BALANCE_SHARED && o.cores == NULL);
-	assert(o.uploads_max == 256 && o.body_bytes_max == 64u << 20);
-	assert(o.memory_bytes_max > 0 && o.deadline_ms == 60000);
-	assert(o.limits.pixels_max == 250000000);
-	assert(o.limits.result_pixels_max == 100000000);
-	assert(o.trace == NULL && o.graph == NULL && o.save_graph == NULL);
+	CHECK(parse(&o, ""));
+	CHECK(!flags_is_asked(&o.asked));
+	CHECK(!o.wants_policies);
+	CHECK_TEXT(o.schedule.policy->name, "color");
+	CHECK_NUMBER(o.schedule.discipline.kind, ==, DISCIPLINE_SRPT);
+	CHECK(o.schedule.discipline.follows_load);
+	CHECK_TEXT(o.listen, "127.0.0.1:8080");
+	CHECK_NUMBER(o.schedule.balance, ==, BALANCE_SHARED);
+	CHECK(o.cores == NULL);
+	CHECK_NUMBER(o.uploads_max, ==, 256);
+	CHECK_NUMBER(o.body_bytes_max, ==, 64u << 20);
+	CHECK_NUMBER(o.memory_bytes_max, >, 0);
+	CHECK_NUMBER(o.deadline_ms, ==, 60000);
+	CHECK_NUMBER(o.limits.pixels_max, ==, 250000000);
+	CHECK_NUMBER(o.limits.result_pixels_max, ==, 100000000);
+	CHECK(o.trace == NULL);
+	CHECK(o.graph == NULL);
+	CHECK(o.save_graph == NULL);
 }
 
 /*
@@ -55,22 +61,28 @@ static void test_limits_of_work_follow_megapixels(void)
 {
 	struct options o;
 
-	assert(parse(&o, ""));
-	assert(o.output_pixels_max == 200000000 && o.cpu_ms_max == 10000);
-	assert(parse(&o, "--max-megapixels 40"));
-	assert(o.limits.pixels_max == 40000000);
-	assert(o.limits.result_pixels_max == 40000000);
-	assert(o.output_pixels_max == 80000000 && o.cpu_ms_max == 4000);
-	assert(parse(&o, "--max-megapixels 1"));
-	assert(o.output_pixels_max == 2000000 && o.cpu_ms_max == 1000);
-	assert(parse(&o, "--max-megapixels 300 --max-result-megapixels 50"));
-	assert(o.limits.pixels_max == 300000000);
-	assert(o.limits.result_pixels_max == 50000000);
-	assert(o.output_pixels_max == 100000000 && o.cpu_ms_max == 5000);
-	assert(parse(&o, "--max-output-megapixels 2.5 --max-cpu 300ms"));
-	assert(o.output_pixels_max == 2500000 && o.cpu_ms_max == 300);
-	assert(parse(&o, "--max-output-megapixels 0 --max-cpu 0"));
-	assert(o.output_pixels_max == 0 && o.cpu_ms_max == 0);
+	CHECK(parse(&o, ""));
+	CHECK_NUMBER(o.output_pixels_max, ==, 200000000);
+	CHECK_NUMBER(o.cpu_ms_max, ==, 10000);
+	CHECK(parse(&o, "--max-megapixels 40"));
+	CHECK_NUMBER(o.limits.pixels_max, ==, 40000000);
+	CHECK_NUMBER(o.limits.result_pixels_max, ==, 40000000);
+	CHECK_NUMBER(o.output_pixels_max, ==, 80000000);
+	CHECK_NUMBER(o.cpu_ms_max, ==, 4000);
+	CHECK(parse(&o, "--max-megapixels 1"));
+	CHECK_NUMBER(o.output_pixels_max, ==, 2000000);
+	CHECK_NUMBER(o.cpu_ms_max, ==, 1000);
+	CHECK(parse(&o, "--max-megapixels 300 --max-result-megapixels 50"));
+	CHECK_NUMBER(o.limits.pixels_max, ==, 300000000);
+	CHECK_NUMBER(o.limits.result_pixels_max, ==, 50000000);
+	CHECK_NUMBER(o.output_pixels_max, ==, 100000000);
+	CHECK_NUMBER(o.cpu_ms_max, ==, 5000);
+	CHECK(parse(&o, "--max-output-megapixels 2.5 --max-cpu 300ms"));
+	CHECK_NUMBER(o.output_pixels_max, ==, 2500000);
+	CHECK_NUMBER(o.cpu_ms_max, ==, 300);
+	CHECK(parse(&o, "--max-output-megapixels 0 --max-cpu 0"));
+	CHECK_NUMBER(o.output_pixels_max, ==, 0);
+	CHECK_NUMBER(o.cpu_ms_max, ==, 0);
 }
 
 static void expect_dropped(const char *line, const char *values)
@@ -78,12 +90,12 @@ static void expect_dropped(const char *line, const char *values)
 	struct options o;
 	char dropped[OPTIONS_DROPPED_BYTES];
 
-	assert(parse(&o, line));
-	assert(options_drop_best(&o, dropped) == (values != NULL));
+	CHECK(parse(&o, line));
+	CHECK_NUMBER(options_drop_best(&o, dropped), ==, (values != NULL));
 	if (values != NULL)
-		assert(strstr(dropped, values) != NULL &&
-		       strlen(strstr(dropped, " here")) ==
-			       strlen(" here") + strlen(values));
+		CHECK(strstr(dropped, values) != NULL &&
+		      strlen(strstr(dropped, " here")) ==
+			      strlen(" here") + strlen(values));
 }
 
 /* What a scheduling flag changes about the others has a sentence. */
@@ -106,12 +118,12 @@ static void test_one_flag_asks_for_the_papers(void)
 {
 	struct options o;
 
-	assert(parse(&o, "--policy color"));
-	assert(o.schedule.discipline.kind == DISCIPLINE_FCFS);
-	assert(parse(&o, "--regime gated"));
-	assert(strcmp(o.schedule.policy->name, "cohort") == 0);
-	assert(parse(&o, "--max-uploads 3"));
-	assert(strcmp(o.schedule.policy->name, "color") == 0);
+	CHECK(parse(&o, "--policy color"));
+	CHECK_NUMBER(o.schedule.discipline.kind, ==, DISCIPLINE_FCFS);
+	CHECK(parse(&o, "--regime gated"));
+	CHECK_TEXT(o.schedule.policy->name, "cohort");
+	CHECK(parse(&o, "--max-uploads 3"));
+	CHECK_TEXT(o.schedule.policy->name, "color");
 }
 
 /* The slice of the schedule that `line` gives, in nanoseconds. */
@@ -119,30 +131,30 @@ static uint64_t slice_of(const char *line)
 {
 	struct options o;
 
-	assert(parse(&o, line));
+	CHECK(parse(&o, line));
 	options_choose_slice(&o, &o.schedule);
 	return o.schedule.slice_ns;
 }
 
 static void test_steps_pause_for_what_has_less_left(void)
 {
-	assert(slice_of("") == 1000000);
-	assert(slice_of("--discipline srpt=5") == 1000000);
-	assert(slice_of("--discipline edf") == 1000000);
-	assert(slice_of("--discipline edf --slice 0") == 0);
-	assert(slice_of("--discipline srpt --slice 50") == 50000);
-	assert(slice_of("--discipline lcfs") == 0);
-	assert(slice_of("--policy cohort") == 0);
+	CHECK_NUMBER(slice_of(""), ==, 1000000);
+	CHECK_NUMBER(slice_of("--discipline srpt=5"), ==, 1000000);
+	CHECK_NUMBER(slice_of("--discipline edf"), ==, 1000000);
+	CHECK_NUMBER(slice_of("--discipline edf --slice 0"), ==, 0);
+	CHECK_NUMBER(slice_of("--discipline srpt --slice 50"), ==, 50000);
+	CHECK_NUMBER(slice_of("--discipline lcfs"), ==, 0);
+	CHECK_NUMBER(slice_of("--policy cohort"), ==, 0);
 }
 
 static void test_both_ways_to_give_a_value(void)
 {
 	struct options o;
 
-	assert(parse(&o, "--policy srpt --max-uploads=7 --cores 0,1"));
-	assert(strcmp(o.schedule.policy->name, "srpt") == 0);
-	assert(o.uploads_max == 7);
-	assert(strcmp(o.cores, "0,1") == 0);
+	CHECK(parse(&o, "--policy srpt --max-uploads=7 --cores 0,1"));
+	CHECK_TEXT(o.schedule.policy->name, "srpt");
+	CHECK_NUMBER(o.uploads_max, ==, 7);
+	CHECK_TEXT(o.cores, "0,1");
 }
 
 static void test_every_policy_can_be_chosen(void)
@@ -152,8 +164,8 @@ static void test_every_policy_can_be_chosen(void)
 		struct options o;
 
 		(void)snprintf(line, sizeof(line), "--policy %s", (*p)->name);
-		assert(parse(&o, line));
-		assert(o.schedule.policy == *p);
+		CHECK(parse(&o, line));
+		CHECK_NUMBER(o.schedule.policy, ==, *p);
 	}
 }
 
@@ -168,8 +180,8 @@ static void test_every_flag_of_the_schedule_has_room(void)
 			continue;
 		(void)snprintf(line, sizeof(line), "--%s %s", f->name,
 			       f->initial);
-		assert(parse(&o, line));
-		assert(o.schedule.given == 1u << (f - schedule_flags));
+		CHECK(parse(&o, line));
+		CHECK_NUMBER(o.schedule.given, ==, 1u << (f - schedule_flags));
 	}
 }
 
@@ -177,10 +189,10 @@ static void test_files_are_read(void)
 {
 	struct options o;
 
-	assert(parse(&o, "--trace a --graph=b --save-graph c"));
-	assert(strcmp(o.trace, "a") == 0);
-	assert(strcmp(o.graph, "b") == 0);
-	assert(strcmp(o.save_graph, "c") == 0);
+	CHECK(parse(&o, "--trace a --graph=b --save-graph c"));
+	CHECK_TEXT(o.trace, "a");
+	CHECK_TEXT(o.graph, "b");
+	CHECK_TEXT(o.save_graph, "c");
 }
 
 static void test_bad_flags_are_named(void)
@@ -209,8 +221,8 @@ static void test_bad_flags_are_named(void)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct options o;
 
-		assert(!parse(&o, bad[i][0]));
-		assert(strstr(error.text, bad[i][1]) != NULL);
+		CHECK(!parse(&o, bad[i][0]));
+		CHECK_PART(error.text, bad[i][1]);
 	}
 }
 

@@ -7,11 +7,11 @@
  *
  * Each attack is tried outside of the sandbox first, where it succeeds.
  */
+#include "base/test/check.h"
 #include "service/sandbox.h"
 #include "base/util.h"
 #include "service/test/process/attacks.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -30,9 +30,9 @@ static void make_file(int parent, const char *name)
 {
 	int fd = openat(parent, name, O_CREAT | O_RDWR, 0600);
 
-	assert(fd >= 0);
-	assert(write(fd, "x", 1) == 1);
-	assert(close(fd) == 0);
+	CHECK_NUMBER(fd, >=, 0);
+	CHECK_NUMBER(write(fd, "x", 1), ==, 1);
+	CHECK_NUMBER(close(fd), ==, 0);
 }
 
 static int count_events(unsigned long flags)
@@ -58,11 +58,11 @@ static void test_counters_only_if_asked_for(bool asked_for, int outside)
 					       PERF_FLAG_PID_CGROUP,
 					       1UL << 40 };
 
-	assert(count_events(0) == (asked_for ? outside : EPERM));
-	assert(count_events(PERF_FLAG_FD_CLOEXEC) ==
-	       (asked_for ? outside : EPERM));
+	CHECK_NUMBER(count_events(0), ==, (asked_for ? outside : EPERM));
+	CHECK_NUMBER(count_events(PERF_FLAG_FD_CLOEXEC), ==,
+		     (asked_for ? outside : EPERM));
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-		assert(count_events(flags[i]) == EPERM);
+		CHECK_NUMBER(count_events(flags[i]), ==, EPERM);
 }
 
 static void *answer(void *arg)
@@ -77,8 +77,9 @@ static void test_threads_can_be_started(void)
 	void *told;
 	pthread_t thread;
 
-	assert(pthread_create(&thread, NULL, answer, &here) == 0);
-	assert(pthread_join(thread, &told) == 0 && told == &here);
+	CHECK_NUMBER(pthread_create(&thread, NULL, answer, &here), ==, 0);
+	CHECK_NUMBER(pthread_join(thread, &told), ==, 0);
+	CHECK_NUMBER(told, ==, &here);
 }
 
 /*
@@ -90,30 +91,35 @@ static void test_folder_can_be_used(void)
 	char byte;
 	struct stat found;
 
-	assert(mkdirat(folder_fd, "tmp", 0700) == 0);
-	assert(mkdirat(folder_fd, "aa", 0700) == 0);
+	CHECK_NUMBER(mkdirat(folder_fd, "tmp", 0700), ==, 0);
+	CHECK_NUMBER(mkdirat(folder_fd, "aa", 0700), ==, 0);
 	make_file(folder_fd, "tmp/new");
-	assert(renameat(folder_fd, "tmp/new", folder_fd, "aa/file") == 0);
+	CHECK_NUMBER(renameat(folder_fd, "tmp/new", folder_fd, "aa/file"), ==,
+		     0);
 	make_file(folder_fd, "tmp/other");
-	assert(renameat2(folder_fd, "tmp/other", folder_fd, "aa/file",
-			 RENAME_EXCHANGE) == 0);
+	CHECK_NUMBER(renameat2(folder_fd, "tmp/other", folder_fd, "aa/file",
+			       RENAME_EXCHANGE),
+		     ==, 0);
 
 	int fd = openat(folder_fd, "aa/file", O_RDONLY);
 
-	assert(fd >= 0 && fsync(folder_fd) == 0);
-	assert(read(fd, &byte, 1) == 1 && byte == 'x');
-	assert(fstat(fd, &found) == 0 && found.st_size == 1);
-	assert(unlinkat(folder_fd, "aa/file", 0) == 0);
-	assert(unlinkat(folder_fd, "aa", AT_REMOVEDIR) == 0);
-	assert(unlinkat(folder_fd, "tmp/other", 0) == 0);
-	assert(unlinkat(folder_fd, "tmp", AT_REMOVEDIR) == 0);
+	CHECK_NUMBER(fd, >=, 0);
+	CHECK_NUMBER(fsync(folder_fd), ==, 0);
+	CHECK_NUMBER(read(fd, &byte, 1), ==, 1);
+	CHECK_NUMBER(byte, ==, 'x');
+	CHECK_NUMBER(fstat(fd, &found), ==, 0);
+	CHECK_NUMBER(found.st_size, ==, 1);
+	CHECK_NUMBER(unlinkat(folder_fd, "aa/file", 0), ==, 0);
+	CHECK_NUMBER(unlinkat(folder_fd, "aa", AT_REMOVEDIR), ==, 0);
+	CHECK_NUMBER(unlinkat(folder_fd, "tmp/other", 0), ==, 0);
+	CHECK_NUMBER(unlinkat(folder_fd, "tmp", AT_REMOVEDIR), ==, 0);
 }
 
 static void check(const struct attack *a, int error, int expected)
 {
 	if (error != expected)
 		(void)fprintf(stderr, "%s: %s\n", a->name, strerror(error));
-	assert(error == expected);
+	CHECK_NUMBER(error, ==, expected);
 }
 
 static void test_attacks_succeed_outside(void)
@@ -254,6 +260,8 @@ static const struct {
 static void test_other_calls_are_refused(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(forbidden_calls); i++) {
+		check_case("forbidden_calls[%zu]: %s", i,
+			   forbidden_calls[i].name);
 		long result = syscall(forbidden_calls[i].number, -1L, -1L, -1L,
 				      -1L, -1L, -1L);
 		int error = result == -1 ? errno : 0;
@@ -261,7 +269,7 @@ static void test_other_calls_are_refused(void)
 		if (error != EPERM)
 			(void)fprintf(stderr, "%s: %s\n",
 				      forbidden_calls[i].name, strerror(error));
-		assert(error == EPERM);
+		CHECK_NUMBER(error, ==, EPERM);
 	}
 }
 
@@ -295,7 +303,8 @@ static int be_confined_without_folders(void)
 	sandbox_enter(&s, (const char *[]){ NULL }, true);
 	if (!sandbox_is_whole(&s))
 		return SKIPPED;
-	assert(openat(folder_fd, "out", O_RDONLY) == -1 && errno == EPERM);
+	CHECK_NUMBER(openat(folder_fd, "out", O_RDONLY), ==, -1);
+	CHECK_NUMBER(errno, ==, EPERM);
 	test_counters_only_if_asked_for(true, outside);
 	return 0;
 }
@@ -306,17 +315,18 @@ int main(void)
 
 	folder = attacks_prepare();
 	folder_fd = open(folder, O_RDONLY | O_DIRECTORY);
-	assert(folder_fd >= 0);
+	CHECK_NUMBER(folder_fd, >=, 0);
 	test_attacks_succeed_outside();
 	status = attacks_in_a_process(be_confined);
 	if (status == 0) {
 		/* As on the oldest kernel that is enough for `require`. */
 		attacks_renew();
 		attacks_pretend_landlock_abi(2);
-		assert(attacks_in_a_process(be_confined) == 0);
+		CHECK_NUMBER(attacks_in_a_process(be_confined), ==, 0);
 		attacks_pretend_landlock_abi(0);
 	}
-	assert(attacks_in_a_process(be_confined_without_folders) == status);
+	CHECK_NUMBER(attacks_in_a_process(be_confined_without_folders), ==,
+		     status);
 	attacks_clean_up();
 	return status;
 }

@@ -8,9 +8,9 @@
  */
 #include "service/report/report.h"
 
+#include "base/test/check.h"
 #include "stages/threads/blocking_graph.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static cJSON *report(void)
 	char *text = blocking_json(NULL);
 	cJSON *o = cJSON_Parse(text);
 
-	assert(o != NULL);
+	CHECK(o != NULL);
 	free(text);
 	return o;
 }
@@ -54,7 +54,7 @@ static const cJSON *get(const cJSON *o, const char *name)
 {
 	const cJSON *value = cJSON_GetObjectItemCaseSensitive(o, name);
 
-	assert(value != NULL);
+	CHECK(value != NULL);
 	return value;
 }
 
@@ -62,24 +62,24 @@ static const cJSON *item(const cJSON *o, const char *list, int place)
 {
 	const cJSON *value = cJSON_GetArrayItem(get(o, list), place);
 
-	assert(value != NULL);
+	CHECK(value != NULL);
 	return value;
 }
 
 static void is(const cJSON *o, const char *name, double number)
 {
-	assert(cJSON_IsNumber(get(o, name)));
-	assert(fabs(get(o, name)->valuedouble - number) < 1e-9);
+	CHECK(cJSON_IsNumber(get(o, name)));
+	CHECK_NUMBER(fabs(get(o, name)->valuedouble - number), <, 1e-9);
 }
 
 static void is_text(const cJSON *o, const char *name, const char *text)
 {
-	assert(strcmp(cJSON_GetStringValue(get(o, name)), text) == 0);
+	CHECK_TEXT(cJSON_GetStringValue(get(o, name)), text);
 }
 
 static void is_null(const cJSON *o, const char *name)
 {
-	assert(cJSON_IsNull(get(o, name)));
+	CHECK(cJSON_IsNull(get(o, name)));
 }
 
 /* Two nodes; a thread begins at the first, and ends after the second. */
@@ -121,7 +121,7 @@ static void test_nodes(void)
 	const cJSON *first = item(o, "nodes", 0);
 	const cJSON *second = item(o, "nodes", 1);
 
-	assert(cJSON_GetArraySize(get(o, "nodes")) == 2);
+	CHECK_NUMBER(cJSON_GetArraySize(get(o, "nodes")), ==, 2);
 	is(first, "id", 0);
 	is_text(first, "function", "submit");
 	is_text(first, "file", "submit.c");
@@ -152,7 +152,7 @@ static void test_edges(void)
 	const cJSON *first = item(o, "edges", 0);
 	const cJSON *second = item(o, "edges", 1);
 
-	assert(cJSON_GetArraySize(get(o, "edges")) == 3);
+	CHECK_NUMBER(cJSON_GetArraySize(get(o, "edges")), ==, 3);
 	is_null(first, "from");
 	is(first, "to", 0);
 	is(first, "count", 9);
@@ -174,7 +174,7 @@ static void test_resources(void)
 	const cJSON *memory = item(o, "resources", 0);
 	const cJSON *files = item(o, "resources", 1);
 
-	assert(cJSON_GetArraySize(get(o, "resources")) == 2);
+	CHECK_NUMBER(cJSON_GetArraySize(get(o, "resources")), ==, 2);
 	is_text(memory, "name", "memory");
 	is(memory, "used", 10);
 	is(memory, "limit", 80);
@@ -183,7 +183,7 @@ static void test_resources(void)
 	is_null(files, "limit");
 	is_null(files, "capacity");
 	is(o, "folded", 5);
-	assert(get(o, "at_us")->valuedouble > 0);
+	CHECK_NUMBER(get(o, "at_us")->valuedouble, >, 0);
 	cJSON_Delete(o);
 }
 
@@ -193,8 +193,8 @@ static void test_an_empty_graph_is_a_report(void)
 
 	graph = (struct blocking_graph_copy){ 0 };
 	o = report();
-	assert(cJSON_GetArraySize(get(o, "nodes")) == 0);
-	assert(cJSON_GetArraySize(get(o, "edges")) == 0);
+	CHECK_NUMBER(cJSON_GetArraySize(get(o, "nodes")), ==, 0);
+	CHECK_NUMBER(cJSON_GetArraySize(get(o, "edges")), ==, 0);
 	cJSON_Delete(o);
 }
 

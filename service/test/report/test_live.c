@@ -6,11 +6,11 @@
  * usage: test_live PHOTO
  */
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "service/report/recent.c"
 #include "service/test/pipeline/jobs.h"
 #include "service/test/report/told.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,8 @@ static void assert_load(const cJSON *of, const struct stage_stats *s, double us,
 {
 	double load = (double)s->service_ns / (us * 1e3) / cores_count(cores);
 
-	assert(load > 0 && fabs(number(of, "load") / load - 1) < 0.02);
+	CHECK_NUMBER(load, >, 0);
+	CHECK_NUMBER(fabs(number(of, "load") / load - 1), <, 0.02);
 }
 
 /*
@@ -86,19 +87,21 @@ static void test_stages_have_no_more_cpu_than_the_process(void)
 	double sum = 0;
 
 	cpu_use_divide(&u, &from, &to, PIPELINE_STAGES, groups);
-	assert(u.is_known && fabs(u.process - 1.28) < 1e-9);
+	CHECK(u.is_known);
+	CHECK_NUMBER(fabs(u.process - 1.28), <, 1e-9);
 	for (int i = 0; i < PIPELINE_STAGES; i++)
-		assert(fabs(u.stages[i] - stages[i]) < 1e-9);
+		CHECK_NUMBER(fabs(u.stages[i] - stages[i]), <, 1e-9);
 
 	to.process_ns = 1000000000; /* read before the threads' clocks */
 	cpu_use_divide(&u, &from, &to, PIPELINE_STAGES, groups);
 	for (int i = 0; i < PIPELINE_STAGES; i++)
 		sum += u.stages[i];
-	assert(sum <= u.process + 1e-9 && sum > u.process - 1e-9);
+	CHECK_NUMBER(sum, <=, u.process + 1e-9);
+	CHECK_NUMBER(sum, >, u.process - 1e-9);
 
 	to = from; /* no time passes between the readings */
 	cpu_use_divide(&u, &from, &to, PIPELINE_STAGES, groups);
-	assert(!u.is_known);
+	CHECK(!u.is_known);
 }
 
 /*
@@ -111,11 +114,11 @@ static double cpu_of_stages(const cJSON *frame)
 
 	cJSON_ArrayForEach(s, get(frame, "stages"))
 	{
-		assert(number(s, "cpu") >= 0);
-		assert(number(s, "cpu") <= number(s, "load") + 1e-4);
+		CHECK_NUMBER(number(s, "cpu"), >=, 0);
+		CHECK_NUMBER(number(s, "cpu"), <=, number(s, "load") + 1e-4);
 		sum += number(s, "cpu");
 	}
-	assert(sum <= number(frame, "cpu") + 1e-4);
+	CHECK_NUMBER(sum, <=, number(frame, "cpu") + 1e-4);
 	return sum;
 }
 
@@ -130,11 +133,11 @@ static void test_what_happened_is_told(const struct cores *cores)
 
 	told_begin(&t, &c);
 	f = told_frame(&t, true);
-	assert(number(stage(f, 0), "handled") == 0);
-	assert(cJSON_IsNull(get(stage(f, 0), "load")));
-	assert(cJSON_IsNull(get(stage(f, 0), "cpu")));
-	assert(cJSON_IsNull(get(f, "cpu")));
-	assert(is_null(stage(f, 0), "wait_ms", "total"));
+	CHECK_NUMBER(number(stage(f, 0), "handled"), ==, 0);
+	CHECK(cJSON_IsNull(get(stage(f, 0), "load")));
+	CHECK(cJSON_IsNull(get(stage(f, 0), "cpu")));
+	CHECK(cJSON_IsNull(get(f, "cpu")));
+	CHECK(is_null(stage(f, 0), "wait_ms", "total"));
 	first_us = number(f, "at_us");
 	cJSON_Delete(f);
 	told_upload(&t, UPLOADS - 2, photo_bytes);
@@ -142,39 +145,39 @@ static void test_what_happened_is_told(const struct cores *cores)
 
 	pipeline_read(t.stats.pipeline, &stats);
 	f = told_frame(&t, false);
-	assert(number(f, "number") == 2);
-	assert(number(get(f, "uploads"), "finished") == UPLOADS - 2);
-	assert(number(get(f, "uploads"), "failed") == 2);
+	CHECK_NUMBER(number(f, "number"), ==, 2);
+	CHECK_NUMBER(number(get(f, "uploads"), "finished"), ==, UPLOADS - 2);
+	CHECK_NUMBER(number(get(f, "uploads"), "failed"), ==, 2);
 	for (int i = 0; i < PIPELINE_STEPS; i++) {
 		int count = i == PIPELINE_DECODE ? UPLOADS : UPLOADS - 2;
 		const cJSON *s = stage(f, i);
 
-		assert(number(s, "handled") == count);
-		assert(told_events(f, i) == count);
-		assert(passed(f, i - 1, i) == count);
+		CHECK_NUMBER(number(s, "handled"), ==, count);
+		CHECK_NUMBER(told_events(f, i), ==, count);
+		CHECK_NUMBER(passed(f, i - 1, i), ==, count);
 		assert_load(s, &stats.stages[i], number(f, "at_us") - first_us,
 			    cores);
 		/* Everything happened within the recent frames. */
-		assert(cJSON_Compare(get(get(s, "wait_ms"), "recent"),
-				     get(get(s, "wait_ms"), "total"), true));
-		assert(number(get(s, "cohort"), "recent") == 1);
+		CHECK(cJSON_Compare(get(get(s, "wait_ms"), "recent"),
+				    get(get(s, "wait_ms"), "total"), true));
+		CHECK_NUMBER(number(get(s, "cohort"), "recent"), ==, 1);
 	}
-	assert(passed(f, PIPELINE_ENCODE, -1) == UPLOADS - 2);
-	assert(cpu_of_stages(f) > 0);
-	assert(number(f, "missed") == 0);
-	assert(cJSON_GetObjectItem(f, "parts") == NULL);
-	assert(cJSON_GetObjectItem(f, "stage_parts") == NULL);
+	CHECK_NUMBER(passed(f, PIPELINE_ENCODE, -1), ==, UPLOADS - 2);
+	CHECK_NUMBER(cpu_of_stages(f), >, 0);
+	CHECK_NUMBER(number(f, "missed"), ==, 0);
+	CHECK(cJSON_GetObjectItem(f, "parts") == NULL);
+	CHECK(cJSON_GetObjectItem(f, "stage_parts") == NULL);
 	cJSON_Delete(f);
 
 	f = told_frame(&t, false);
-	assert(told_events(f, PIPELINE_DECODE) == 0);
+	CHECK_NUMBER(told_events(f, PIPELINE_DECODE), ==, 0);
 	cJSON_Delete(f);
 
 	/* A new viewer arrives. */
 	f = told_frame(&t, true);
-	assert(number(stage(f, 0), "handled") == UPLOADS);
-	assert(is_null(stage(f, 0), "service_ms", "recent"));
-	assert(!is_null(stage(f, 0), "service_ms", "total"));
+	CHECK_NUMBER(number(stage(f, 0), "handled"), ==, UPLOADS);
+	CHECK(is_null(stage(f, 0), "service_ms", "recent"));
+	CHECK(!is_null(stage(f, 0), "service_ms", "total"));
 	cJSON_Delete(f);
 	told_end(&t);
 }
@@ -192,23 +195,23 @@ static void test_parts_are_told_apart(const struct cores *cores)
 	c.schedule.part_count = 2;
 	told_begin(&t, &c);
 	f = told_data(live_hello(t.live, &t.minute), "hello");
-	assert(number(f, "parts") == 2);
-	assert(strcmp(get(f, "balance")->valuestring, "replicate") == 0);
-	assert(cJSON_GetArraySize(get(f, "workers")) ==
-	       (int)cores_count(cores));
+	CHECK_NUMBER(number(f, "parts"), ==, 2);
+	CHECK_TEXT(get(f, "balance")->valuestring, "replicate");
+	CHECK_NUMBER(cJSON_GetArraySize(get(f, "workers")), ==,
+		     (int)cores_count(cores));
 	cJSON_Delete(f);
 	told_upload(&t, UPLOADS, photo_bytes);
 	f = told_frame(&t, true);
 	parts = get(f, "parts");
-	assert(cJSON_GetArraySize(parts) == 2);
+	CHECK_NUMBER(cJSON_GetArraySize(parts), ==, 2);
 	for (int i = 0; i < PIPELINE_STEPS; i++)
 		/*
 		 * Uploads go to the parts in turn, so each part has half of
 		 * them.
 		 */
 		for (int part = 0; part < 2; part++)
-			assert(number(at(at(parts, part), i), "handled") ==
-			       UPLOADS / 2);
+			CHECK_NUMBER(number(at(at(parts, part), i), "handled"),
+				     ==, UPLOADS / 2);
 	cJSON_Delete(f);
 	told_end(&t);
 }
@@ -217,9 +220,9 @@ static void assert_owners(struct told *t, const int owners[PIPELINE_STEPS])
 {
 	cJSON *f = told_frame(t, true), *told = get(f, "stage_parts");
 
-	assert(cJSON_GetArraySize(told) == PIPELINE_STEPS);
+	CHECK_NUMBER(cJSON_GetArraySize(told), ==, PIPELINE_STEPS);
 	for (int i = 0; i < PIPELINE_STEPS; i++)
-		assert(at(told, i)->valueint == owners[i]);
+		CHECK_NUMBER(at(told, i)->valueint, ==, owners[i]);
 	cJSON_Delete(f);
 }
 
@@ -236,7 +239,7 @@ static void test_whose_stages_are_is_told(const struct cores *cores)
 	c.schedule.part_count = 2;
 	told_begin(&t, &c);
 	assert_owners(&t, (int[]){ 0, 0, 1, 1 });
-	assert(group_partition(pipeline_group(t.stats.pipeline), parts));
+	CHECK(group_partition(pipeline_group(t.stats.pipeline), parts));
 	assert_owners(&t, (int[]){ 1, 0, 0, 1 });
 	told_end(&t);
 }
@@ -251,13 +254,13 @@ static void test_store_and_cores_are_told(const struct cores *cores)
 	c.store_threads = 1;
 	told_begin(&t, &c);
 	hello = told_data(live_hello(t.live, &t.minute), "hello");
-	assert(number(hello, "cores") == cores_count(cores));
-	assert(cJSON_GetArraySize(get(hello, "words")) > 0);
-	assert(strcmp(at(get(hello, "stages"), PIPELINE_STORE)->valuestring,
-		      "store") == 0);
+	CHECK_NUMBER(number(hello, "cores"), ==, cores_count(cores));
+	CHECK_NUMBER(cJSON_GetArraySize(get(hello, "words")), >, 0);
+	CHECK_TEXT(at(get(hello, "stages"), PIPELINE_STORE)->valuestring,
+		   "store");
 	workers = get(hello, "workers");
 	last = at(workers, cJSON_GetArraySize(workers) - 1);
-	assert(strcmp(get(last, "lane")->valuestring, "store") == 0);
+	CHECK_TEXT(get(last, "lane")->valuestring, "store");
 	cJSON_Delete(hello);
 	told_end(&t);
 }
@@ -289,26 +292,29 @@ static void test_replies_of_late_are_told(const struct cores *cores)
 	minute_count(&t.minute, clock_now_ns(), 503, 0);
 	f = told_frame(&t, true);
 	recent = get(f, "recent");
-	assert(number(recent, "ok") == 2);
-	assert(number(recent, "client_errors") == 1);
-	assert(number(recent, "server_errors") == 1);
-	assert(number(recent, "duration_s") >= 5);
-	assert(fabs(quantile(recent, 0) / 5 - 1) < 0.13);
-	assert(quantile(recent, 1) == 900 && quantile(recent, 2) == 900);
+	CHECK_NUMBER(number(recent, "ok"), ==, 2);
+	CHECK_NUMBER(number(recent, "client_errors"), ==, 1);
+	CHECK_NUMBER(number(recent, "server_errors"), ==, 1);
+	CHECK_NUMBER(number(recent, "duration_s"), >=, 5);
+	CHECK_NUMBER(fabs(quantile(recent, 0) / 5 - 1), <, 0.13);
+	CHECK_NUMBER(quantile(recent, 1), ==, 900);
+	CHECK_NUMBER(quantile(recent, 2), ==, 900);
 	hello = told_data(live_hello(t.live, &t.minute), "hello");
 	history = get(hello, "history");
-	assert(number(history, "from") == (double)(t.minute.start_ns / s));
+	CHECK_NUMBER(number(history, "from"), ==,
+		     (double)(t.minute.start_ns / s));
 	/* The second of the last two replies may be over by now. */
-	assert(number(history, "to") >= (double)(then_ns / s + 3));
+	CHECK_NUMBER(number(history, "to"), >=, (double)(then_ns / s + 3));
 	second = at(get(history, "seconds"), 0);
-	assert(number(second, "second") == (double)(then_ns / s));
-	assert(number(second, "ok") == 1);
-	assert(number(second, "client_errors") == 1);
-	assert(quantile(second, 0) == 5 && quantile(second, 2) == 5);
-	assert(number(second, "in_flight") == TOLD_IN_FLIGHT);
-	assert(cJSON_IsNull(get(second, "cpu")));
-	assert(number(at(get(get(f, "history"), "seconds"), 0), "second") ==
-	       (double)(then_ns / s));
+	CHECK_NUMBER(number(second, "second"), ==, (double)(then_ns / s));
+	CHECK_NUMBER(number(second, "ok"), ==, 1);
+	CHECK_NUMBER(number(second, "client_errors"), ==, 1);
+	CHECK_NUMBER(quantile(second, 0), ==, 5);
+	CHECK_NUMBER(quantile(second, 2), ==, 5);
+	CHECK_NUMBER(number(second, "in_flight"), ==, TOLD_IN_FLIGHT);
+	CHECK(cJSON_IsNull(get(second, "cpu")));
+	CHECK_NUMBER(number(at(get(get(f, "history"), "seconds"), 0), "second"),
+		     ==, (double)(then_ns / s));
 	cJSON_Delete(hello);
 	cJSON_Delete(f);
 	told_end(&t);
@@ -332,8 +338,8 @@ static uint64_t median_ns(struct recent *r, const struct stage_stats *s)
 
 	spread_read(s, 1, &now);
 	recent_add(r, &now, &late);
-	assert(late.turn_count == late.waits.count);
-	assert(late.services.count == late.waits.count);
+	CHECK_NUMBER(late.turn_count, ==, late.waits.count);
+	CHECK_NUMBER(late.services.count, ==, late.waits.count);
 	return histogram_quantile(&late.waits, 0.5);
 }
 
@@ -343,18 +349,18 @@ static void test_what_is_long_ago_is_not_recent(void)
 	static struct stage_stats s;
 
 	add(&s, 7, 100); /* values below 8 have a bucket each */
-	assert(median_ns(&r, &s) == 0);
+	CHECK_NUMBER(median_ns(&r, &s), ==, 0);
 	add(&s, 5, 2);
-	assert(median_ns(&r, &s) == 5);
+	CHECK_NUMBER(median_ns(&r, &s), ==, 5);
 	add(&s, 3, 5);
 	for (int i = 2; i <= RECENT_COPIES; i++)
-		assert(median_ns(&r, &s) == 3);
+		CHECK_NUMBER(median_ns(&r, &s), ==, 3);
 	/* First only the threes are left, then no value. */
-	assert(median_ns(&r, &s) == 3);
-	assert(median_ns(&r, &s) == 0);
+	CHECK_NUMBER(median_ns(&r, &s), ==, 3);
+	CHECK_NUMBER(median_ns(&r, &s), ==, 0);
 	recent_begin(&r);
 	add(&s, 1, 1);
-	assert(median_ns(&r, &s) == 0);
+	CHECK_NUMBER(median_ns(&r, &s), ==, 0);
 }
 
 int main(int argc, char **argv)
@@ -362,7 +368,8 @@ int main(int argc, char **argv)
 	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
-	assert(argc == 2 && cores != NULL);
+	CHECK_NUMBER(argc, ==, 2);
+	CHECK(cores != NULL);
 	read_photo(argv[1]);
 	shrink_photo(cores, 500);
 	test_what_is_long_ago_is_not_recent();

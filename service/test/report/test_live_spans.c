@@ -6,10 +6,10 @@
  *
  * usage: test_live_spans PHOTO
  */
+#include "base/test/check.h"
 #include "service/test/pipeline/jobs.h"
 #include "service/test/report/told.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -57,22 +57,22 @@ static void assert_newest(const cJSON *f, int worker, const struct ring *r)
 		if (at(span, 0)->valueint == worker)
 			told_count++;
 	}
-	assert(told_count <= r->count);
+	CHECK_NUMBER(told_count, <=, r->count);
 	i = left_count = r->count - told_count;
 	cJSON_ArrayForEach(span, get(f, "spans"))
 	{
 		if (at(span, 0)->valueint == worker)
-			assert((uint64_t)at(span, 2)->valuedouble ==
-			       r->spans[i++].start_ns / 1000);
+			CHECK_NUMBER((uint64_t)at(span, 2)->valuedouble, ==,
+				     r->spans[i++].start_ns / 1000);
 	}
 	since = get(at(get(f, "workers"), worker), "told_since_us");
 	if (left_count > 0)
-		assert((uint64_t)since->valuedouble ==
-		       r->spans[left_count - 1].end_ns / 1000);
+		CHECK_NUMBER((uint64_t)since->valuedouble, ==,
+			     r->spans[left_count - 1].end_ns / 1000);
 	else if (r->missed_count > 0)
-		assert((uint64_t)since->valuedouble == r->first_end_us);
+		CHECK_NUMBER((uint64_t)since->valuedouble, ==, r->first_end_us);
 	else
-		assert(cJSON_IsNull(since));
+		CHECK(cJSON_IsNull(since));
 }
 
 /*
@@ -125,10 +125,12 @@ static void test_newest_is_told(const struct cores *cores)
 	pipeline_read(t.stats.pipeline, &s);
 	f = told_frame(&t, false);
 	told = cJSON_GetArraySize(get(f, "spans"));
-	assert(told <= SPANS_MAX && number(f, "missed") > 0);
-	assert(told > SPANS_MAX - cJSON_GetArraySize(get(f, "workers")));
-	assert(told + number(f, "missed") >=
-	       (double)s.stages[PIPELINE_DECODE].visit_count);
+	CHECK_NUMBER(told, <=, SPANS_MAX);
+	CHECK_NUMBER(number(f, "missed"), >, 0);
+	CHECK_NUMBER(told, >,
+		     SPANS_MAX - cJSON_GetArraySize(get(f, "workers")));
+	CHECK_NUMBER(told + number(f, "missed"), >=,
+		     (double)s.stages[PIPELINE_DECODE].visit_count);
 	for (uint32_t i = 0; i < cores_count(cores); i++) {
 		read_ring(&ring, pipeline_group(t.stats.pipeline), i);
 		assert_newest(f, (int)i, &ring);
@@ -154,9 +156,9 @@ static void test_what_is_overwritten_is_told_of(const struct cores *cores)
 	flood(&t, OVERFLOW);
 	f = told_frame(&t, false);
 	read_ring(&ring, pipeline_group(t.stats.pipeline), 0);
-	assert(ring.missed_count > 0);
+	CHECK_NUMBER(ring.missed_count, >, 0);
 	assert_newest(f, 0, &ring);
-	assert(number(f, "missed") >= (double)ring.missed_count);
+	CHECK_NUMBER(number(f, "missed"), >=, (double)ring.missed_count);
 	cJSON_Delete(f);
 
 	/*
@@ -165,8 +167,8 @@ static void test_what_is_overwritten_is_told_of(const struct cores *cores)
 	 */
 	told_upload(&t, 1, photo_bytes);
 	f = told_frame(&t, false);
-	assert(number(f, "missed") == 0);
-	assert(cJSON_IsNull(get(at(get(f, "workers"), 0), "told_since_us")));
+	CHECK_NUMBER(number(f, "missed"), ==, 0);
+	CHECK(cJSON_IsNull(get(at(get(f, "workers"), 0), "told_since_us")));
 	cJSON_Delete(f);
 	told_end(&t);
 }
@@ -176,7 +178,8 @@ int main(int argc, char **argv)
 	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
-	assert(argc == 2 && cores != NULL);
+	CHECK_NUMBER(argc, ==, 2);
+	CHECK(cores != NULL);
 	read_photo(argv[1]);
 	test_newest_is_told(cores);
 	test_what_is_overwritten_is_told_of(cores);

@@ -6,7 +6,8 @@
  */
 #include "service/log/log.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -32,7 +33,7 @@ static struct log *start(int fd, enum log_mode mode)
 	struct log *l = log_start(&(struct log_config){
 		.fd = fd, .mode = mode, .slow_ms = 1000, .policy = "p" });
 
-	assert(l != NULL);
+	CHECK(l != NULL);
 	return l;
 }
 
@@ -66,7 +67,7 @@ static void look_at(struct found *f, const char *line)
 	cJSON *o = cJSON_Parse(line);
 	const char *event;
 
-	assert(o != NULL);
+	CHECK(o != NULL);
 	event = cJSON_GetStringValue(cJSON_GetObjectItem(o, "event"));
 	if (strcmp(event, "dropped") == 0) {
 		f->dropped_count += (uint64_t)cJSON_GetNumberValue(
@@ -75,8 +76,8 @@ static void look_at(struct found *f, const char *line)
 		uint32_t id = (uint32_t)atoi(
 			cJSON_GetStringValue(cJSON_GetObjectItem(o, "id")));
 
-		assert(id < MANY);
-		assert(f->seen[id]++ == 0);
+		CHECK_NUMBER(id, <, MANY);
+		CHECK_NUMBER(f->seen[id]++, ==, 0);
 		f->line_count++;
 	}
 	cJSON_Delete(o);
@@ -93,7 +94,7 @@ static void *read_lines(void *arg)
 	ssize_t n;
 
 	while ((n = read(f->fd, packet, PIPE_BUF)) > 0) {
-		assert(packet[n - 1] == '\n');
+		CHECK_NUMBER(packet[n - 1], ==, '\n');
 		packet[n] = '\0';
 		for (line = strtok_r(packet, "\n", &rest); line != NULL;
 		     line = strtok_r(NULL, "\n", &rest))
@@ -108,7 +109,7 @@ static void make_pipe(int ends[2])
 {
 	int err = pipe2(ends, O_DIRECT | O_CLOEXEC);
 
-	assert(err == 0);
+	CHECK_NUMBER(err, ==, 0);
 }
 
 struct sender {
@@ -147,7 +148,8 @@ static void test_lines_of_all_threads_are_written_once(void)
 	log_stop(l, PATIENCE_MS);
 	(void)close(ends[1]);
 	(void)pthread_join(reader, NULL);
-	assert(found.line_count == THREADS * FEW && found.dropped_count == 0);
+	CHECK_NUMBER(found.line_count, ==, THREADS * FEW);
+	CHECK_NUMBER(found.dropped_count, ==, 0);
 }
 
 static void test_who_logs_never_waits_and_misses_are_told(void)
@@ -166,9 +168,9 @@ static void test_who_logs_never_waits_and_misses_are_told(void)
 	log_stop(l, PATIENCE_MS);
 	(void)close(ends[1]);
 	(void)pthread_join(reader, NULL);
-	assert(found.dropped_count > 0);
-	assert(found.line_count > LOG_BUFFER_BYTES / LOG_LINE_BYTES);
-	assert(found.line_count + found.dropped_count == MANY);
+	CHECK_NUMBER(found.dropped_count, >, 0);
+	CHECK_NUMBER(found.line_count, >, LOG_BUFFER_BYTES / LOG_LINE_BYTES);
+	CHECK_NUMBER(found.line_count + found.dropped_count, ==, MANY);
 }
 
 static void test_the_end_is_bounded(void)
@@ -210,7 +212,7 @@ static void set_file_bytes_max(rlim_t bytes)
 	struct rlimit limit = { .rlim_cur = bytes, .rlim_max = RLIM_INFINITY };
 	int err = setrlimit(RLIMIT_FSIZE, &limit);
 
-	assert(err == 0);
+	CHECK_NUMBER(err, ==, 0);
 }
 
 static void wait_for_size(int fd, off_t bytes)
@@ -239,7 +241,7 @@ static void test_a_cut_line_does_not_cut_the_next(void)
 	log_one(l, FEW);
 	log_stop(l, PATIENCE_MS);
 	n = pread(fd, text, sizeof(text) - 1, 0);
-	assert(n > FILE_BYTES);
+	CHECK_NUMBER(n, >, FILE_BYTES);
 	text[n] = '\0';
 	for (line = strtok_r(text, "\n", &rest); line != NULL;
 	     line = strtok_r(NULL, "\n", &rest)) {
@@ -248,8 +250,9 @@ static void test_a_cut_line_does_not_cut_the_next(void)
 		else
 			broken_count++;
 	}
-	assert(broken_count == 1 && found.seen[FEW] == 1);
-	assert(found.line_count + found.dropped_count == FEW + 1);
+	CHECK_NUMBER(broken_count, ==, 1);
+	CHECK_NUMBER(found.seen[FEW], ==, 1);
+	CHECK_NUMBER(found.line_count + found.dropped_count, ==, FEW + 1);
 	(void)close(fd);
 }
 
@@ -271,7 +274,7 @@ static char *written(enum log_mode mode, struct log_request *r,
 	log_stop(l, PATIENCE_MS);
 	(void)close(ends[1]);
 	n = read(ends[0], text, sizeof(text) - 1);
-	assert(n >= 0);
+	CHECK_NUMBER(n, >=, 0);
 	text[n] = '\0';
 	(void)close(ends[0]);
 	return text;
@@ -285,20 +288,19 @@ static void test_no_string_breaks_a_line(void)
 	};
 	cJSON *o = cJSON_Parse(written(LOG_JSON, &r, NULL));
 
-	assert(strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(o, "id")),
-		      evil) == 0);
-	assert(cJSON_IsNull(cJSON_GetObjectItem(o, "status")));
+	CHECK_TEXT(cJSON_GetStringValue(cJSON_GetObjectItem(o, "id")), evil);
+	CHECK(cJSON_IsNull(cJSON_GetObjectItem(o, "status")));
 	cJSON_Delete(o);
 	o = cJSON_Parse(written(LOG_JSON, NULL, evil));
-	assert(strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(o, "message")),
-		      evil) == 0);
+	CHECK_TEXT(cJSON_GetStringValue(cJSON_GetObjectItem(o, "message")),
+		   evil);
 	cJSON_Delete(o);
-	assert(strcmp(written(LOG_TEXT, NULL, evil),
-		      "darkroom: a?\"}\\??[31m? b\n") == 0);
+	CHECK_TEXT(written(LOG_TEXT, NULL, evil),
+		   "darkroom: a?\"}\\??[31m? b\n");
 	char *text = written(LOG_TEXT, &r, NULL);
 
-	assert(strchr(text, '\n') == text + strlen(text) - 1);
-	assert(strpbrk(text, "\r\x1b\x7f") == NULL);
+	CHECK(strchr(text, '\n') == text + strlen(text) - 1);
+	CHECK(strpbrk(text, "\r\x1b\x7f") == NULL);
 }
 
 static void test_slow_and_failed_ones_stand_out(void)
@@ -307,24 +309,24 @@ static void test_slow_and_failed_ones_stand_out(void)
 
 	r.status = 200;
 	r.total_ns = 999999999;
-	assert(strstr(written(LOG_JSON, &r, NULL), "\"level\":\"info\""));
-	assert(strstr(written(LOG_JSON, &r, NULL), "\"total_s\":0.999999,"
-						   "\"slow\":false"));
+	CHECK_PART(written(LOG_JSON, &r, NULL), "\"level\":\"info\"");
+	CHECK_PART(written(LOG_JSON, &r, NULL), "\"total_s\":0.999999,"
+						"\"slow\":false");
 	r.total_ns = 1000000000;
-	assert(strstr(written(LOG_JSON, &r, NULL), "\"level\":\"warn\""));
-	assert(strstr(written(LOG_JSON, &r, NULL), "\"total_s\":1.000000,"
-						   "\"slow\":true"));
-	assert(strstr(written(LOG_TEXT, &r, NULL), " SLOW\n"));
+	CHECK_PART(written(LOG_JSON, &r, NULL), "\"level\":\"warn\"");
+	CHECK_PART(written(LOG_JSON, &r, NULL), "\"total_s\":1.000000,"
+						"\"slow\":true");
+	CHECK_PART(written(LOG_TEXT, &r, NULL), " SLOW\n");
 	r.total_ns = 0;
 	r.status = 503;
-	assert(strstr(written(LOG_JSON, &r, NULL), "\"level\":\"warn\""));
+	CHECK_PART(written(LOG_JSON, &r, NULL), "\"level\":\"warn\"");
 }
 
 static void test_off_is_messages_alone(void)
 {
 	struct log_request r = { .id = "i", .method = "GET", .end = "sent" };
 
-	assert(strcmp(written(LOG_OFF, &r, "hello"), "darkroom: hello\n") == 0);
+	CHECK_TEXT(written(LOG_OFF, &r, "hello"), "darkroom: hello\n");
 }
 
 int main(void)

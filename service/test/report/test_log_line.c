@@ -5,7 +5,8 @@
  */
 #include "service/log/log.c"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <string.h>
 
 #include <cjson/cJSON.h>
@@ -16,7 +17,8 @@ static const char *line_for(enum log_form form, const struct log_request *r)
 	static char line[LOG_LINE_BYTES + 1];
 	size_t bytes = line_of_request(line, form, r);
 
-	assert(bytes <= LOG_LINE_BYTES && line[bytes - 1] == '\n');
+	CHECK_NUMBER(bytes, <=, LOG_LINE_BYTES);
+	CHECK_NUMBER(line[bytes - 1], ==, '\n');
 	line[bytes] = '\0';
 	return line;
 }
@@ -33,20 +35,20 @@ static void test_slow_ones_have_their_timeline(void)
 		.policy = "p",
 	};
 
-	assert(strstr(line_for(LOG_FORM_JSON, &r), "body") == NULL);
-	assert(strstr(line_for(LOG_FORM_TEXT, &r), "body") == NULL);
+	CHECK(strstr(line_for(LOG_FORM_JSON, &r), "body") == NULL);
+	CHECK(strstr(line_for(LOG_FORM_TEXT, &r), "body") == NULL);
 	r.is_slow = true;
-	assert(strstr(line_for(LOG_FORM_JSON, &r),
-		      "\"slow\":true,\"timeline\":["
-		      "{\"step\":\"body\",\"start_s\":0.000000,"
-		      "\"dur_s\":1.200000},"
-		      "{\"step\":\"decode\",\"start_s\":1.200100,"
-		      "\"dur_s\":0.008400}],\"policy\""));
-	assert(strstr(line_for(LOG_FORM_TEXT, &r),
-		      " SLOW: body 1200.0 at 0.0, decode 8.4 at 1200.1\n"));
+	CHECK_PART(line_for(LOG_FORM_JSON, &r),
+		   "\"slow\":true,\"timeline\":["
+		   "{\"step\":\"body\",\"start_s\":0.000000,"
+		   "\"dur_s\":1.200000},"
+		   "{\"step\":\"decode\",\"start_s\":1.200100,"
+		   "\"dur_s\":0.008400}],\"policy\"");
+	CHECK_PART(line_for(LOG_FORM_TEXT, &r),
+		   " SLOW: body 1200.0 at 0.0, decode 8.4 at 1200.1\n");
 	r.step_count = 0;
-	assert(strstr(line_for(LOG_FORM_JSON, &r), "\"timeline\":[]"));
-	assert(strstr(line_for(LOG_FORM_TEXT, &r), " SLOW\n"));
+	CHECK_PART(line_for(LOG_FORM_JSON, &r), "\"timeline\":[]");
+	CHECK_PART(line_for(LOG_FORM_TEXT, &r), " SLOW\n");
 }
 
 static void test_traces_are_told(void)
@@ -60,13 +62,13 @@ static void test_traces_are_told(void)
 		.end = "sent",
 	};
 
-	assert(strstr(line_for(LOG_FORM_JSON, &r),
-		      "\"trace\":\"t\",\"span\":\"s\",\"parent_span\":\"p\""));
-	assert(strstr(line_for(LOG_FORM_TEXT, &r), "; i of trace t\n"));
+	CHECK_PART(line_for(LOG_FORM_JSON, &r),
+		   "\"trace\":\"t\",\"span\":\"s\",\"parent_span\":\"p\"");
+	CHECK_PART(line_for(LOG_FORM_TEXT, &r), "; i of trace t\n");
 	r.trace_id = r.span_id = r.parent_span_id = NULL;
-	assert(strstr(line_for(LOG_FORM_JSON, &r),
-		      "\"trace\":null,\"span\":null,\"parent_span\":null"));
-	assert(strstr(line_for(LOG_FORM_TEXT, &r), "; i\n"));
+	CHECK_PART(line_for(LOG_FORM_JSON, &r),
+		   "\"trace\":null,\"span\":null,\"parent_span\":null");
+	CHECK_PART(line_for(LOG_FORM_TEXT, &r), "; i\n");
 }
 
 /* A request with every member, each as long as possible. */
@@ -101,11 +103,11 @@ static void test_the_longest_line_is_whole(void)
 		r.steps[r.step_count++] =
 			(struct log_step){ "decode", UINT64_MAX, UINT64_MAX };
 	o = cJSON_Parse(line_for(LOG_FORM_JSON, &r));
-	assert(cJSON_GetArraySize(cJSON_GetObjectItem(o, "timeline")) ==
-	       LOG_STEPS_MAX);
-	assert(cJSON_IsString(cJSON_GetObjectItem(o, "policy")));
+	CHECK_NUMBER(cJSON_GetArraySize(cJSON_GetObjectItem(o, "timeline")), ==,
+		     LOG_STEPS_MAX);
+	CHECK(cJSON_IsString(cJSON_GetObjectItem(o, "policy")));
 	cJSON_Delete(o);
-	assert(strlen(line_for(LOG_FORM_TEXT, &r)) < LOG_LINE_BYTES);
+	CHECK_NUMBER(strlen(line_for(LOG_FORM_TEXT, &r)), <, LOG_LINE_BYTES);
 }
 
 int main(void)

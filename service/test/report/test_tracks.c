@@ -10,7 +10,8 @@
 /* For its static functions. */
 #include "service/report/trace.c"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <string.h>
 
 enum { SPANS_MAX = 3 * TRACE_SPANS };
@@ -65,7 +66,7 @@ uint32_t __wrap_group_read_trace(const struct group *g, uint32_t worker,
 static void add(enum span_kind kind, uint32_t stage, uint64_t number,
 		uint64_t start_ns, uint64_t end_ns)
 {
-	assert(ring.end < SPANS_MAX);
+	CHECK_NUMBER(ring.end, <, SPANS_MAX);
 	ring.spans[ring.end++] = (struct span){
 		.start_ns = start_ns,
 		.end_ns = end_ns,
@@ -78,7 +79,7 @@ static void add(enum span_kind kind, uint32_t stage, uint64_t number,
 static void begin(struct tracks *t, bool is_followed)
 {
 	ring.end = ring.first = 0;
-	assert(tracks_init(t, NULL, is_followed));
+	CHECK(tracks_init(t, NULL, is_followed));
 }
 
 /*
@@ -90,7 +91,7 @@ static void check_taken(struct tracks *t, const char *wanted)
 	char taken[200] = "";
 	size_t length = 0;
 
-	assert(tracks_take(t, 0, UINT64_MAX));
+	CHECK(tracks_take(t, 0, UINT64_MAX));
 	for (size_t i = 0; i < t->span_count; i++) {
 		const struct track_span *s = &t->spans[i];
 		const char *space = i > 0 ? " " : "";
@@ -106,9 +107,9 @@ static void check_taken(struct tracks *t, const char *wanted)
 					 (unsigned)s->span.number,
 					 s->is_first ? "*" : "");
 		length += (size_t)bytes;
-		assert(length < sizeof(taken));
+		CHECK_NUMBER(length, <, sizeof(taken));
 	}
-	assert(strcmp(taken, wanted) == 0);
+	CHECK_TEXT(taken, wanted);
 }
 
 static void test_events_wait_for_their_visit(void)
@@ -126,7 +127,7 @@ static void test_events_wait_for_their_visit(void)
 	add(SPAN_VISIT, 1, 1, 40, 50);
 	check_taken(&t, "v1 e17");
 	check_taken(&t, "");
-	assert(t.missed_count == 0);
+	CHECK_NUMBER(t.missed_count, ==, 0);
 	tracks_release(&t);
 }
 
@@ -155,11 +156,11 @@ static void test_overwritten_is_counted_once(void)
 	check_taken(&t, "");
 	ring.first = 3;
 	check_taken(&t, "");
-	assert(t.missed_count == 3);
+	CHECK_NUMBER(t.missed_count, ==, 3);
 	check_taken(&t, "");
 	add(SPAN_VISIT, 0, 5, 0, 50);
 	check_taken(&t, "v0 e03* e04*");
-	assert(t.missed_count == 3);
+	CHECK_NUMBER(t.missed_count, ==, 3);
 	tracks_release(&t);
 }
 
@@ -175,11 +176,11 @@ static void test_long_visit_is_not_waited_for(void)
 		ring.first = i > TRACE_SPANS ? i - TRACE_SPANS : 0;
 		if (i % 1000 != 0)
 			continue;
-		assert(tracks_take(&t, 0, UINT64_MAX));
+		CHECK(tracks_take(&t, 0, UINT64_MAX));
 		taken_count += t.span_count;
 	}
-	assert(t.missed_count == 0);
-	assert(taken_count > TRACE_SPANS);
+	CHECK_NUMBER(t.missed_count, ==, 0);
+	CHECK_NUMBER(taken_count, >, TRACE_SPANS);
 	tracks_release(&t);
 }
 
@@ -205,10 +206,10 @@ static void test_only_what_was_asked_for(void)
 	begin(&t, false);
 	for (uint64_t i = 0; i < 10; i++)
 		add(SPAN_VISIT, 0, 0, 10 * i, 10 * i + 10);
-	assert(tracks_take(&t, 20, 50)); /* ended later, started earlier */
-	assert(t.span_count == 3);
-	assert(t.spans[0].span.start_ns == 20);
-	assert(t.spans[2].span.end_ns == 50);
+	CHECK(tracks_take(&t, 20, 50)); /* ended later, started earlier */
+	CHECK_NUMBER(t.span_count, ==, 3);
+	CHECK_NUMBER(t.spans[0].span.start_ns, ==, 20);
+	CHECK_NUMBER(t.spans[2].span.end_ns, ==, 50);
 	tracks_release(&t);
 }
 

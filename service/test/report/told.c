@@ -2,9 +2,9 @@
 #include "service/test/report/told.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "service/test/pipeline/jobs.h"
 
-#include <assert.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ void told_begin(struct told *t, const struct pipeline_config *config)
 	t->stats.pipeline = start_configured(config);
 	t->live = live_new(&t->stats);
 	minute_init(&t->minute, read_gauges, t, clock_now_ns());
-	assert(t->live != NULL);
+	CHECK(t->live != NULL);
 }
 
 static struct pipeline *pipeline_of(struct told *t)
@@ -74,7 +74,7 @@ static void send(struct told *t, uint32_t count)
 
 	atomic_store(&are_sent, false);
 	for (uint32_t i = 0; i < count; i++)
-		assert(pipeline_submit(pipeline_of(t), &jobs[i].upload));
+		CHECK(pipeline_submit(pipeline_of(t), &jobs[i].upload));
 	atomic_store(&are_sent, true);
 	for (uint32_t i = 0; i < count; i++) {
 		wait_done(&jobs[i]);
@@ -113,10 +113,10 @@ cJSON *told_data(char *event, const char *name)
 	const char *line = event + bytes;
 	cJSON *data;
 
-	assert(strncmp(event, head, bytes) == 0);
-	assert(strcmp(strchr(line, '\n'), "\n\n") == 0);
+	CHECK(strncmp(event, head, bytes) == 0);
+	CHECK_TEXT(strchr(line, '\n'), "\n\n");
 	data = cJSON_Parse(line);
-	assert(data != NULL);
+	CHECK(data != NULL);
 	free(event);
 	return data;
 }
@@ -130,7 +130,7 @@ cJSON *at(const cJSON *list, int place)
 {
 	cJSON *item = cJSON_GetArrayItem(list, place);
 
-	assert(item != NULL);
+	CHECK(item != NULL);
 	return item;
 }
 
@@ -138,12 +138,12 @@ cJSON *get(const cJSON *o, const char *name)
 {
 	cJSON *member = cJSON_GetObjectItemCaseSensitive(o, name);
 
-	assert(member != NULL);
+	CHECK(member != NULL);
 	return member;
 }
 
 double number(const cJSON *o, const char *name)
 {
-	assert(cJSON_IsNumber(get(o, name)));
+	CHECK(cJSON_IsNumber(get(o, name)));
 	return get(o, name)->valuedouble;
 }

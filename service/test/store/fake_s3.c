@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/test/store/fake_s3.h"
 
+#include "base/test/check.h"
+
 #include <arpa/inet.h>
-#include <assert.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <nettle/base16.h>
@@ -247,7 +248,7 @@ static void store_object(struct fake_s3 *f, const char *key, struct exchange *x,
 	else
 		f->counts.stored++;
 	old = calloc(1, sizeof(*old));
-	assert(old != NULL);
+	CHECK(old != NULL);
 	snprintf(old->key, sizeof(old->key), "%s", key);
 	old->bytes = x->body;
 	old->count = x->body_bytes;
@@ -356,7 +357,7 @@ static void get(struct fake_s3 *f, struct MHD_Connection *c, const char *key,
 	if (a->status >= 300)
 		return;
 	a->body = malloc(count + 1);
-	assert(a->body != NULL);
+	CHECK(a->body != NULL);
 	memcpy(a->body, o->bytes + from, count);
 	a->bytes = count - (strcmp(x->behaviour, "shorter") == 0);
 	snprintf(a->etag, sizeof(a->etag), "%s%.40s",
@@ -393,7 +394,7 @@ static void list(struct fake_s3 *f, struct MHD_Connection *c,
 	bool has_more = false;
 	FILE *out = open_memstream(&a->body, &a->bytes);
 
-	assert(out != NULL);
+	CHECK(out != NULL);
 	f->counts.list++;
 	if (strncmp(after, token_begin, strlen(token_begin)) == 0)
 		after += strlen(token_begin);
@@ -577,7 +578,7 @@ static void hide_error(const struct exchange *x, struct answer *a)
 	size_t begin = does(x, "lateerror") ? LATE_BYTES : 0;
 	char *hidden = calloc(begin + wide * a->bytes + 1, 1);
 
-	assert(hidden != NULL);
+	CHECK(hidden != NULL);
 	memset(hidden, 'c', begin);
 	if (begin > 0) {
 		memcpy(hidden, "<!--", 4);
@@ -620,7 +621,7 @@ static struct MHD_Response *make_response(const struct exchange *x,
 
 	if (does(x, "hugeerror")) {
 		a->body = realloc(a->body, HUGE_BYTES);
-		assert(a->body != NULL);
+		CHECK(a->body != NULL);
 		memset(a->body + a->bytes, 'x', HUGE_BYTES - a->bytes);
 		a->bytes = HUGE_BYTES;
 	}
@@ -634,7 +635,7 @@ static struct MHD_Response *make_response(const struct exchange *x,
 		return MHD_create_response_from_buffer(a->bytes, a->body,
 						       MHD_RESPMEM_MUST_FREE);
 	s = calloc(1, sizeof(*s));
-	assert(s != NULL);
+	CHECK(s != NULL);
 	*s = (struct stream){ a->body, a->bytes,
 			      does(x, "truncate") ? a->bytes / 2 : a->bytes,
 			      does(x, "slow"), is_chunked };
@@ -650,7 +651,7 @@ static enum MHD_Result send_answer(struct MHD_Connection *c,
 	char right[48];
 	enum MHD_Result sent;
 
-	assert(r != NULL);
+	CHECK(r != NULL);
 	memcpy(right, a->etag, sizeof(right));
 	spoil_etag(x, a);
 	if (does(x, "twoetags"))
@@ -741,7 +742,7 @@ static void *begin(void *arg, const char *target, struct MHD_Connection *c)
 	struct exchange *x = calloc(1, sizeof(*x));
 
 	(void)arg, (void)c;
-	assert(x != NULL);
+	CHECK(x != NULL);
 	snprintf(x->target, sizeof(x->target), "%s", target);
 	return x;
 }
@@ -760,11 +761,11 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c,
 	}
 	if (*count == 0)
 		return reply(arg, c, method, x);
-	assert(x->body_bytes + *count < BODY_BYTES_MAX);
+	CHECK_NUMBER(x->body_bytes + *count, <, BODY_BYTES_MAX);
 	if (x->body_bytes + *count >= x->body_room) {
 		x->body_room = 2 * (x->body_bytes + *count) + 1;
 		x->body = realloc(x->body, x->body_room);
-		assert(x->body != NULL);
+		CHECK(x->body != NULL);
 	}
 	memcpy(x->body + x->body_bytes, bytes, *count);
 	x->body_bytes += *count;
@@ -793,7 +794,7 @@ struct fake_s3 *fake_s3_start(unsigned *port)
 	};
 	const union MHD_DaemonInfo *info;
 
-	assert(f != NULL);
+	CHECK(f != NULL);
 	pthread_mutex_init(&f->lock, NULL);
 	LIST_INIT(&f->objects);
 	LIST_INIT(&f->orders);
@@ -803,9 +804,9 @@ struct fake_s3 *fake_s3_start(unsigned *port)
 		0, NULL, NULL, on_request, f, MHD_OPTION_SOCK_ADDR, &any,
 		MHD_OPTION_URI_LOG_CALLBACK, begin, f,
 		MHD_OPTION_NOTIFY_COMPLETED, on_end, f, MHD_OPTION_END);
-	assert(f->daemon != NULL);
+	CHECK(f->daemon != NULL);
 	info = MHD_get_daemon_info(f->daemon, MHD_DAEMON_INFO_BIND_PORT);
-	assert(info != NULL);
+	CHECK(info != NULL);
 	*port = info->port;
 	return f;
 }
@@ -833,7 +834,7 @@ void fake_s3_do(struct fake_s3 *f, const char *text)
 {
 	struct order *o = calloc(1, sizeof(*o));
 
-	assert(o != NULL);
+	CHECK(o != NULL);
 	strcpy(o->method, "-");
 	if (sscanf(text, "%31s %u %15s %127s %u", o->behaviour, &o->count,
 		   o->method, o->key, &o->skip) < 2) {

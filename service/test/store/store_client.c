@@ -3,8 +3,8 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ void client_add(struct client *c, const char *flag, const char *value)
 
 	while (c->arguments[n] != NULL)
 		n++;
-	assert(n + 2 < CLIENT_ARGUMENTS_MAX);
+	CHECK_NUMBER(n + 2, <, CLIENT_ARGUMENTS_MAX);
 	c->arguments[n] = flag;
 	c->arguments[n + 1] = value;
 }
@@ -47,14 +47,14 @@ void client_start(struct client *c)
 		int made = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0,
 				      pair);
 
-		assert(made == 0);
+		CHECK_NUMBER(made, ==, 0);
 		c->socket = fcntl(pair[0], F_DUPFD_CLOEXEC, 10);
 		c->helper_socket = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
 		close(pair[0]);
 		close(pair[1]);
 	}
 	c->helper = fork();
-	assert(c->helper >= 0);
+	CHECK_NUMBER(c->helper, >=, 0);
 	if (c->helper == 0) {
 		dup2(c->helper_socket, STORE_SOCKET);
 		run(c, "serve");
@@ -89,9 +89,9 @@ int client_command(const struct client *c, const char *command, char *out,
 	ssize_t n;
 	pid_t pid;
 
-	assert(made == 0);
+	CHECK_NUMBER(made, ==, 0);
 	pid = fork();
-	assert(pid >= 0);
+	CHECK_NUMBER(pid, >=, 0);
 	if (pid == 0) {
 		dup2(ends[1], 1);
 		dup2(ends[1], 2);
@@ -116,7 +116,7 @@ static uint64_t send_message(struct client *c, struct message *m, int fd,
 	m->number = ++c->number;
 	m->deadline_ns = ms > 0 ? clock_after_ms(ms) : 0;
 	is_sent = message_send(c->socket, m, fd);
-	assert(is_sent);
+	CHECK(is_sent);
 	return m->number;
 }
 
@@ -165,7 +165,8 @@ struct message client_wait(struct client *c, uint64_t number, int *fd)
 		enum message_result got =
 			message_receive(c->socket, &a.message, &a.fd);
 
-		assert(got == MESSAGE_OK && a.message.kind == MESSAGE_ANSWER);
+		CHECK_NUMBER(got, ==, MESSAGE_OK);
+		CHECK_NUMBER(a.message.kind, ==, MESSAGE_ANSWER);
 		if (a.message.number == number) {
 			*fd = a.fd;
 			return a.message;
@@ -200,7 +201,9 @@ int sample_package(unsigned number, unsigned variant, size_t bytes,
 	};
 	bool is_written;
 
-	assert(fd >= 0 && noise != NULL && bytes >= 2);
+	CHECK_NUMBER(fd, >=, 0);
+	CHECK(noise != NULL);
+	CHECK_NUMBER(bytes, >=, 2);
 	for (size_t i = 0; i <= bytes / sizeof(*noise); i++)
 		noise[i] = random_next(&state);
 	sample_id(number, id);
@@ -209,7 +212,7 @@ int sample_package(unsigned number, unsigned variant, size_t bytes,
 	files[0].count = strlen(meta);
 	files[2].bytes = (const char *)noise + bytes / 2;
 	is_written = package_write(fd, files, 3, p);
-	assert(is_written);
+	CHECK(is_written);
 	free(noise);
 	return fd;
 }
@@ -225,7 +228,7 @@ struct message client_put(struct client *c, unsigned number, unsigned variant,
 	sample_id(number, id);
 	m = client_wait(c, client_send(c, MESSAGE_PUT, id, fd, p.bytes, ms),
 			&none);
-	assert(none == -1);
+	CHECK_NUMBER(none, ==, -1);
 	close(fd);
 	return m;
 }
@@ -238,7 +241,7 @@ static bool is_part_good(int fd, uint64_t at, const struct package_file *f)
 	struct sha256_ctx ctx;
 	ssize_t n;
 
-	assert(all != NULL);
+	CHECK(all != NULL);
 	n = pread(fd, all, f->bytes, (off_t)at);
 	sha256_init(&ctx);
 	sha256_update(&ctx, n > 0 ? (size_t)n : 0, (const uint8_t *)all);
@@ -281,8 +284,9 @@ static struct message read_part(struct client *c, const char *id,
 			&fd);
 	if (fd < 0)
 		return m;
-	assert(m.from == f->offset && fstat(fd, &file) == 0 &&
-	       (uint64_t)file.st_size == f->bytes);
+	CHECK_NUMBER(m.from, ==, f->offset);
+	CHECK_NUMBER(fstat(fd, &file), ==, 0);
+	CHECK_NUMBER((uint64_t)file.st_size, ==, f->bytes);
 	if (!is_part_good(fd, 0, f))
 		m.answer = STORE_DAMAGED;
 	close(fd);
@@ -302,7 +306,7 @@ struct message client_read(struct client *c, unsigned number, const char *name,
 	m = client_wait(
 		c, client_send_read(c, id, 0, PACKAGE_HEAD_BYTES, false, ms),
 		&fd);
-	assert((fd >= 0) == (m.answer == STORE_OK));
+	CHECK_NUMBER((fd >= 0), ==, (m.answer == STORE_OK));
 	if (fd < 0)
 		return m;
 	if (!read_index(fd, m.bytes, &p) ||
@@ -310,7 +314,7 @@ struct message client_read(struct client *c, unsigned number, const char *name,
 		m.answer = STORE_DAMAGED;
 	} else if (*name != '\0') {
 		f = package_find(&p, name);
-		assert(f != NULL);
+		CHECK(f != NULL);
 		if (!m.is_copy && f->offset + f->bytes > PACKAGE_HEAD_BYTES)
 			m = read_part(c, id, f, ms);
 		else if (!is_part_good(fd, f->offset, f))

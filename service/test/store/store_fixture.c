@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/test/store/store_fixture.h"
 
+#include "base/test/check.h"
 #include "base/test/scratch.h"
 
 #include <grp.h>
@@ -26,7 +27,7 @@ struct store *open_store(uint64_t quota_bytes)
 
 	if (s == NULL)
 		(void)fprintf(stderr, "%s: %s\n", folder, why.text);
-	assert(s != NULL);
+	CHECK(s != NULL);
 	return s;
 }
 
@@ -59,7 +60,7 @@ static struct store_part part_of(int fd)
 {
 	struct stat file;
 
-	assert(fstat(fd, &file) == 0);
+	CHECK_NUMBER(fstat(fd, &file), ==, 0);
 	return (struct store_part){ .fd = fd, .bytes = (uint64_t)file.st_size };
 }
 
@@ -91,8 +92,9 @@ void run(const char *command)
 	char line[512];
 	int n = snprintf(line, sizeof(line), "cd %s && %s", folder, command);
 
-	assert(n > 0 && (size_t)n < sizeof(line));
-	assert(system(line) == 0);
+	CHECK_NUMBER(n, >, 0);
+	CHECK_NUMBER((size_t)n, <, sizeof(line));
+	CHECK_NUMBER(system(line), ==, 0);
 }
 
 static void empty_folder(void)
@@ -106,10 +108,11 @@ void check_file(int entry, const struct store_file *f)
 	uint64_t bytes;
 	int fd;
 
-	assert(entry_read(entry, f->name, &fd, &bytes) == STORE_OK);
-	assert(bytes == f->count);
-	assert(read(fd, read_back, sizeof(read_back)) == (ssize_t)f->count);
-	assert(memcmp(read_back, f->bytes, f->count) == 0);
+	CHECK_NUMBER(entry_read(entry, f->name, &fd, &bytes), ==, STORE_OK);
+	CHECK_NUMBER(bytes, ==, f->count);
+	CHECK_NUMBER(read(fd, read_back, sizeof(read_back)), ==,
+		     (ssize_t)f->count);
+	CHECK(memcmp(read_back, f->bytes, f->count) == 0);
 	(void)close(fd);
 }
 
@@ -117,7 +120,7 @@ void check_whole(struct store *s, const char *id)
 {
 	int entry;
 
-	assert(find_entry(s, id, &entry) == STORE_OK);
+	CHECK_NUMBER(find_entry(s, id, &entry), ==, STORE_OK);
 	for (uint32_t i = 0; i < FILE_COUNT; i++)
 		check_file(entry, &files[i]);
 	(void)close(entry);
@@ -147,7 +150,8 @@ uint64_t bytes_on_disk(void)
 		       "awk '{ n += $1 } END { print n * 512 }'",
 		       folder);
 	find = popen(line, "r");
-	assert(find != NULL && fscanf(find, "%llu", &bytes) == 1);
+	CHECK(find != NULL);
+	CHECK_NUMBER(fscanf(find, "%llu", &bytes), ==, 1);
 	(void)pclose(find);
 	return bytes;
 }
@@ -156,21 +160,22 @@ uint64_t bytes_on_disk(void)
 static void give_up_root(void)
 {
 	if (geteuid() == 0)
-		assert(setgroups(0, NULL) == 0 &&
-		       setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
-		       setresuid(NOBODY, NOBODY, NOBODY) == 0);
-	assert(setuid(0) != 0 && geteuid() != 0);
+		CHECK(setgroups(0, NULL) == 0 &&
+		      setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
+		      setresuid(NOBODY, NOBODY, NOBODY) == 0);
+	CHECK_NUMBER(setuid(0), !=, 0);
+	CHECK_NUMBER(geteuid(), !=, 0);
 }
 
 void run_tests(void (*const *tests)(void), size_t count)
 {
 	give_up_root();
-	assert(mkdtemp(folder) != NULL);
+	CHECK(mkdtemp(folder) != NULL);
 	scratch_adopt(folder);
 	for (size_t i = 0; i < count; i++) {
 		empty_folder();
 		tests[i]();
 	}
 	empty_folder();
-	assert(rmdir(folder) == 0);
+	CHECK_NUMBER(rmdir(folder), ==, 0);
 }

@@ -9,7 +9,8 @@
  */
 #include "service/http/handlers/images/image_meta.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +34,10 @@ static uint32_t print_request(char out[IMAGE_REQUEST_BYTES], const char *owner,
 	count = query_split(text, arguments, ARGUMENTS_MAX);
 	query_init(&q);
 	for (uint32_t i = 0; i < count; i++)
-		assert(query_set(&q, arguments[i].name, arguments[i].value,
-				 detail));
+		CHECK(query_set(&q, arguments[i].name, arguments[i].value,
+				detail));
 	u.variant_count = query_picture_count(&q);
-	assert(query_make(&q, NULL, &u, detail));
+	CHECK(query_make(&q, NULL, &u, detail));
 	return image_request_print(out, &u, owner);
 }
 
@@ -46,7 +47,8 @@ static void id_of(char id[STORE_ID_BYTES], const char *owner, const char *query)
 	uint32_t version = print_request(request, owner, query);
 
 	image_id(id, version, request, jpeg, sizeof(jpeg));
-	assert(store_is_id(id) && store_id_version(id) == version);
+	CHECK(store_is_id(id));
+	CHECK_NUMBER(store_id_version(id), ==, version);
 }
 
 /* "ID, tab, OWNER, tab, QUERY" */
@@ -55,14 +57,14 @@ static void check_line(char *line)
 	char *wanted = strsep(&line, "\t"), *owner = strsep(&line, "\t");
 	char id[STORE_ID_BYTES];
 
-	assert(line != NULL);
+	CHECK(line != NULL);
 	line[strcspn(line, "\n")] = '\0';
 	id_of(id, owner, line);
 	if (strcmp(id, wanted) != 0)
 		(void)printf("the id of '%s' was %s and is now %s: images that "
 			     "are stored would be stored again\n",
 			     line, wanted, id);
-	assert(strcmp(id, wanted) == 0);
+	CHECK_TEXT(id, wanted);
 }
 
 static void test_ids_are_those_of_before(void)
@@ -71,10 +73,10 @@ static void test_ids_are_those_of_before(void)
 	char line[LINE_BYTES];
 	uint32_t count = 0;
 
-	assert(in != NULL);
+	CHECK(in != NULL);
 	for (; fgets(line, sizeof(line), in) != NULL; count++)
 		check_line(line);
-	assert(count == REQUESTS);
+	CHECK_NUMBER(count, ==, REQUESTS);
 	(void)fclose(in);
 }
 
@@ -105,7 +107,7 @@ static bool is_understood(const char *text)
 	ok = image_request_read(copy, &q, owner, detail);
 	u.variant_count = ok ? query_picture_count(&q) : 0;
 	ok = ok && query_make(&q, NULL, &u, detail);
-	assert(ok || detail[0] != '\0');
+	CHECK(ok || detail[0] != '\0');
 	return ok;
 }
 
@@ -114,8 +116,8 @@ static void check_version(uint32_t version, const char *query)
 {
 	char request[IMAGE_REQUEST_BYTES];
 
-	assert(print_request(request, "", query) == version);
-	assert(is_understood(request));
+	CHECK_NUMBER(print_request(request, "", query), ==, version);
+	CHECK(is_understood(request));
 }
 
 /* `later` came with version 2, and `later_upload` with 3. */
@@ -131,10 +133,10 @@ static void test_an_id_says_its_version(void)
 	check_version(3, "later=1&later_upload=1");
 	id_of(plain, "", "w=640");
 	id_of(id, "", "w=640&later=1");
-	assert(id[STORE_ID_BYTES - 2] == 'g');
-	assert(memcmp(plain, id, STORE_ID_BYTES - 2) != 0);
+	CHECK_NUMBER(id[STORE_ID_BYTES - 2], ==, 'g');
+	CHECK(memcmp(plain, id, STORE_ID_BYTES - 2) != 0);
 	id_of(id, "", "w=640&later=0&later_upload=0");
-	assert(strcmp(id, plain) == 0);
+	CHECK_TEXT(id, plain);
 }
 
 static void test_texts_of_releases_are_read(void)
@@ -142,13 +144,14 @@ static void test_texts_of_releases_are_read(void)
 	char text[IMAGE_REQUEST_BYTES];
 
 	print_request(text, "", "");
-	assert(strcmp(text, plain_text) == 0);
+	CHECK_TEXT(text, plain_text);
 	print_request(text, "", "later_upload=1");
-	assert(strcmp(text, upload_text) == 0);
+	CHECK_TEXT(text, upload_text);
 	print_request(text, "", "later=1");
-	assert(strcmp(text, variant_text) == 0);
-	assert(is_understood(plain_text) && is_understood(upload_text) &&
-	       is_understood(variant_text));
+	CHECK_TEXT(text, variant_text);
+	CHECK(is_understood(plain_text));
+	CHECK(is_understood(upload_text));
+	CHECK(is_understood(variant_text));
 }
 #else
 static void test_an_id_says_its_version(void)
@@ -156,19 +159,22 @@ static void test_an_id_says_its_version(void)
 	char id[STORE_ID_BYTES];
 
 	for (uint32_t i = 0; i < params_count; i++)
-		assert(params_table[i].since >= 1 &&
-		       params_table[i].since <= STORE_ID_VERSIONS);
+		CHECK(params_table[i].since >= 1 &&
+		      params_table[i].since <= STORE_ID_VERSIONS);
 	image_id(id, 2, plain_text, jpeg, sizeof(jpeg));
-	assert(store_is_id(id) && store_id_version(id) == 2);
+	CHECK(store_is_id(id));
+	CHECK_NUMBER(store_id_version(id), ==, 2);
 	image_id(id, STORE_ID_VERSIONS, plain_text, jpeg, sizeof(jpeg));
-	assert(store_is_id(id) && store_id_version(id) == STORE_ID_VERSIONS);
+	CHECK(store_is_id(id));
+	CHECK_NUMBER(store_id_version(id), ==, STORE_ID_VERSIONS);
 }
 
 /* It cannot make what it does not understand, and must not make another. */
 static void test_texts_of_releases_are_read(void)
 {
-	assert(is_understood(plain_text));
-	assert(!is_understood(upload_text) && !is_understood(variant_text));
+	CHECK(is_understood(plain_text));
+	CHECK(!is_understood(upload_text));
+	CHECK(!is_understood(variant_text));
 }
 #endif
 

@@ -8,9 +8,9 @@
  */
 #include "service/http/handlers/images/image_meta.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static void id_of(char id[STORE_ID_BYTES], struct variant *variants,
 			    .wants = wants };
 
 	id_of_upload(id, &u, "");
-	assert(store_is_id(id));
+	CHECK(store_is_id(id));
 }
 
 static void id_of_params(char id[STORE_ID_BYTES], const struct params *p)
@@ -56,7 +56,7 @@ static bool add_id(const char *id)
 	for (uint32_t i = 0; i < id_count; i++)
 		if (strcmp(ids[i], id) == 0)
 			return false;
-	assert(id_count < IDS_MAX);
+	CHECK_NUMBER(id_count, <, IDS_MAX);
 	(void)memcpy(ids[id_count++], id, STORE_ID_BYTES);
 	return true;
 }
@@ -85,22 +85,22 @@ static void check_print(const struct upload *u)
 
 	query_print(text, u);
 	(void)strcpy(copy, text);
-	assert(query_read(&q, copy, detail));
+	CHECK(query_read(&q, copy, detail));
 	read.variant_count = query_picture_count(&q);
-	assert(query_make(&q, NULL, &read, detail));
-	assert(read.variant_count == u->variant_count);
+	CHECK(query_make(&q, NULL, &read, detail));
+	CHECK_NUMBER(read.variant_count, ==, u->variant_count);
 	for (uint32_t i = 0; i < u->variant_count; i++) {
 		struct params asked = { .transform = u->variants[i].transform,
 					.wants = u->wants };
 		struct params got = { .transform = variants[i].transform,
 				      .wants = read.wants };
 
-		assert(strcmp(query_variant_name(&u->variants[i]),
-			      variants[i].name) == 0);
-		assert(is_same(&asked, &got));
+		CHECK_TEXT(query_variant_name(&u->variants[i]),
+			   variants[i].name);
+		CHECK(is_same(&asked, &got));
 	}
 	query_print(again, &read);
-	assert(strcmp(text, again) == 0);
+	CHECK_TEXT(text, again);
 }
 
 /* A value other than the default gives an id that no request has had. */
@@ -111,13 +111,14 @@ static void try_value(const struct param *param, const char *value)
 	struct params p;
 
 	params_init(&p);
-	assert(params_set(&p, param->name, value, detail));
+	CHECK(params_set(&p, param->name, value, detail));
 	v.transform = p.transform;
 	id_of_params(id, &p);
 	check_print(&(struct upload){
 		.variants = &v, .variant_count = 1, .wants = p.wants });
-	assert(add_id(id) == (param->default_text == NULL ||
-			      strcmp(param->default_text, value) != 0));
+	CHECK_NUMBER(add_id(id), ==,
+		     (param->default_text == NULL ||
+		      strcmp(param->default_text, value) != 0));
 }
 
 static void test_each_value_has_its_own_id(void)
@@ -127,8 +128,8 @@ static void test_each_value_has_its_own_id(void)
 
 	params_init(&p);
 	id_of_params(id, &p);
-	assert(add_id(id)); /* the id of the defaults */
-	assert(params_count >= 15);
+	CHECK(add_id(id)); /* the id of the defaults */
+	CHECK_NUMBER(params_count, >=, 15);
 	for (uint32_t i = 0; i < params_count; i++) {
 		const struct param *param = &params_table[i];
 		const double numbers[] = { param->min, param->min + 1,
@@ -169,7 +170,7 @@ static void check_each_byte(size_t offset, const void *mask, size_t bytes,
 				"entry in params_table "
 				"(service/http/head/params.c)?\n",
 				i, name);
-		assert(strcmp(id, other_id) != 0);
+		CHECK(strcmp(id, other_id) != 0);
 	}
 }
 
@@ -208,20 +209,20 @@ static void test_number_and_names_of_variants_count(void)
 		v[i].transform.box = (struct img_size){ 16384, 16384 };
 		v[i].transform.blur_sigma_px = 1 / 3.0;
 		id_of(id, v, i + 1, none);
-		assert(add_id(id));
+		CHECK(add_id(id));
 		check_print(&(struct upload){ .variants = v,
 					      .variant_count = i + 1 });
 	}
 	id_of(id, v, 2, none);
 	(void)strcpy(v[1].name, "b");
 	id_of(other, v, 2, none);
-	assert(strcmp(id, other) != 0);
+	CHECK(strcmp(id, other) != 0);
 	/* The picture of a plain request is stored as "image". */
 	v[0].name[0] = '\0';
 	id_of(id, v, 1, none);
 	(void)strcpy(v[0].name, "image");
 	id_of(other, v, 1, none);
-	assert(strcmp(id, other) == 0);
+	CHECK_TEXT(id, other);
 }
 
 static void test_owner_and_bytes_count(void)
@@ -235,10 +236,10 @@ static void test_owner_and_bytes_count(void)
 
 	id_of_upload(id, &u, "");
 	id_of_upload(other, &u, "somebody");
-	assert(strcmp(id, other) != 0);
+	CHECK(strcmp(id, other) != 0);
 	u.jpeg_bytes--;
 	id_of_upload(other, &u, "");
-	assert(strcmp(id, other) != 0);
+	CHECK(strcmp(id, other) != 0);
 }
 
 /* A text with any byte changed, missing or added is refused. */
@@ -259,31 +260,33 @@ static void test_meta_tells_damage_of_itself(void)
 
 	id_of_upload(id, &u, "");
 	meta = image_meta(id, &u);
-	assert(meta != NULL && image_meta_is_whole(meta));
-	assert(image_meta_find(meta, "image", &picture));
-	assert(store_is_sha256(picture.sha256));
-	assert(strcmp(picture.media_type, "image/jpeg") == 0);
-	assert(strcmp(picture.file, "image.jpg") == 0);
-	assert(!image_meta_find(meta, "other", &picture));
+	CHECK(meta != NULL);
+	CHECK(image_meta_is_whole(meta));
+	CHECK(image_meta_find(meta, "image", &picture));
+	CHECK(store_is_sha256(picture.sha256));
+	CHECK_TEXT(picture.media_type, "image/jpeg");
+	CHECK_TEXT(picture.file, "image.jpg");
+	CHECK(!image_meta_find(meta, "other", &picture));
 	count = strlen(meta);
 	copy = calloc(1, count + 2);
-	assert(copy != NULL);
+	CHECK(copy != NULL);
 	seal = strstr(meta, ",\"meta_sha256\"");
 	for (size_t i = 0; i < count; i++) {
 		(void)strcpy(copy, meta);
 		copy[i] ^= 1;
-		assert(!image_meta_is_whole(copy));
+		CHECK(!image_meta_is_whole(copy));
 		copy[i] = '\0';
-		assert(!image_meta_is_whole(copy));
+		CHECK(!image_meta_is_whole(copy));
 	}
 	(void)strcpy(copy, meta);
 	(void)strcat(copy, " ");
-	assert(!image_meta_is_whole(copy));
+	CHECK(!image_meta_is_whole(copy));
 	/* Without its checksum, which a name that is damaged hides, too. */
 	(void)strcpy(copy, meta);
 	(void)strcpy(copy + (seal - meta), "}\n");
-	assert(!image_meta_is_whole(copy));
-	assert(!image_meta_is_whole("") && !image_meta_is_whole("{}"));
+	CHECK(!image_meta_is_whole(copy));
+	CHECK(!image_meta_is_whole(""));
+	CHECK(!image_meta_is_whole("{}"));
 	free(copy);
 	free(meta);
 }
@@ -300,9 +303,9 @@ static void check_file_of(const char *media_type, const char *file)
 		       "\"sha256\":\"%064d\"}]}",
 		       media_type, 0);
 	is_found = image_meta_find(meta, "a", &picture);
-	assert(is_found == (file != NULL));
-	assert(!is_found || (strcmp(picture.media_type, media_type) == 0 &&
-			     strcmp(picture.file, file) == 0));
+	CHECK_NUMBER(is_found, ==, (file != NULL));
+	CHECK(!is_found || (strcmp(picture.media_type, media_type) == 0 &&
+			    strcmp(picture.file, file) == 0));
 }
 
 /*
@@ -316,9 +319,9 @@ static void test_formats_of_other_versions_have_files(void)
 	for (uint32_t i = 0; i < IMG_FORMATS; i++) {
 		const struct img_format *f = img_formats[i];
 
-		assert(strlen(f->suffix) <= STORE_ENDING_CHARS);
-		assert(i == IMG_FORMAT_JPEG || i == IMG_FORMAT_PPM ||
-		       strcmp(strchr(f->media_type, '/') + 1, f->suffix) == 0);
+		CHECK_NUMBER(strlen(f->suffix), <=, STORE_ENDING_CHARS);
+		CHECK(i == IMG_FORMAT_JPEG || i == IMG_FORMAT_PPM ||
+		      strcmp(strchr(f->media_type, '/') + 1, f->suffix) == 0);
 		(void)snprintf(file, sizeof(file), "a.%s", f->suffix);
 		check_file_of(f->media_type, file);
 	}
@@ -358,8 +361,8 @@ static void test_broken_texts_are_refused(void)
 		(void)strcpy(copy, texts[i]);
 		ok = query_read(&q, copy, detail);
 		u.variant_count = query_picture_count(&q);
-		assert(!ok || !query_make(&q, NULL, &u, detail));
-		assert(detail[0] != '\0');
+		CHECK(!ok || !query_make(&q, NULL, &u, detail));
+		CHECK_NUMBER(detail[0], !=, '\0');
 	}
 }
 
@@ -373,9 +376,9 @@ static void test_a_request_is_read_back_with_its_owner(void)
 
 	v.transform.quality = 7;
 	image_request_print(text, &u, "some_body");
-	assert(image_request_read(text, &q, owner, detail));
-	assert(strcmp(owner, "some_body") == 0);
-	assert(q.variant_count == 1);
+	CHECK(image_request_read(text, &q, owner, detail));
+	CHECK_TEXT(owner, "some_body");
+	CHECK_NUMBER(q.variant_count, ==, 1);
 	/* Cut at any byte, it is not a valid request. */
 	for (size_t i = 0;; i++) {
 		image_request_print(text, &u, "some_body");
@@ -383,7 +386,7 @@ static void test_a_request_is_read_back_with_its_owner(void)
 		if (text + i == end)
 			break;
 		text[i] = '\0';
-		assert(!image_request_read(text, &q, owner, detail));
+		CHECK(!image_request_read(text, &q, owner, detail));
 	}
 }
 
@@ -401,19 +404,21 @@ static void test_urls_get_a_base(void)
 
 	id_of_upload(id, &u, "");
 	meta = image_meta(id, &u);
-	assert(meta != NULL);
+	CHECK(meta != NULL);
 	below = image_meta_below(meta, base);
-	assert(below != NULL && image_meta_is_whole(below));
-	assert(strlen(below) == strlen(meta) + 3 * strlen(base));
+	CHECK(below != NULL);
+	CHECK(image_meta_is_whole(below));
+	CHECK_NUMBER(strlen(below), ==, strlen(meta) + 3 * strlen(base));
 	(void)snprintf(wanted, sizeof(wanted), "\"url\":\"%s/v1/images/%s\"",
 		       base, id);
-	assert(strstr(below, wanted) != NULL);
+	CHECK_PART(below, wanted);
 	(void)snprintf(wanted, sizeof(wanted),
 		       "\"url\":\"%s/v1/images/%s/url\"", base, id);
-	assert(strstr(below, wanted) != NULL);
+	CHECK_PART(below, wanted);
 	free(below);
 	same = image_meta_below(meta, "");
-	assert(same != NULL && strcmp(same, meta) == 0);
+	CHECK(same != NULL);
+	CHECK_TEXT(same, meta);
 	free(same);
 	free(meta);
 }
@@ -429,9 +434,9 @@ static void test_each_base_has_its_own_etag(void)
 	for (size_t i = 0; i < ARRAY_SIZE(bases); i++) {
 		image_meta_etag(etags[i], meta, bases[i]);
 		image_meta_etag(again, meta, bases[i]);
-		assert(strcmp(etags[i], again) == 0);
+		CHECK_TEXT(etags[i], again);
 		for (size_t j = 0; j < i; j++)
-			assert(strcmp(etags[i], etags[j]) != 0);
+			CHECK(strcmp(etags[i], etags[j]) != 0);
 	}
 }
 

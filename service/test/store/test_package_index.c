@@ -2,7 +2,8 @@
 /* A package is read as it was written, and no other index is accepted. */
 #include "service/store/package.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,9 +19,11 @@ static size_t make(char *bytes, size_t room, const struct store_file *files,
 	int fd = memfd_create("package", MFD_CLOEXEC);
 	ssize_t n;
 
-	assert(fd >= 0 && package_write(fd, files, count, p));
+	CHECK_NUMBER(fd, >=, 0);
+	CHECK(package_write(fd, files, count, p));
 	n = pread(fd, bytes, room, 0);
-	assert(n >= 0 && (uint64_t)n == p->bytes);
+	CHECK_NUMBER(n, >=, 0);
+	CHECK_NUMBER((uint64_t)n, ==, p->bytes);
 	(void)close(fd);
 	return (size_t)n;
 }
@@ -43,26 +46,29 @@ static void test_what_was_written_is_read(void)
 	for (uint32_t count = 1; count <= PACKAGE_FILES_MAX; count++) {
 		size_t n = make(bytes, sizeof(bytes), files, count, &written);
 
-		assert(package_read_index(&read, bytes, n) == STORE_OK);
-		assert(memcmp(&read, &written, sizeof(read)) == 0 ||
-		       read.file_count == count);
-		assert(read.bytes == n && read.file_count == count);
+		CHECK_NUMBER(package_read_index(&read, bytes, n), ==, STORE_OK);
+		CHECK(memcmp(&read, &written, sizeof(read)) == 0 ||
+		      read.file_count == count);
+		CHECK_NUMBER(read.bytes, ==, n);
+		CHECK_NUMBER(read.file_count, ==, count);
 		for (uint32_t i = 0; i < count; i++) {
 			const struct package_file *f =
 				package_find(&read, files[i].name);
 
-			assert(f == &read.files[i]);
-			assert(f->bytes == files[i].count);
-			assert(memcmp(bytes + f->offset, files[i].bytes,
-				      f->bytes) == 0);
-			assert(strcmp(f->sha256, written.files[i].sha256) == 0);
+			CHECK_NUMBER(f, ==, &read.files[i]);
+			CHECK_NUMBER(f->bytes, ==, files[i].count);
+			CHECK(memcmp(bytes + f->offset, files[i].bytes,
+				     f->bytes) == 0);
+			CHECK_TEXT(f->sha256, written.files[i].sha256);
 		}
 	}
-	assert(package_find(&read, "other.jpg") == NULL);
-	assert(!package_write(-1, files, PACKAGE_FILES_MAX + 1, &written) &&
-	       errno == E2BIG);
-	assert(!package_write(-1, files, 0, &written) && errno == E2BIG);
-	assert(!package_write(-1, files, 1, &written) && errno == EBADF);
+	CHECK(package_find(&read, "other.jpg") == NULL);
+	CHECK(!package_write(-1, files, PACKAGE_FILES_MAX + 1, &written));
+	CHECK_NUMBER(errno, ==, E2BIG);
+	CHECK(!package_write(-1, files, 0, &written));
+	CHECK_NUMBER(errno, ==, E2BIG);
+	CHECK(!package_write(-1, files, 1, &written));
+	CHECK_NUMBER(errno, ==, EBADF);
 }
 
 /* The index needs all its bytes, and no byte of it can be another one. */
@@ -78,13 +84,16 @@ static void test_a_changed_index_is_refused(void)
 	size_t index = p.files[0].offset;
 
 	for (size_t cut = 0; cut < index; cut++)
-		assert(package_read_index(&read, bytes, cut) == STORE_DAMAGED);
+		CHECK_NUMBER(package_read_index(&read, bytes, cut), ==,
+			     STORE_DAMAGED);
 	for (size_t at = 0; at < index; at++) {
 		(void)memcpy(other, bytes, n);
 		other[at] = '\0';
-		assert(package_read_index(&read, other, n) == STORE_DAMAGED);
+		CHECK_NUMBER(package_read_index(&read, other, n), ==,
+			     STORE_DAMAGED);
 		other[at] = ' ' + 1;
-		assert(package_read_index(&read, other, n) == STORE_DAMAGED);
+		CHECK_NUMBER(package_read_index(&read, other, n), ==,
+			     STORE_DAMAGED);
 	}
 }
 
@@ -121,12 +130,13 @@ static void test_hostile_indexes(void)
 		"a.jpg 184 5 " ZEROS "\nb.jpg 190 5 " ZEROS "\n",
 	};
 
-	assert(read_lines("a.jpg 108 5 " ZEROS "\n") == STORE_DAMAGED);
-	assert(read_lines("a.jpg 105 5 " ZEROS "\n") == STORE_OK);
-	assert(read_lines("a.jpg 182 5 " ZEROS "\nb.jpg 187 5 " ZEROS "\n") ==
-	       STORE_OK);
+	CHECK_NUMBER(read_lines("a.jpg 108 5 " ZEROS "\n"), ==, STORE_DAMAGED);
+	CHECK_NUMBER(read_lines("a.jpg 105 5 " ZEROS "\n"), ==, STORE_OK);
+	CHECK_NUMBER(
+		read_lines("a.jpg 182 5 " ZEROS "\nb.jpg 187 5 " ZEROS "\n"),
+		==, STORE_OK);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-		assert(read_lines(wrong[i]) == STORE_DAMAGED);
+		CHECK_NUMBER(read_lines(wrong[i]), ==, STORE_DAMAGED);
 }
 
 int main(void)

@@ -2,7 +2,8 @@
 /* Messages of the store helper: what was sent comes, or it is refused. */
 #include "service/store/remote/protocol.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@ static uint32_t open_count(void)
 	DIR *list = opendir("/proc/self/fd");
 	uint32_t count = 0;
 
-	assert(list != NULL);
+	CHECK(list != NULL);
 	while (readdir(list) != NULL)
 		count++;
 	(void)closedir(list);
@@ -47,18 +48,20 @@ static void test_a_message_comes_whole_with_its_descriptor(void)
 	int fd = memfd_create("package", MFD_CLOEXEC), other;
 	char byte = 'x';
 
-	assert(write(fd, "y", 1) == 1);
-	assert(message_send(ends[0], &m, fd));
-	assert(message_receive(ends[1], &got, &other) == MESSAGE_OK);
-	assert(memcmp(&m, &got, sizeof(m)) == 0);
-	assert(other >= 0 && other != fd && pread(other, &byte, 1, 0) == 1 &&
-	       byte == 'y');
-	assert((fcntl(other, F_GETFD) & FD_CLOEXEC) != 0);
+	CHECK_NUMBER(write(fd, "y", 1), ==, 1);
+	CHECK(message_send(ends[0], &m, fd));
+	CHECK_NUMBER(message_receive(ends[1], &got, &other), ==, MESSAGE_OK);
+	CHECK(memcmp(&m, &got, sizeof(m)) == 0);
+	CHECK_NUMBER(other, >=, 0);
+	CHECK_NUMBER(other, !=, fd);
+	CHECK_NUMBER(pread(other, &byte, 1, 0), ==, 1);
+	CHECK_NUMBER(byte, ==, 'y');
+	CHECK_NUMBER((fcntl(other, F_GETFD) & FD_CLOEXEC), !=, 0);
 	(void)close(other);
 	(void)close(fd);
-	assert(message_send(ends[0], &m, -1));
-	assert(message_receive(ends[1], &got, &other) == MESSAGE_OK);
-	assert(other == -1);
+	CHECK(message_send(ends[0], &m, -1));
+	CHECK_NUMBER(message_receive(ends[1], &got, &other), ==, MESSAGE_OK);
+	CHECK_NUMBER(other, ==, -1);
 }
 
 /* `count` bytes as they are, with `fd_count` descriptors. */
@@ -82,7 +85,8 @@ static void send_raw(const void *bytes, size_t count, uint32_t fd_count)
 		for (uint32_t i = 0; i < fd_count; i++)
 			((int *)CMSG_DATA(c))[i] = ends[0];
 	}
-	assert(sendmsg(ends[0], &header, MSG_NOSIGNAL) == (ssize_t)count);
+	CHECK_NUMBER(sendmsg(ends[0], &header, MSG_NOSIGNAL), ==,
+		     (ssize_t)count);
 }
 
 static void must_be_refused(const struct message *m, size_t bytes,
@@ -93,8 +97,9 @@ static void must_be_refused(const struct message *m, size_t bytes,
 	int fd = 0;
 
 	send_raw(m, bytes, fd_count);
-	assert(message_receive(ends[1], &got, &fd) == MESSAGE_BAD);
-	assert(fd == -1 && open_count() == before);
+	CHECK_NUMBER(message_receive(ends[1], &got, &fd), ==, MESSAGE_BAD);
+	CHECK_NUMBER(fd, ==, -1);
+	CHECK_NUMBER(open_count(), ==, before);
 }
 
 static void test_other_messages_are_refused(void)
@@ -137,19 +142,21 @@ static void test_the_other_end_closes(void)
 	struct message m = request(MESSAGE_PUT), got;
 	int fd;
 
-	assert(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0);
-	assert(message_receive(ends[1], &got, &fd) == MESSAGE_BAD &&
-	       errno == EAGAIN);
+	CHECK_NUMBER(fcntl(ends[1], F_SETFL, O_NONBLOCK), ==, 0);
+	CHECK_NUMBER(message_receive(ends[1], &got, &fd), ==, MESSAGE_BAD);
+	CHECK_NUMBER(errno, ==, EAGAIN);
 	(void)close(ends[0]);
-	assert(message_receive(ends[1], &got, &fd) == MESSAGE_END);
-	assert(!message_send(ends[1], &m, -1) && errno == EPIPE);
+	CHECK_NUMBER(message_receive(ends[1], &got, &fd), ==, MESSAGE_END);
+	CHECK(!message_send(ends[1], &m, -1));
+	CHECK_NUMBER(errno, ==, EPIPE);
 	(void)close(ends[1]);
 }
 
 int main(void)
 {
-	assert(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) ==
-	       0);
+	CHECK_NUMBER(
+		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), ==,
+		0);
 	test_a_message_comes_whole_with_its_descriptor();
 	test_other_messages_are_refused();
 	test_the_other_end_closes();

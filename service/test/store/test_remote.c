@@ -9,9 +9,9 @@
 #include "service/store/remote/remote.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "base/test/scratch.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -46,13 +46,15 @@ static void write_word(const char *name, const char *word)
 
 	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
 	to = fopen(path, "we");
-	assert(to != NULL && fputs(word, to) >= 0 && fclose(to) == 0);
+	CHECK(to != NULL);
+	CHECK_NUMBER(fputs(word, to), >=, 0);
+	CHECK_NUMBER(fclose(to), ==, 0);
 }
 
 static void take_report(void *arg, bool is_wrong, const char *text)
 {
 	(void)arg;
-	assert(text[0] != '\0');
+	CHECK_NUMBER(text[0], !=, '\0');
 	atomic_fetch_add(is_wrong ? &wrong_count : &good_count, 1);
 }
 
@@ -69,8 +71,8 @@ static struct store *open_store(const char *mode)
 	/* The fake takes its folder from where the bucket is. */
 	(void)snprintf(c.bucket, sizeof(c.bucket), "%s", folder);
 	s = remote_open(&c, &error);
-	assert(s != NULL);
-	assert(store_start(s, take_report, NULL));
+	CHECK(s != NULL);
+	CHECK(store_start(s, take_report, NULL));
 	return s;
 }
 
@@ -87,7 +89,7 @@ static enum store_answer put(struct store *s, uint32_t number, uint32_t ms)
 
 	id_of(id, number);
 	answer = store_put(s, id, files, 2, clock_after_ms(ms), &why);
-	assert(answer == STORE_OK || why.text[0] != '\0');
+	CHECK(answer == STORE_OK || why.text[0] != '\0');
 	return answer;
 }
 
@@ -119,7 +121,7 @@ static uint32_t open_count(void)
 	DIR *list = opendir("/proc/self/fd");
 	uint32_t count = 0;
 
-	assert(list != NULL);
+	CHECK(list != NULL);
 	while (readdir(list) != NULL)
 		count++;
 	(void)closedir(list);
@@ -136,15 +138,15 @@ static void check_part(struct store *s, const struct store_part *part,
 	struct store_part other = *part;
 
 	other.offset--;
-	assert(store_check(s, part, other_sha256) == STORE_DAMAGED);
-	assert(!store_is_checked(s, part, sha256));
-	assert(store_check(s, part, sha256) == STORE_OK);
-	assert(store_is_checked(s, part, sha256));
-	assert(!store_is_checked(s, part, other_sha256));
-	assert(!store_is_checked(s, &other, sha256));
+	CHECK_NUMBER(store_check(s, part, other_sha256), ==, STORE_DAMAGED);
+	CHECK(!store_is_checked(s, part, sha256));
+	CHECK_NUMBER(store_check(s, part, sha256), ==, STORE_OK);
+	CHECK(store_is_checked(s, part, sha256));
+	CHECK(!store_is_checked(s, part, other_sha256));
+	CHECK(!store_is_checked(s, &other, sha256));
 	other = *part;
 	other.is_fetched = true; /* the next one may be another file */
-	assert(!store_is_checked(s, &other, sha256));
+	CHECK(!store_is_checked(s, &other, sha256));
 }
 
 static void check_whole(struct store *s, uint32_t number)
@@ -153,14 +155,19 @@ static void check_whole(struct store *s, uint32_t number)
 	struct store_part part;
 	char bytes[64];
 
-	assert(find(s, number, &image) == STORE_OK && image.is_package);
-	assert(store_read(&image, "none.jpg", &part) == STORE_NOT_FOUND);
+	CHECK_NUMBER(find(s, number, &image), ==, STORE_OK);
+	CHECK(image.is_package);
+	CHECK_NUMBER(store_read(&image, "none.jpg", &part), ==,
+		     STORE_NOT_FOUND);
 	for (uint32_t i = 0; i < 2; i++) {
-		assert(store_read(&image, files[i].name, &part) == STORE_OK);
-		assert(!part.is_fetched && part.bytes == files[i].count);
-		assert(pread(part.fd, bytes, part.bytes, (off_t)part.offset) ==
-		       (ssize_t)part.bytes);
-		assert(memcmp(bytes, files[i].bytes, part.bytes) == 0);
+		CHECK_NUMBER(store_read(&image, files[i].name, &part), ==,
+			     STORE_OK);
+		CHECK(!part.is_fetched);
+		CHECK_NUMBER(part.bytes, ==, files[i].count);
+		CHECK_NUMBER(
+			pread(part.fd, bytes, part.bytes, (off_t)part.offset),
+			==, (ssize_t)part.bytes);
+		CHECK(memcmp(bytes, files[i].bytes, part.bytes) == 0);
 		check_part(s, &part,
 			   package_find(&image.index, files[i].name)->sha256);
 		(void)close(part.fd);
@@ -175,21 +182,26 @@ static void test_what_is_put_is_found(void)
 	struct store_image image;
 	struct store_stats stats;
 
-	assert(store_is_remote(s) && store_spool(s) == NULL);
-	assert(find(s, 1, &image) == STORE_NOT_FOUND);
-	assert(put(s, 1, WAIT_MS) == STORE_OK &&
-	       put(s, 1, WAIT_MS) == STORE_OK);
+	CHECK(store_is_remote(s));
+	CHECK(store_spool(s) == NULL);
+	CHECK_NUMBER(find(s, 1, &image), ==, STORE_NOT_FOUND);
+	CHECK_NUMBER(put(s, 1, WAIT_MS), ==, STORE_OK);
+	CHECK_NUMBER(put(s, 1, WAIT_MS), ==, STORE_OK);
 	check_whole(s, 1);
-	assert(delete (s, 1) == STORE_OK && delete (s, 1) == STORE_NOT_FOUND);
+	CHECK_NUMBER(delete (s, 1), ==, STORE_OK);
+	CHECK_NUMBER(delete (s, 1), ==, STORE_NOT_FOUND);
 	store_stats(s, &stats);
-	assert(stats.put_count == 1 && stats.same_count == 1 &&
-	       stats.deleted_count == 1 && stats.unavailable_count == 0);
-	assert(stats.remote.is_remote && stats.remote.is_available == 1 &&
-	       stats.remote.helper_starts == 1);
+	CHECK_NUMBER(stats.put_count, ==, 1);
+	CHECK_NUMBER(stats.same_count, ==, 1);
+	CHECK_NUMBER(stats.deleted_count, ==, 1);
+	CHECK_NUMBER(stats.unavailable_count, ==, 0);
+	CHECK(stats.remote.is_remote);
+	CHECK_NUMBER(stats.remote.is_available, ==, 1);
+	CHECK_NUMBER(stats.remote.helper_starts, ==, 1);
 	store_stop(s);
 	store_close(s);
-	assert(open_count() == before);
-	assert(wrong_count == 0);
+	CHECK_NUMBER(open_count(), ==, before);
+	CHECK_NUMBER(wrong_count, ==, 0);
 }
 
 static _Atomic uint32_t next_number;
@@ -199,7 +211,7 @@ static void *put_some(void *arg)
 	for (uint32_t i = 0; i < TIMES; i++) {
 		uint32_t number = atomic_fetch_add(&next_number, 1);
 
-		assert(put(arg, number, WAIT_MS) == STORE_OK);
+		CHECK_NUMBER(put(arg, number, WAIT_MS), ==, STORE_OK);
 		check_whole(arg, number);
 	}
 	return NULL;
@@ -214,14 +226,15 @@ static void test_the_helper_dies(const char *mode)
 	pthread_t threads[THREADS];
 
 	for (uint32_t i = 0; i < THREADS; i++)
-		assert(pthread_create(&threads[i], NULL, put_some, s) == 0);
+		CHECK_NUMBER(pthread_create(&threads[i], NULL, put_some, s), ==,
+			     0);
 	for (uint32_t i = 0; i < THREADS; i++)
 		(void)pthread_join(threads[i], NULL);
 	store_stats(s, &stats);
-	assert(stats.remote.helper_starts == 2);
-	assert(stats.put_count + stats.same_count == THREADS * TIMES);
+	CHECK_NUMBER(stats.remote.helper_starts, ==, 2);
+	CHECK_NUMBER(stats.put_count + stats.same_count, ==, THREADS * TIMES);
 	store_close(s);
-	assert(open_count() == before);
+	CHECK_NUMBER(open_count(), ==, before);
 }
 
 static void test_there_is_never_a_helper(void)
@@ -231,17 +244,18 @@ static void test_there_is_never_a_helper(void)
 	struct store_stats stats;
 
 	do {
-		assert(put(s, 7, 1500) == STORE_UNAVAILABLE);
+		CHECK_NUMBER(put(s, 7, 1500), ==, STORE_UNAVAILABLE);
 		store_stats(s, &stats);
 	} while (stats.remote.helper_starts < 2);
 	passed_s = (clock_now_ns() - begin_ns) / NS_PER_S;
 	/* After 0, 0.1, 0.3, 0.7, 1.5 s ...: it is no busy loop. */
-	assert(stats.remote.helper_starts < 10 + passed_s);
-	assert(stats.remote.is_available == 0 && stats.unavailable_count > 0);
+	CHECK_NUMBER(stats.remote.helper_starts, <, 10 + passed_s);
+	CHECK_NUMBER(stats.remote.is_available, ==, 0);
+	CHECK_NUMBER(stats.unavailable_count, >, 0);
 	write_word("mode", "good");
-	assert(put(s, 7, WAIT_MS) == STORE_OK);
+	CHECK_NUMBER(put(s, 7, WAIT_MS), ==, STORE_OK);
 	store_stats(s, &stats);
-	assert(stats.remote.is_available == 1);
+	CHECK_NUMBER(stats.remote.is_available, ==, 1);
 	store_close(s);
 }
 
@@ -253,10 +267,10 @@ static void test_a_request_that_ends_helpers_is_given_up(void)
 
 	id_of(id, 17);
 	(void)memcpy(id, "bad", 3);
-	assert(store_put(s, id, files, 2, clock_after_ms(WAIT_MS), &why) ==
-	       STORE_UNAVAILABLE);
-	assert(strstr(why.text, "three times") != NULL);
-	assert(put(s, 17, WAIT_MS) == STORE_OK);
+	CHECK_NUMBER(store_put(s, id, files, 2, clock_after_ms(WAIT_MS), &why),
+		     ==, STORE_UNAVAILABLE);
+	CHECK_PART(why.text, "three times");
+	CHECK_NUMBER(put(s, 17, WAIT_MS), ==, STORE_OK);
 	check_whole(s, 17);
 	store_close(s);
 }
@@ -266,8 +280,8 @@ static void test_a_silent_helper(void)
 	struct store *s = open_store("silent");
 	uint64_t begin_ns = clock_now_ns();
 
-	assert(put(s, 8, 300) == STORE_UNAVAILABLE);
-	assert(clock_now_ns() - begin_ns >= 300 * NS_PER_MS);
+	CHECK_NUMBER(put(s, 8, 300), ==, STORE_UNAVAILABLE);
+	CHECK_NUMBER(clock_now_ns() - begin_ns, >=, 300 * NS_PER_MS);
 	store_close(s);
 }
 
@@ -279,11 +293,12 @@ static void test_a_late_call_is_not_sent(void)
 	struct store_image image;
 	struct error why;
 
-	assert(put(s, 15, WAIT_MS) == STORE_OK);
+	CHECK_NUMBER(put(s, 15, WAIT_MS), ==, STORE_OK);
 	id_of(id, 15);
-	assert(store_delete(s, id, clock_now_ns(), &why) == STORE_UNAVAILABLE);
-	assert(why.text[0] != '\0');
-	assert(find(s, 15, &image) == STORE_OK);
+	CHECK_NUMBER(store_delete(s, id, clock_now_ns(), &why), ==,
+		     STORE_UNAVAILABLE);
+	CHECK_NUMBER(why.text[0], !=, '\0');
+	CHECK_NUMBER(find(s, 15, &image), ==, STORE_OK);
 	store_close_image(&image);
 	store_close(s);
 }
@@ -299,7 +314,7 @@ static void test_a_copy_is_no_answer_of_the_store(void)
 	struct store_image image;
 	struct store_stats stats;
 
-	assert(put(s, 23, WAIT_MS) == STORE_OK);
+	CHECK_NUMBER(put(s, 23, WAIT_MS), ==, STORE_OK);
 	store_close(s);
 	wrong = wrong_count;
 	good = good_count;
@@ -307,20 +322,22 @@ static void test_a_copy_is_no_answer_of_the_store(void)
 	while (wrong_count == wrong) /* until a probe has its answer */
 		(void)poll(NULL, 0, 10);
 	for (uint32_t i = 0; i < TIMES; i++) {
-		assert(find(s, 23, &image) == STORE_OK && image.is_copy);
+		CHECK_NUMBER(find(s, 23, &image), ==, STORE_OK);
+		CHECK(image.is_copy);
 		store_close_image(&image);
 		store_stats(s, &stats);
-		assert(stats.remote.is_available == 0);
-		assert(strcmp(stats.remote.why, "away") == 0);
+		CHECK_NUMBER(stats.remote.is_available, ==, 0);
+		CHECK_TEXT(stats.remote.why, "away");
 	}
-	assert(put(s, 24, WAIT_MS) == STORE_UNAVAILABLE);
+	CHECK_NUMBER(put(s, 24, WAIT_MS), ==, STORE_UNAVAILABLE);
 	store_close(s);
-	assert(wrong_count == wrong + 1 && good_count == good);
+	CHECK_NUMBER(wrong_count, ==, wrong + 1);
+	CHECK_NUMBER(good_count, ==, good);
 }
 
 static void *put_for_ever(void *arg)
 {
-	assert(put(arg, 9, WAIT_MS) == STORE_UNAVAILABLE);
+	CHECK_NUMBER(put(arg, 9, WAIT_MS), ==, STORE_UNAVAILABLE);
 	return NULL;
 }
 
@@ -330,11 +347,11 @@ static void test_abandoned_calls_end(void)
 	struct store *s = open_store("silent");
 	pthread_t thread;
 
-	assert(pthread_create(&thread, NULL, put_for_ever, s) == 0);
+	CHECK_NUMBER(pthread_create(&thread, NULL, put_for_ever, s), ==, 0);
 	(void)poll(NULL, 0, 100);
 	store_abandon(s);
 	(void)pthread_join(thread, NULL);
-	assert(put(s, 9, WAIT_MS) == STORE_UNAVAILABLE);
+	CHECK_NUMBER(put(s, 9, WAIT_MS), ==, STORE_UNAVAILABLE);
 	store_close(s);
 }
 
@@ -345,16 +362,16 @@ static void test_wrong_answers(void)
 	struct store *s = open_store("good");
 	struct store_image image;
 
-	assert(put(s, 10, WAIT_MS) == STORE_OK);
+	CHECK_NUMBER(put(s, 10, WAIT_MS), ==, STORE_OK);
 	store_close(s);
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		uint32_t before = open_count();
 
 		s = open_store(modes[i]);
-		assert(find(s, 10, &image) ==
-		       (i == 0 ? STORE_FAILED : STORE_DAMAGED));
+		CHECK_NUMBER(find(s, 10, &image), ==,
+			     (i == 0 ? STORE_FAILED : STORE_DAMAGED));
 		store_close(s);
-		assert(open_count() == before);
+		CHECK_NUMBER(open_count(), ==, before);
 	}
 }
 
@@ -365,9 +382,9 @@ static void test_wrong_numbers(void)
 	struct store *s = open_store("number");
 	struct store_image image;
 
-	assert(find_within(s, 10, &image, 300) == STORE_UNAVAILABLE);
+	CHECK_NUMBER(find_within(s, 10, &image, 300), ==, STORE_UNAVAILABLE);
 	store_close(s);
-	assert(open_count() == before);
+	CHECK_NUMBER(open_count(), ==, before);
 }
 
 /* The newest child of a process; 0: none. */
@@ -380,7 +397,7 @@ static pid_t newest_child(pid_t parent)
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent,
 		       parent);
 	list = fopen(path, "re");
-	assert(list != NULL);
+	CHECK(list != NULL);
 	while (fscanf(list, "%ld", &next) == 1)
 		pid = next;
 	(void)fclose(list);
@@ -395,16 +412,16 @@ static void test_the_keeper_dies(void)
 	struct store_stats stats;
 	pthread_t thread;
 
-	assert(pthread_create(&thread, NULL, put_for_ever, s) == 0);
+	CHECK_NUMBER(pthread_create(&thread, NULL, put_for_ever, s), ==, 0);
 	(void)poll(NULL, 0, 100);
-	assert(kill(newest_child(getpid()), SIGKILL) == 0);
+	CHECK_NUMBER(kill(newest_child(getpid()), SIGKILL), ==, 0);
 	(void)pthread_join(thread, NULL);
-	assert(put(s, 9, WAIT_MS) == STORE_UNAVAILABLE);
+	CHECK_NUMBER(put(s, 9, WAIT_MS), ==, STORE_UNAVAILABLE);
 	store_stats(s, &stats);
-	assert(stats.remote.is_available == 0);
+	CHECK_NUMBER(stats.remote.is_available, ==, 0);
 	while (wrong_count == wrong)
 		(void)poll(NULL, 0, 10);
-	assert(strstr(stats.remote.why, "restart the server") != NULL);
+	CHECK_PART(stats.remote.why, "restart the server");
 	remote_reload_keys(s); /* has nobody to ask */
 	store_close(s);
 }
@@ -412,7 +429,7 @@ static void test_the_keeper_dies(void)
 static void *put_briefly(void *arg)
 {
 	for (uint32_t i = 0; i < TIMES; i++)
-		assert(put(arg, 20, 1) == STORE_UNAVAILABLE);
+		CHECK_NUMBER(put(arg, 20, 1), ==, STORE_UNAVAILABLE);
 	return NULL;
 }
 
@@ -423,7 +440,8 @@ static void test_a_frozen_helper(void)
 	pthread_t threads[FROZEN_THREADS];
 
 	for (uint32_t i = 0; i < FROZEN_THREADS; i++)
-		assert(pthread_create(&threads[i], NULL, put_briefly, s) == 0);
+		CHECK_NUMBER(pthread_create(&threads[i], NULL, put_briefly, s),
+			     ==, 0);
 	for (uint32_t i = 0; i < FROZEN_THREADS; i++)
 		(void)pthread_join(threads[i], NULL);
 	store_close(s);
@@ -448,7 +466,7 @@ static void test_a_helper_that_hangs_is_replaced(void)
 	while (put(s, 18, 30000) != STORE_OK)
 		;
 	check_whole(s, 18);
-	assert(starts_of(s) >= 2);
+	CHECK_NUMBER(starts_of(s), >=, 2);
 	store_close(s);
 }
 
@@ -457,19 +475,20 @@ static void test_keys_are_read_again(void)
 	struct store *s = open_store("good");
 	uint32_t wrong = wrong_count;
 
-	assert(put(s, 11, WAIT_MS) == STORE_OK);
+	CHECK_NUMBER(put(s, 11, WAIT_MS), ==, STORE_OK);
 	write_word("check", "bad");
 	remote_reload_keys(s);
 	while (wrong_count == wrong)
 		(void)poll(NULL, 0, 10);
-	assert(starts_of(s) == 1 && put(s, 12, WAIT_MS) == STORE_OK);
+	CHECK_NUMBER(starts_of(s), ==, 1);
+	CHECK_NUMBER(put(s, 12, WAIT_MS), ==, STORE_OK);
 	write_word("check", "good");
 	wrong = wrong_count;
 	remote_reload_keys(s);
 	while (starts_of(s) == 1)
-		assert(put(s, 13, WAIT_MS) == STORE_OK);
-	assert(wrong_count == wrong);
-	assert(put(s, 14, WAIT_MS) == STORE_OK);
+		CHECK_NUMBER(put(s, 13, WAIT_MS), ==, STORE_OK);
+	CHECK_NUMBER(wrong_count, ==, wrong);
+	CHECK_NUMBER(put(s, 14, WAIT_MS), ==, STORE_OK);
 	store_close(s);
 }
 
@@ -487,8 +506,8 @@ static void test_keys_are_read_twice(void)
 	for (uint64_t starts = 1; starts < 3; starts++) {
 		while (starts_of(s) < starts)
 			(void)poll(NULL, 0, 10);
-		assert(put(s, 16, WAIT_MS) == STORE_OK);
-		assert(starts_of(s) == starts);
+		CHECK_NUMBER(put(s, 16, WAIT_MS), ==, STORE_OK);
+		CHECK_NUMBER(starts_of(s), ==, starts);
 		write_word("go", ""); /* the end of this check */
 	}
 	while (starts_of(s) < 3)
@@ -507,7 +526,7 @@ static pid_t read_pid(const char *name)
 	from = fopen(path, "re");
 	if (from == NULL)
 		return 0;
-	assert(fscanf(from, "%d", &pid) == 1);
+	CHECK_NUMBER(fscanf(from, "%d", &pid), ==, 1);
 	(void)fclose(from);
 	return pid;
 }
@@ -524,10 +543,11 @@ static bool is_replaced_meanwhile(struct store *s)
 	remote_reload_keys(s);
 	while ((check = read_pid("checking")) == 0)
 		(void)poll(NULL, 0, 10);
-	assert(helper > 0 && kill(helper, SIGKILL) == 0);
+	CHECK_NUMBER(helper, >, 0);
+	CHECK_NUMBER(kill(helper, SIGKILL), ==, 0);
 	while (starts_of(s) == starts)
 		(void)poll(NULL, 0, 10);
-	assert(put(s, 21, WAIT_MS) == STORE_OK);
+	CHECK_NUMBER(put(s, 21, WAIT_MS), ==, STORE_OK);
 	return kill(check, 0) == 0;
 }
 
@@ -540,11 +560,11 @@ static void test_helpers_start_while_keys_are_checked(void)
 	struct store *s = open_store("good");
 	bool is_replaced = false;
 
-	assert(put(s, 21, WAIT_MS) == STORE_OK);
+	CHECK_NUMBER(put(s, 21, WAIT_MS), ==, STORE_OK);
 	write_word("check", "slow");
 	for (int i = 0; i < TIMES && !is_replaced; i++)
 		is_replaced = is_replaced_meanwhile(s);
-	assert(is_replaced);
+	CHECK(is_replaced);
 	store_close(s);
 }
 
@@ -553,7 +573,8 @@ static void must_be_refused(const char *url)
 	struct remote_config c;
 	struct error error;
 
-	assert(!remote_read_url(&c, url, &error) && error.text[0] != '\0');
+	CHECK(!remote_read_url(&c, url, &error));
+	CHECK_NUMBER(error.text[0], !=, '\0');
 }
 
 static void test_urls(void)
@@ -561,12 +582,16 @@ static void test_urls(void)
 	struct remote_config c;
 	struct error error;
 
-	assert(remote_is_url("s3://b") && !remote_is_url("/s3://b"));
-	assert(remote_read_url(&c, "s3://my.bucket-1", &error));
-	assert(strcmp(c.bucket, "my.bucket-1") == 0 && c.prefix[0] == '\0');
-	assert(remote_read_url(&c, "s3://b/a/b_c/", &error));
-	assert(strcmp(c.bucket, "b") == 0 && strcmp(c.prefix, "a/b_c") == 0);
-	assert(remote_read_url(&c, "s3://b/", &error) && c.prefix[0] == '\0');
+	CHECK(remote_is_url("s3://b"));
+	CHECK(!remote_is_url("/s3://b"));
+	CHECK(remote_read_url(&c, "s3://my.bucket-1", &error));
+	CHECK_TEXT(c.bucket, "my.bucket-1");
+	CHECK_NUMBER(c.prefix[0], ==, '\0');
+	CHECK(remote_read_url(&c, "s3://b/a/b_c/", &error));
+	CHECK_TEXT(c.bucket, "b");
+	CHECK_TEXT(c.prefix, "a/b_c");
+	CHECK(remote_read_url(&c, "s3://b/", &error));
+	CHECK_NUMBER(c.prefix[0], ==, '\0');
 	must_be_refused("s3://");
 	must_be_refused("s3:///a");
 	must_be_refused("s3://b//a");
@@ -583,14 +608,16 @@ static void test_keys_are_forgotten(void)
 {
 	static char value[] = "AWS_SECRET_ACCESS_KEY=hidden";
 
-	assert(putenv(value) == 0 && setenv("AWS_REGION", "x", 1) == 0);
+	CHECK_NUMBER(putenv(value), ==, 0);
+	CHECK_NUMBER(setenv("AWS_REGION", "x", 1), ==, 0);
 	keeper_forget_keys();
-	assert(getenv("AWS_SECRET_ACCESS_KEY") == NULL);
-	assert(getenv("AWS_REGION") == NULL && getenv("PATH") != NULL);
-	assert(strstr(value, "AWS_SECRET_ACCESS_KEY=") == value);
+	CHECK(getenv("AWS_SECRET_ACCESS_KEY") == NULL);
+	CHECK(getenv("AWS_REGION") == NULL);
+	CHECK(getenv("PATH") != NULL);
+	CHECK_NUMBER(strstr(value, "AWS_SECRET_ACCESS_KEY="), ==, value);
 	for (size_t i = strlen("AWS_SECRET_ACCESS_KEY="); i < sizeof(value);
 	     i++)
-		assert(value[i] == '\0');
+		CHECK_NUMBER(value[i], ==, '\0');
 }
 
 static void remove_folder(void)
@@ -598,12 +625,13 @@ static void remove_folder(void)
 	char command[64];
 
 	(void)snprintf(command, sizeof(command), "rm -r %s", folder);
-	assert(system(command) == 0);
+	CHECK_NUMBER(system(command), ==, 0);
 }
 
 int main(int argc, char **argv)
 {
-	assert(argc == 2 && mkdtemp(folder) != NULL);
+	CHECK_NUMBER(argc, ==, 2);
+	CHECK(mkdtemp(folder) != NULL);
 	program = argv[1];
 	(void)atexit(remove_folder);
 	scratch_adopt(folder);

@@ -10,8 +10,8 @@
 #include "service/store/remote/helper/s3.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -37,29 +37,29 @@ int getaddrinfo(const char *name, const char *port,
 	(void)port;
 	(void)hints;
 	*out = NULL;
-	assert(strcmp(name, "store.test") == 0);
-	assert(clock_gettime(CLOCK_REALTIME, &end) == 0);
+	CHECK_TEXT(name, "store.test");
+	CHECK_NUMBER(clock_gettime(CLOCK_REALTIME, &end), ==, 0);
 	end.tv_sec += GIVE_UP_S;
-	assert(pthread_mutex_lock(&mutex) == 0);
+	CHECK_NUMBER(pthread_mutex_lock(&mutex), ==, 0);
 	is_asked = true;
 	while (!is_done && !is_given_up)
 		is_given_up =
 			pthread_cond_timedwait(&changed, &mutex, &end) != 0;
 	has_returned = true;
-	assert(pthread_cond_broadcast(&changed) == 0);
-	assert(pthread_mutex_unlock(&mutex) == 0);
+	CHECK_NUMBER(pthread_cond_broadcast(&changed), ==, 0);
+	CHECK_NUMBER(pthread_mutex_unlock(&mutex), ==, 0);
 	return EAI_AGAIN;
 }
 
 static void end_call(struct s3_call *c)
 {
-	assert(c->result == S3_UNAVAILABLE);
-	assert(pthread_mutex_lock(&mutex) == 0);
-	assert(is_asked);     /* else this test tests nothing */
-	assert(!is_given_up); /* else the call waited for the name */
+	CHECK_NUMBER(c->result, ==, S3_UNAVAILABLE);
+	CHECK_NUMBER(pthread_mutex_lock(&mutex), ==, 0);
+	CHECK(is_asked);     /* else this test tests nothing */
+	CHECK(!is_given_up); /* else the call waited for the name */
 	is_done = true;
-	assert(pthread_cond_broadcast(&changed) == 0);
-	assert(pthread_mutex_unlock(&mutex) == 0);
+	CHECK_NUMBER(pthread_cond_broadcast(&changed), ==, 0);
+	CHECK_NUMBER(pthread_mutex_unlock(&mutex), ==, 0);
 }
 
 int main(void)
@@ -81,14 +81,14 @@ int main(void)
 	struct error error;
 	struct s3 *s = s3_new(&config, &error);
 
-	assert(s != NULL);
+	CHECK(s != NULL);
 	s3_send(s, &call);
 	while (s3_call_count(s) > 0)
 		(void)s3_turn(s, -1, TURN_MS);
-	assert(pthread_mutex_lock(&mutex) == 0);
+	CHECK_NUMBER(pthread_mutex_lock(&mutex), ==, 0);
 	while (!has_returned)
-		assert(pthread_cond_wait(&changed, &mutex) == 0);
-	assert(pthread_mutex_unlock(&mutex) == 0);
+		CHECK_NUMBER(pthread_cond_wait(&changed, &mutex), ==, 0);
+	CHECK_NUMBER(pthread_mutex_unlock(&mutex), ==, 0);
 	s3_free(s);
 	printf("a call does not wait for a name after its deadline\n");
 	return 0;

@@ -2,9 +2,9 @@
 /* Signatures are those of the examples in Amazon's documents. */
 #include "service/store/remote/helper/sign.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void expect(const struct sign_request *r, const char *wanted)
 	if (strcmp(out, wanted) == 0)
 		return;
 	fprintf(stderr, "%s\nis not\n%s\n", out, wanted);
-	assert(false);
+	CHECK(false);
 }
 
 static void test_an_object(void)
@@ -71,7 +71,7 @@ static void test_dates(void)
 	char date[SIGN_DATE_BYTES];
 
 	sign_print_date(date, 1369353600);
-	assert(strcmp(date, "20130524T000000Z") == 0);
+	CHECK_TEXT(date, "20130524T000000Z");
 }
 
 int main(void)

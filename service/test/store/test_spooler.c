@@ -4,6 +4,7 @@
  * tried again, and nothing is written to the disk meanwhile.  That a try begins
  * is noted once, before the pipeline works on it.
  */
+#include "base/test/check.h"
 #include "service/http/handlers/images/image_meta.h"
 #include "service/http/handlers/images/spooler.h"
 #include "service/log/log.h"
@@ -34,7 +35,8 @@ bool __wrap_pipeline_submit(struct pipeline *p, struct upload *u)
 enum store_answer __wrap_spool_set_attempts(struct spool *s, const char *id,
 					    uint32_t count)
 {
-	assert(count == 1 && atomic_load(&taken_count) == 0);
+	CHECK_NUMBER(count, ==, 1);
+	CHECK_NUMBER(atomic_load(&taken_count), ==, 0);
 	atomic_fetch_add(&noted_count, 1);
 	return __real_spool_set_attempts(s, id, count);
 }
@@ -57,8 +59,9 @@ static void spool_photo(char id[STORE_ID_BYTES])
 	v.transform = params.transform;
 	version = image_request_print(request, &u, "");
 	image_id(hold.id, version, request, photo, photo_bytes);
-	assert(spool_put(store_spool(s), &hold, request, photo, photo_bytes) ==
-	       STORE_OK);
+	CHECK_NUMBER(
+		spool_put(store_spool(s), &hold, request, photo, photo_bytes),
+		==, STORE_OK);
 	(void)memcpy(id, hold.id, STORE_ID_BYTES);
 	store_close(s);
 }
@@ -67,7 +70,7 @@ static void wait_for(struct spooler *s, const _Atomic int *count, int least)
 {
 	for (int i = 0; atomic_load(count) < least || !spooler_is_idle(s);
 	     i++) {
-		assert(i < 60000);
+		CHECK_NUMBER(i, <, 60000);
 		(void)usleep(1000);
 	}
 }
@@ -92,8 +95,9 @@ static void test_no_memory_no_note(void)
 	p = start_configured(&c);
 	/* Room for the file, but not for its picture. */
 	others.budget = pipeline_budget(p);
-	assert(budget_charge(&others, others.budget->limit_bytes -
-					      ROOM_BYTES) == BUDGET_OK);
+	CHECK_NUMBER(
+		budget_charge(&others, others.budget->limit_bytes - ROOM_BYTES),
+		==, BUDGET_OK);
 	s = open_store(0);
 	spooler = spooler_start(&(struct spooler_config){
 		.pipeline = p,
@@ -101,14 +105,15 @@ static void test_no_memory_no_note(void)
 		.log = log,
 		.number = &number,
 	});
-	assert(spooler != NULL);
+	CHECK(spooler != NULL);
 	wait_for(spooler, &refused_count, REFUSALS);
-	assert(atomic_load(&noted_count) == 0);
-	assert(spool_has(store_spool(s), id));
+	CHECK_NUMBER(atomic_load(&noted_count), ==, 0);
+	CHECK(spool_has(store_spool(s), id));
 	budget_lower(&others, 0);
 	wait_for(spooler, &taken_count, 1);
-	assert(atomic_load(&noted_count) == 1);
-	assert(!spool_has(store_spool(s), id) && !is_absent(s, id));
+	CHECK_NUMBER(atomic_load(&noted_count), ==, 1);
+	CHECK(!spool_has(store_spool(s), id));
+	CHECK(!is_absent(s, id));
 	spooler_leave(spooler);
 	pipeline_stop(p);
 	spooler_stop(spooler);
@@ -122,7 +127,7 @@ int main(int argc, char **argv)
 {
 	static void (*const tests[])(void) = { test_no_memory_no_note };
 
-	assert(argc == 2);
+	CHECK_NUMBER(argc, ==, 2);
 	read_photo(argv[1]);
 	run_tests(tests, ARRAY_SIZE(tests));
 	free(photo);

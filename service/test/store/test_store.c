@@ -9,6 +9,7 @@
  */
 #include "service/store/store.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 #include "service/test/store/store_fixture.h"
 
@@ -24,12 +25,13 @@ static void test_stored_is_read_back(void)
 	uint64_t bytes;
 	int entry, fd;
 
-	assert(is_absent(s, ID_A));
-	assert(put_files(s, ID_A) == STORE_OK);
+	CHECK(is_absent(s, ID_A));
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
 	check_whole(s, ID_A);
-	assert(is_absent(s, ID_B));
-	assert(find_entry(s, ID_A, &entry) == STORE_OK);
-	assert(entry_read(entry, "other.jpg", &fd, &bytes) == STORE_NOT_FOUND);
+	CHECK(is_absent(s, ID_B));
+	CHECK_NUMBER(find_entry(s, ID_A, &entry), ==, STORE_OK);
+	CHECK_NUMBER(entry_read(entry, "other.jpg", &fd, &bytes), ==,
+		     STORE_NOT_FOUND);
 	(void)close(entry);
 	store_close(s);
 	s = open_store(0);
@@ -42,9 +44,10 @@ static void test_same_is_kept_once(void)
 	struct store *s = open_store(QUOTA_BYTES);
 
 	for (int i = 0; i < 3; i++)
-		assert(put_files(s, ID_A) == STORE_OK);
-	assert(stats_of(s).used_bytes == bytes_on_disk());
-	assert(stats_of(s).put_count == 1 && stats_of(s).same_count == 2);
+		CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
+	CHECK_NUMBER(stats_of(s).used_bytes, ==, bytes_on_disk());
+	CHECK_NUMBER(stats_of(s).put_count, ==, 1);
+	CHECK_NUMBER(stats_of(s).same_count, ==, 2);
 	check_nothing_is_left();
 	store_close(s);
 }
@@ -53,22 +56,23 @@ static void test_damaged_is_replaced(void)
 {
 	struct store *s = open_store(QUOTA_BYTES);
 
-	assert(put_files(s, ID_A) == STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
 	run("truncate -s 1 aa/" ID_A "/small.jpg");
-	assert(put_files(s, ID_A) == STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
 	check_whole(s, ID_A);
 	run("rm aa/" ID_A "/*.jpg");
-	assert(put_files(s, ID_A) == STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
 	check_whole(s, ID_A);
 	/* The damaged file has as many bytes as before. */
 	run("echo -n SMALL >aa/" ID_A "/small.jpg");
-	assert(put_files(s, ID_A) == STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
 	check_whole(s, ID_A);
 	check_nothing_is_left();
 	run("rm aa/" ID_A "/small.jpg && mkdir aa/" ID_A "/small.jpg");
-	assert(put_files(s, ID_A) == STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
 	check_whole(s, ID_A);
-	assert(stats_of(s).put_count == 5 && stats_of(s).same_count == 0);
+	CHECK_NUMBER(stats_of(s).put_count, ==, 5);
+	CHECK_NUMBER(stats_of(s).same_count, ==, 0);
 	store_close(s);
 }
 
@@ -93,8 +97,8 @@ static int open_small(struct store *s)
 	uint64_t bytes;
 	int entry, fd;
 
-	assert(find_entry(s, ID_A, &entry) == STORE_OK);
-	assert(entry_read(entry, "small.jpg", &fd, &bytes) == STORE_OK);
+	CHECK_NUMBER(find_entry(s, ID_A, &entry), ==, STORE_OK);
+	CHECK_NUMBER(entry_read(entry, "small.jpg", &fd, &bytes), ==, STORE_OK);
 	(void)close(entry);
 	return fd;
 }
@@ -104,8 +108,8 @@ static enum store_answer check_small(struct store *s)
 	int fd = open_small(s);
 	enum store_answer answer = check_sha256(s, fd, small_sha256);
 
-	assert(is_checked(s, fd, small_sha256) == (answer == STORE_OK));
-	assert(lseek(fd, 0, SEEK_CUR) == 0);
+	CHECK_NUMBER(is_checked(s, fd, small_sha256), ==, (answer == STORE_OK));
+	CHECK_NUMBER(lseek(fd, 0, SEEK_CUR), ==, 0);
 	(void)close(fd);
 	return answer;
 }
@@ -114,16 +118,16 @@ static void test_damage_is_noticed(void)
 {
 	struct store *s = open_store(0);
 
-	assert(put_files(s, ID_A) == STORE_OK);
-	assert(check_small(s) == STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
+	CHECK_NUMBER(check_small(s), ==, STORE_OK);
 	run("echo -n SMALL >aa/" ID_A "/small.jpg");
-	assert(check_small(s) == STORE_DAMAGED);
+	CHECK_NUMBER(check_small(s), ==, STORE_DAMAGED);
 	run("touch -d 2001-01-01 aa/" ID_A "/small.jpg");
-	assert(check_small(s) == STORE_DAMAGED);
+	CHECK_NUMBER(check_small(s), ==, STORE_DAMAGED);
 	run("truncate -s 4 aa/" ID_A "/small.jpg");
-	assert(check_small(s) == STORE_DAMAGED);
-	assert(put_files(s, ID_A) == STORE_OK);
-	assert(check_small(s) == STORE_OK);
+	CHECK_NUMBER(check_small(s), ==, STORE_DAMAGED);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
+	CHECK_NUMBER(check_small(s), ==, STORE_OK);
 	store_close(s);
 }
 
@@ -132,28 +136,29 @@ static void test_a_check_holds_until_the_file_changes(void)
 	struct store *s = open_store(0);
 	int fd;
 
-	assert(put_files(s, ID_A) == STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
 	fd = open_small(s);
-	assert(!is_checked(s, fd, small_sha256));
-	assert(check_sha256(s, fd, small_sha256) == STORE_OK);
-	assert(is_checked(s, fd, small_sha256));
-	assert(!is_checked(s, fd, ID_A) && !is_checked(s, fd, ""));
-	assert(check_sha256(s, fd, ID_A) == STORE_DAMAGED);
-	assert(check_sha256(s, fd, "") == STORE_DAMAGED);
+	CHECK(!is_checked(s, fd, small_sha256));
+	CHECK_NUMBER(check_sha256(s, fd, small_sha256), ==, STORE_OK);
+	CHECK(is_checked(s, fd, small_sha256));
+	CHECK(!is_checked(s, fd, ID_A));
+	CHECK(!is_checked(s, fd, ""));
+	CHECK_NUMBER(check_sha256(s, fd, ID_A), ==, STORE_DAMAGED);
+	CHECK_NUMBER(check_sha256(s, fd, ""), ==, STORE_DAMAGED);
 	/*
 	 * A file's times can be set, but not the time of its last change of
 	 * status.
 	 */
 	run("touch -r aa/" ID_A "/small.jpg time && echo -n SMALL "
 	    ">aa/" ID_A "/small.jpg && touch -r time aa/" ID_A "/small.jpg");
-	assert(!is_checked(s, fd, small_sha256));
+	CHECK(!is_checked(s, fd, small_sha256));
 	run("echo -n small >aa/" ID_A "/small.jpg");
-	assert(check_sha256(s, fd, small_sha256) == STORE_OK);
+	CHECK_NUMBER(check_sha256(s, fd, small_sha256), ==, STORE_OK);
 	/* A disk may lose data of a file that nobody has changed. */
 	later_s = 3599;
-	assert(is_checked(s, fd, small_sha256));
+	CHECK(is_checked(s, fd, small_sha256));
 	later_s = 3601;
-	assert(!is_checked(s, fd, small_sha256));
+	CHECK(!is_checked(s, fd, small_sha256));
 	later_s = 0;
 	(void)close(fd);
 	store_close(s);
@@ -164,17 +169,17 @@ static void test_deleted_is_gone(void)
 	struct store *s = open_store(QUOTA_BYTES);
 	int entry;
 
-	assert(delete_image(s, ID_A) == STORE_NOT_FOUND);
-	assert(put_files(s, ID_A) == STORE_OK);
-	assert(put_files(s, ID_B) == STORE_OK);
-	assert(find_entry(s, ID_A, &entry) == STORE_OK);
+	CHECK_NUMBER(delete_image(s, ID_A), ==, STORE_NOT_FOUND);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_B), ==, STORE_OK);
+	CHECK_NUMBER(find_entry(s, ID_A, &entry), ==, STORE_OK);
 	(void)close(entry);
-	assert(delete_image(s, ID_A) == STORE_OK);
-	assert(is_absent(s, ID_A));
+	CHECK_NUMBER(delete_image(s, ID_A), ==, STORE_OK);
+	CHECK(is_absent(s, ID_A));
 	check_whole(s, ID_B);
-	assert(delete_image(s, ID_A) == STORE_NOT_FOUND);
-	assert(stats_of(s).used_bytes == bytes_on_disk());
-	assert(stats_of(s).deleted_count == 1);
+	CHECK_NUMBER(delete_image(s, ID_A), ==, STORE_NOT_FOUND);
+	CHECK_NUMBER(stats_of(s).used_bytes, ==, bytes_on_disk());
+	CHECK_NUMBER(stats_of(s).deleted_count, ==, 1);
 	check_nothing_is_left();
 	store_close(s);
 }
@@ -185,11 +190,11 @@ static uint64_t entry_bytes(void)
 	struct store *s = open_store(0);
 	uint64_t bytes;
 
-	assert(put_files(s, ID_A) == STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
 	bytes = bytes_on_disk();
-	assert(delete_image(s, ID_A) == STORE_OK);
+	CHECK_NUMBER(delete_image(s, ID_A), ==, STORE_OK);
 	store_close(s);
-	assert(bytes > 0);
+	CHECK_NUMBER(bytes, >, 0);
 	return bytes;
 }
 
@@ -208,12 +213,12 @@ static void test_quota_is_of_what_the_disk_gives(void)
 	for (; answer == STORE_OK && count < 1000; count++) {
 		(void)snprintf(id, sizeof(id), "aa%062d", count);
 		answer = put_files(s, id);
-		assert(stats_of(s).used_bytes <= QUOTA_BYTES);
+		CHECK_NUMBER(stats_of(s).used_bytes, <=, QUOTA_BYTES);
 	}
-	assert(answer == STORE_FULL);
-	assert(stats_of(s).used_bytes == bytes_on_disk());
-	assert(bytes_on_disk() <= QUOTA_BYTES);
-	assert(bytes_on_disk() + 2 * bytes > QUOTA_BYTES);
+	CHECK_NUMBER(answer, ==, STORE_FULL);
+	CHECK_NUMBER(stats_of(s).used_bytes, ==, bytes_on_disk());
+	CHECK_NUMBER(bytes_on_disk(), <=, QUOTA_BYTES);
+	CHECK_NUMBER(bytes_on_disk() + 2 * bytes, >, QUOTA_BYTES);
 	store_close(s);
 }
 
@@ -222,19 +227,19 @@ static void test_quota_of_what_was_there_before(void)
 	uint64_t bytes = entry_bytes(), quota = 2 * bytes - 1;
 	struct store *s = open_store(quota);
 
-	assert(put_files(s, ID_A) == STORE_OK);
-	assert(put_files(s, ID_B) == STORE_FULL);
-	assert(is_absent(s, ID_B));
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_B), ==, STORE_FULL);
+	CHECK(is_absent(s, ID_B));
 	/* An existing entry needs no more room. */
-	assert(put_files(s, ID_A) == STORE_OK);
-	assert(stats_of(s).used_bytes == bytes);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
+	CHECK_NUMBER(stats_of(s).used_bytes, ==, bytes);
 	store_close(s);
 
 	/* The space is counted again. */
 	s = open_store(4 * bytes);
-	assert(stats_of(s).used_bytes == bytes);
-	assert(put_files(s, ID_B) == STORE_OK);
-	assert(stats_of(s).used_bytes == 2 * bytes);
+	CHECK_NUMBER(stats_of(s).used_bytes, ==, bytes);
+	CHECK_NUMBER(put_files(s, ID_B), ==, STORE_OK);
+	CHECK_NUMBER(stats_of(s).used_bytes, ==, 2 * bytes);
 	store_close(s);
 
 	/*
@@ -242,11 +247,11 @@ static void test_quota_of_what_was_there_before(void)
 	 * until some are deleted.
 	 */
 	s = open_store(quota);
-	assert(delete_image(s, ID_A) == STORE_OK);
-	assert(put_files(s, ID_A) == STORE_FULL);
-	assert(delete_image(s, ID_B) == STORE_OK);
-	assert(stats_of(s).used_bytes == 0);
-	assert(put_files(s, ID_A) == STORE_OK);
+	CHECK_NUMBER(delete_image(s, ID_A), ==, STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_FULL);
+	CHECK_NUMBER(delete_image(s, ID_B), ==, STORE_OK);
+	CHECK_NUMBER(stats_of(s).used_bytes, ==, 0);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
 	store_close(s);
 }
 
@@ -255,16 +260,16 @@ static void test_one_server_at_a_time(void)
 	struct store *s = open_store(0);
 	struct error why;
 
-	assert(store_open(folder, 0, &why) == NULL);
-	assert(strstr(why.text, "another server") != NULL);
+	CHECK(store_open(folder, 0, &why) == NULL);
+	CHECK_PART(why.text, "another server");
 	store_close(s);
 	store_close(open_store(0));
-	assert(store_open("/nonexistent", 0, &why) == NULL);
-	assert(strstr(why.text, "there is no such folder") != NULL);
-	assert(strstr(why.text, " /nonexistent") != NULL);
-	assert(store_open("nonexistent/a", 0, &why) == NULL);
-	assert(strstr(why.text, "there is no such folder") != NULL);
-	assert(store_open("", 0, &why) == NULL);
+	CHECK(store_open("/nonexistent", 0, &why) == NULL);
+	CHECK_PART(why.text, "there is no such folder");
+	CHECK_PART(why.text, " /nonexistent");
+	CHECK(store_open("nonexistent/a", 0, &why) == NULL);
+	CHECK_PART(why.text, "there is no such folder");
+	CHECK(store_open("", 0, &why) == NULL);
 }
 
 /*
@@ -285,17 +290,17 @@ static void test_unwritable_is_refused(void)
 		(void)snprintf(command, sizeof(command), "chmod 555 %s",
 			       folders[i]);
 		run(command);
-		assert(store_open(folder, 0, &why) == NULL);
-		assert(strstr(why.text, strerror(EACCES)) == why.text);
-		assert(strstr(why.text, folders[i]) != NULL);
-		assert(strstr(why.text, owner) != NULL);
+		CHECK(store_open(folder, 0, &why) == NULL);
+		CHECK_NUMBER(strstr(why.text, strerror(EACCES)), ==, why.text);
+		CHECK_PART(why.text, folders[i]);
+		CHECK_PART(why.text, owner);
 		(void)snprintf(command, sizeof(command), "chmod 755 %s",
 			       folders[i]);
 		run(command);
 	}
 	run("find . -mindepth 1 -delete && chmod 555 .");
-	assert(store_open(folder, 0, &why) == NULL);
-	assert(strstr(why.text, owner) != NULL);
+	CHECK(store_open(folder, 0, &why) == NULL);
+	CHECK_PART(why.text, owner);
 	run("chmod 755 .");
 	store_close(open_store(0));
 }
@@ -306,7 +311,7 @@ static bool reported_wrong;
 /* A store_report_fn. */
 static void take_report(void *arg, bool is_wrong, const char *text)
 {
-	assert(arg == reported);
+	CHECK_NUMBER(arg, ==, reported);
 	(void)snprintf(reported, sizeof(reported), "%s", text);
 	reported_wrong = is_wrong;
 }
@@ -322,44 +327,47 @@ static void test_it_says_whether_it_can_store(void)
 	struct store *s = open_store(QUOTA_BYTES);
 	struct error why;
 
-	assert(store_start(s, take_report, reported));
-	assert(store_look(s, &why) == STORE_OK && reported[0] == '\0');
+	CHECK(store_start(s, take_report, reported));
+	CHECK_NUMBER(store_look(s, &why), ==, STORE_OK);
+	CHECK_NUMBER(reported[0], ==, '\0');
 	run("chmod 555 spool");
-	assert(store_look(s, &why) == STORE_OK); /* within a second */
-	assert(look_later(s, &why) == STORE_FAILED);
-	assert(strstr(why.text, "spool: Permission denied") != NULL);
-	assert(strstr(why.text, folder) == NULL);
-	assert(reported_wrong && strstr(reported, "cannot be stored") != NULL);
+	CHECK_NUMBER(store_look(s, &why), ==, STORE_OK); /* within a second */
+	CHECK_NUMBER(look_later(s, &why), ==, STORE_FAILED);
+	CHECK_PART(why.text, "spool: Permission denied");
+	CHECK(strstr(why.text, folder) == NULL);
+	CHECK(reported_wrong);
+	CHECK_PART(reported, "cannot be stored");
 	run("chmod 755 spool");
-	assert(look_later(s, &why) == STORE_OK);
-	assert(!reported_wrong && strstr(reported, "can be stored") != NULL);
+	CHECK_NUMBER(look_later(s, &why), ==, STORE_OK);
+	CHECK(!reported_wrong);
+	CHECK_PART(reported, "can be stored");
 
 	/* A failure that looking does not find is remembered for a while. */
 	run("ln -s nowhere aa/" ID_A);
 	later_s += 2;
-	assert(put_files(s, ID_A) == STORE_FAILED);
-	assert(strstr(reported, folder) != NULL);
-	assert(strstr(reported, "aa/" ID_A) != NULL);
-	assert(strstr(reported, "(ENOTDIR)") != NULL);
-	assert(store_look(s, &why) == STORE_FAILED);
-	assert(strcmp(why.text, strerror(ENOTDIR)) == 0);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_FAILED);
+	CHECK_PART(reported, folder);
+	CHECK_PART(reported, "aa/" ID_A);
+	CHECK_PART(reported, "(ENOTDIR)");
+	CHECK_NUMBER(store_look(s, &why), ==, STORE_FAILED);
+	CHECK_TEXT(why.text, strerror(ENOTDIR));
 	later_s += 31;
-	assert(store_look(s, &why) == STORE_OK);
-	assert(put_files(s, ID_B) == STORE_OK);
-	assert(put_files(s, ID_A) == STORE_FAILED);
-	assert(look_later(s, &why) == STORE_FAILED);
-	assert(put_files(s, ID_B) == STORE_OK); /* nothing is written */
-	assert(look_later(s, &why) == STORE_FAILED);
-	assert(delete_image(s, ID_B) == STORE_OK);
-	assert(put_files(s, ID_B) == STORE_OK);
-	assert(look_later(s, &why) == STORE_OK);
+	CHECK_NUMBER(store_look(s, &why), ==, STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_B), ==, STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_FAILED);
+	CHECK_NUMBER(look_later(s, &why), ==, STORE_FAILED);
+	CHECK_NUMBER(put_files(s, ID_B), ==, STORE_OK); /* nothing is written */
+	CHECK_NUMBER(look_later(s, &why), ==, STORE_FAILED);
+	CHECK_NUMBER(delete_image(s, ID_B), ==, STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_B), ==, STORE_OK);
+	CHECK_NUMBER(look_later(s, &why), ==, STORE_OK);
 
 	/* One that looking explains is over with its reason. */
 	run("chmod 555 tmp");
-	assert(put_files(s, ID_A) == STORE_FAILED);
-	assert(look_later(s, &why) == STORE_FAILED);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_FAILED);
+	CHECK_NUMBER(look_later(s, &why), ==, STORE_FAILED);
 	run("chmod 755 tmp");
-	assert(look_later(s, &why) == STORE_OK);
+	CHECK_NUMBER(look_later(s, &why), ==, STORE_OK);
 	store_close(s);
 	later_s = 0;
 }
@@ -384,7 +392,7 @@ static void *look_once(void *arg)
 {
 	struct error why;
 
-	assert(store_look(arg, &why) == STORE_OK);
+	CHECK_NUMBER(store_look(arg, &why), ==, STORE_OK);
 	return NULL;
 }
 
@@ -394,23 +402,25 @@ static void test_a_disk_that_hangs_stops_only_who_looks(void)
 	struct error why;
 	pthread_t thread;
 
-	assert(store_start(s, take_report, reported));
-	assert(store_look(s, &why) == STORE_OK);
+	CHECK(store_start(s, take_report, reported));
+	CHECK_NUMBER(store_look(s, &why), ==, STORE_OK);
 	later_s += 2;
 	atomic_store(&is_hanging, true);
-	assert(pthread_create(&thread, NULL, look_once, s) == 0);
+	CHECK_NUMBER(pthread_create(&thread, NULL, look_once, s), ==, 0);
 	while (atomic_load(&waiting_count) == 0)
 		(void)usleep(1000);
-	assert(store_look(s, &why) == STORE_OK);
-	assert(put_files(s, ID_A) == STORE_OK);
+	CHECK_NUMBER(store_look(s, &why), ==, STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
 	later_s += 10;
-	assert(store_look(s, &why) == STORE_FAILED);
-	assert(strcmp(why.text, "its disk does not answer") == 0);
-	assert(reported_wrong && strstr(reported, why.text) != NULL);
+	CHECK_NUMBER(store_look(s, &why), ==, STORE_FAILED);
+	CHECK_TEXT(why.text, "its disk does not answer");
+	CHECK(reported_wrong);
+	CHECK_PART(reported, why.text);
 	atomic_store(&is_hanging, false);
-	assert(pthread_join(thread, NULL) == 0);
-	assert(store_look(s, &why) == STORE_OK);
-	assert(!reported_wrong && strstr(reported, "can be stored") != NULL);
+	CHECK_NUMBER(pthread_join(thread, NULL), ==, 0);
+	CHECK_NUMBER(store_look(s, &why), ==, STORE_OK);
+	CHECK(!reported_wrong);
+	CHECK_PART(reported, "can be stored");
 	store_close(s);
 	later_s = 0;
 }
@@ -420,14 +430,14 @@ static void test_a_full_store_says_so(void)
 	struct store *s = open_store(1);
 	struct error why;
 
-	assert(store_start(s, take_report, reported));
-	assert(store_look(s, &why) == STORE_FULL);
+	CHECK(store_start(s, take_report, reported));
+	CHECK_NUMBER(store_look(s, &why), ==, STORE_FULL);
 	later_s += 2;
-	assert(put_files(s, ID_A) == STORE_FULL);
-	assert(strstr(reported, "--store-quota") != NULL);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_FULL);
+	CHECK_PART(reported, "--store-quota");
 	store_close(s);
 	s = open_store(QUOTA_BYTES);
-	assert(store_look(s, &why) == STORE_OK);
+	CHECK_NUMBER(store_look(s, &why), ==, STORE_OK);
 	store_close(s);
 	later_s = 0;
 }
@@ -437,16 +447,16 @@ static void test_failures_do_not_fill_the_log(void)
 {
 	struct store *s = open_store(0);
 
-	assert(store_start(s, take_report, reported));
+	CHECK(store_start(s, take_report, reported));
 	run("ln -s nowhere aa/" ID_A);
-	assert(put_files(s, ID_A) == STORE_FAILED);
-	assert(strstr(reported, "ENOTDIR") != NULL);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_FAILED);
+	CHECK_PART(reported, "ENOTDIR");
 	reported[0] = '\0';
 	for (int i = 0; i < 5; i++)
-		assert(put_files(s, ID_A) == STORE_FAILED);
+		CHECK_NUMBER(put_files(s, ID_A), ==, STORE_FAILED);
 	later_s += 100;
-	assert(put_files(s, ID_A) == STORE_FAILED);
-	assert(strstr(reported, " failures before are not shown") != NULL);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_FAILED);
+	CHECK_PART(reported, " failures before are not shown");
 	store_close(s);
 	later_s = 0;
 }
@@ -457,14 +467,17 @@ static void test_an_entry_that_cannot_be_opened_is_named(void)
 	struct store *s = open_store(0);
 	struct spool_hold hold = { .id = ID_A };
 
-	assert(store_start(s, take_report, reported));
-	assert(spool_put(store_spool(s), &hold, "r", "bytes", 5) == STORE_OK);
+	CHECK(store_start(s, take_report, reported));
+	CHECK_NUMBER(spool_put(store_spool(s), &hold, "r", "bytes", 5), ==,
+		     STORE_OK);
 	reported[0] = '\0';
 	run("chmod 000 spool/" ID_A);
-	assert(spool_fail(store_spool(s), &hold, "{}", false) == STORE_FAILED);
-	assert(strstr(reported, "spool/" ID_A) != NULL);
+	CHECK_NUMBER(spool_fail(store_spool(s), &hold, "{}", false), ==,
+		     STORE_FAILED);
+	CHECK_PART(reported, "spool/" ID_A);
 	run("chmod 755 spool/" ID_A);
-	assert(spool_fail(store_spool(s), &hold, "{}", false) == STORE_OK);
+	CHECK_NUMBER(spool_fail(store_spool(s), &hold, "{}", false), ==,
+		     STORE_OK);
 	store_close(s);
 }
 
@@ -481,7 +494,7 @@ static void test_opening_clears_what_a_crash_left(void)
 
 	check_nothing_is_left();
 	run("test -f outside/a.jpg");
-	assert(stats_of(s).used_bytes == 0);
+	CHECK_NUMBER(stats_of(s).used_bytes, ==, 0);
 	store_close(s);
 }
 
@@ -499,7 +512,7 @@ static void test_clearing_takes_nothing_else(void)
 
 	struct store *s = open_store(0);
 
-	assert(delete_image(s, ID_A) == STORE_OK);
+	CHECK_NUMBER(delete_image(s, ID_A), ==, STORE_OK);
 	run("test $(find tmp -name Notes.md | wc -l) = 2");
 	store_close(s);
 }
@@ -508,10 +521,10 @@ static void refuse(const char *path, const char *reason)
 {
 	struct error why;
 
-	assert(store_open(path, 0, &why) == NULL);
+	CHECK(store_open(path, 0, &why) == NULL);
 	if (strstr(why.text, reason) == NULL)
 		(void)fprintf(stderr, "%s: %s\n", path, why.text);
-	assert(strstr(why.text, reason) != NULL);
+	CHECK_PART(why.text, reason);
 }
 
 #define LIST "find . -printf '%p %y %s %T@\\n' | sort"
@@ -587,13 +600,15 @@ static void test_names_have_no_room_for_a_path(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad_ids); i++)
-		assert(!store_is_id(bad_ids[i]));
+		CHECK(!store_is_id(bad_ids[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(bad_names); i++)
-		assert(!store_is_name(bad_names[i]));
-	assert(store_id_version(ID_A) == 1);
-	assert(store_is_id(ID_2) && store_id_version(ID_2) == 2);
-	assert(store_is_id(ID_A) && store_is_name("a_b-9") &&
-	       store_is_name("abcdefghijklmnopqrstuvwxyz012345"));
+		CHECK(!store_is_name(bad_names[i]));
+	CHECK_NUMBER(store_id_version(ID_A), ==, 1);
+	CHECK(store_is_id(ID_2));
+	CHECK_NUMBER(store_id_version(ID_2), ==, 2);
+	CHECK(store_is_id(ID_A));
+	CHECK(store_is_name("a_b-9"));
+	CHECK(store_is_name("abcdefghijklmnopqrstuvwxyz012345"));
 }
 
 /* Something else may be at its path now, which hides what is written. */
@@ -604,15 +619,17 @@ static void test_a_store_that_is_not_at_its_path_takes_nothing(void)
 	struct spool_hold hold = { .id = ID_B };
 	char other[64];
 
-	assert(put_files(s, ID_A) == STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
 	(void)snprintf(other, sizeof(other), "%s.moved", folder);
-	assert(rename(folder, other) == 0);
-	assert(put_files(s, ID_B) == STORE_FAILED);
-	assert(spool_put(spool, &hold, "r", "bytes", 5) == STORE_FAILED);
+	CHECK_NUMBER(rename(folder, other), ==, 0);
+	CHECK_NUMBER(put_files(s, ID_B), ==, STORE_FAILED);
+	CHECK_NUMBER(spool_put(spool, &hold, "r", "bytes", 5), ==,
+		     STORE_FAILED);
 	check_whole(s, ID_A); /* it can be read */
-	assert(rename(other, folder) == 0);
-	assert(!spool_has(spool, ID_B) && is_absent(s, ID_B));
-	assert(put_files(s, ID_B) == STORE_OK);
+	CHECK_NUMBER(rename(other, folder), ==, 0);
+	CHECK(!spool_has(spool, ID_B));
+	CHECK(is_absent(s, ID_B));
+	CHECK_NUMBER(put_files(s, ID_B), ==, STORE_OK);
 	store_close(s);
 }
 
@@ -644,33 +661,37 @@ static void test_links_are_not_followed(void)
 	uint64_t bytes;
 	int entry, fd;
 
-	assert(put_files(s, ID_A) == STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
 	run("cd aa/" ID_A " && ln -s ../../darkroom-store link.jpg && "
 	    "mkdir folder.jpg && mkfifo pipe.jpg");
-	assert(find_entry(s, ID_A, &entry) == STORE_OK);
-	assert(entry_read(entry, "link.jpg", &fd, &bytes) == STORE_NOT_FOUND);
-	assert(entry_read(entry, "folder.jpg", &fd, &bytes) == STORE_NOT_FOUND);
-	assert(entry_read(entry, "pipe.jpg", &fd, &bytes) == STORE_NOT_FOUND);
-	assert(entry_read(entry, "../../darkroom-store", &fd, &bytes) ==
-	       STORE_NOT_FOUND);
-	assert(entry_read(entry, "../" ID_A "/meta.json", &fd, &bytes) ==
-	       STORE_NOT_FOUND);
+	CHECK_NUMBER(find_entry(s, ID_A, &entry), ==, STORE_OK);
+	CHECK_NUMBER(entry_read(entry, "link.jpg", &fd, &bytes), ==,
+		     STORE_NOT_FOUND);
+	CHECK_NUMBER(entry_read(entry, "folder.jpg", &fd, &bytes), ==,
+		     STORE_NOT_FOUND);
+	CHECK_NUMBER(entry_read(entry, "pipe.jpg", &fd, &bytes), ==,
+		     STORE_NOT_FOUND);
+	CHECK_NUMBER(entry_read(entry, "../../darkroom-store", &fd, &bytes), ==,
+		     STORE_NOT_FOUND);
+	CHECK_NUMBER(entry_read(entry, "../" ID_A "/meta.json", &fd, &bytes),
+		     ==, STORE_NOT_FOUND);
 	(void)close(entry);
 
 	/* A link instead of an entry is neither read nor written into. */
 	run("mkdir outside && cp aa/" ID_A "/*.json outside/ && "
 	    "ln -s ../outside bb/" ID_B);
-	assert(is_absent(s, ID_B));
-	assert(put_files(s, ID_B) == STORE_FAILED);
+	CHECK(is_absent(s, ID_B));
+	CHECK_NUMBER(put_files(s, ID_B), ==, STORE_FAILED);
 	run("test \"$(ls outside)\" = meta.json");
-	assert(delete_image(s, ID_B) == STORE_OK); /* this removes the link */
+	CHECK_NUMBER(delete_image(s, ID_B), ==,
+		     STORE_OK); /* this removes the link */
 	run("test \"$(ls outside)\" = meta.json");
 
 	/* A link instead of the folder of entries. */
 	run("mv bb outside/ && ln -s outside/bb bb");
-	assert(is_absent(s, ID_B));
-	assert(put_files(s, ID_B) == STORE_FAILED);
-	assert(delete_image(s, ID_B) == STORE_FAILED);
+	CHECK(is_absent(s, ID_B));
+	CHECK_NUMBER(put_files(s, ID_B), ==, STORE_FAILED);
+	CHECK_NUMBER(delete_image(s, ID_B), ==, STORE_FAILED);
 	run("test -z \"$(ls outside/bb)\"");
 	store_close(s);
 }
@@ -685,13 +706,13 @@ static void look(struct store *s, const char *id)
 	int entry, fd;
 
 	answer = find_entry(s, id, &entry);
-	assert(answer == STORE_OK || answer == STORE_NOT_FOUND);
+	CHECK(answer == STORE_OK || answer == STORE_NOT_FOUND);
 	if (answer != STORE_OK)
 		return;
 	answer = entry_read(entry, f->name, &fd, &bytes);
-	assert(answer == STORE_OK || answer == STORE_NOT_FOUND);
+	CHECK(answer == STORE_OK || answer == STORE_NOT_FOUND);
 	if (answer == STORE_OK) {
-		assert(bytes == f->count);
+		CHECK_NUMBER(bytes, ==, f->count);
 		(void)close(fd);
 	}
 	(void)close(entry);
@@ -704,9 +725,9 @@ static void *use(void *arg)
 	for (int i = 0; i < ROUNDS; i++) {
 		const char *id = i % 2 == 0 ? ID_A : ID_B;
 
-		assert(put_files(s, id) == STORE_OK);
+		CHECK_NUMBER(put_files(s, id), ==, STORE_OK);
 		look(s, id);
-		assert(delete_image(s, id) != STORE_FAILED);
+		CHECK_NUMBER(delete_image(s, id), !=, STORE_FAILED);
 		look(s, id);
 	}
 	return NULL;
@@ -718,12 +739,12 @@ static void test_threads_never_see_a_part(void)
 	pthread_t threads[THREADS];
 
 	for (int i = 0; i < THREADS; i++)
-		assert(pthread_create(&threads[i], NULL, use, s) == 0);
+		CHECK_NUMBER(pthread_create(&threads[i], NULL, use, s), ==, 0);
 	for (int i = 0; i < THREADS; i++)
-		assert(pthread_join(threads[i], NULL) == 0);
-	assert(stats_of(s).used_bytes == bytes_on_disk());
-	assert(stats_of(s).put_count + stats_of(s).same_count ==
-	       THREADS * ROUNDS);
+		CHECK_NUMBER(pthread_join(threads[i], NULL), ==, 0);
+	CHECK_NUMBER(stats_of(s).used_bytes, ==, bytes_on_disk());
+	CHECK_NUMBER(stats_of(s).put_count + stats_of(s).same_count, ==,
+		     THREADS * ROUNDS);
 	check_nothing_is_left();
 	store_close(s);
 }
@@ -732,8 +753,8 @@ static struct spool_hold first = { .id = ID_A }, second = { .id = ID_A };
 
 static void spool_both(struct spool *spool)
 {
-	assert(spool_put(spool, &first, "r", "bytes", 5) == STORE_OK);
-	assert(spool_put(spool, &second, "r", "bytes", 5) == STORE_OK);
+	CHECK_NUMBER(spool_put(spool, &first, "r", "bytes", 5), ==, STORE_OK);
+	CHECK_NUMBER(spool_put(spool, &second, "r", "bytes", 5), ==, STORE_OK);
 }
 
 /*
@@ -746,32 +767,34 @@ static void test_spool_is_shared(void)
 	struct spool *spool = store_spool(s);
 
 	spool_both(spool);
-	assert(stats_of(s).spool.waiting_count == 1);
+	CHECK_NUMBER(stats_of(s).spool.waiting_count, ==, 1);
 	spool_drop(spool, &first);
-	assert(spool_has(spool, ID_A));
-	assert(spool_finish(spool, &second, files, FILE_COUNT) == STORE_OK);
-	assert(!spool_has(spool, ID_A));
+	CHECK(spool_has(spool, ID_A));
+	CHECK_NUMBER(spool_finish(spool, &second, files, FILE_COUNT), ==,
+		     STORE_OK);
+	CHECK(!spool_has(spool, ID_A));
 	check_whole(s, ID_A);
 	/* The second finds that the first has already stored the image. */
 	spool_both(spool);
-	assert(spool_finish(spool, &first, files, FILE_COUNT) == STORE_OK);
-	assert(spool_finish(spool, &second, files, FILE_COUNT) ==
-	       STORE_NOT_FOUND);
+	CHECK_NUMBER(spool_finish(spool, &first, files, FILE_COUNT), ==,
+		     STORE_OK);
+	CHECK_NUMBER(spool_finish(spool, &second, files, FILE_COUNT), ==,
+		     STORE_NOT_FOUND);
 	check_whole(s, ID_A);
 	/* The same after a DELETE: the image is not stored again. */
 	spool_both(spool);
-	assert(spool_delete(spool, ID_A) == STORE_OK);
-	assert(spool_finish(spool, &first, files, FILE_COUNT) ==
-	       STORE_NOT_FOUND);
-	assert(is_absent(s, ID_A));
-	assert(spool_delete(spool, ID_A) == STORE_NOT_FOUND);
+	CHECK_NUMBER(spool_delete(spool, ID_A), ==, STORE_OK);
+	CHECK_NUMBER(spool_finish(spool, &first, files, FILE_COUNT), ==,
+		     STORE_NOT_FOUND);
+	CHECK(is_absent(s, ID_A));
+	CHECK_NUMBER(spool_delete(spool, ID_A), ==, STORE_NOT_FOUND);
 	/* Dropped, as if the client had not been told the id. */
 	spool_drop(spool, &second);
-	assert(spool_put(spool, &first, "r", "bytes", 5) == STORE_OK);
+	CHECK_NUMBER(spool_put(spool, &first, "r", "bytes", 5), ==, STORE_OK);
 	spool_drop(spool, &first);
-	assert(!spool_has(spool, ID_A));
-	assert(stats_of(s).spool.waiting_count == 0);
-	assert(stats_of(s).used_bytes == 0);
+	CHECK(!spool_has(spool, ID_A));
+	CHECK_NUMBER(stats_of(s).spool.waiting_count, ==, 0);
+	CHECK_NUMBER(stats_of(s).used_bytes, ==, 0);
 	store_close(s);
 }
 
@@ -781,15 +804,17 @@ static void test_damage_that_was_mended_is_no_failure(void)
 	struct store *s = open_store(1 << 20);
 	struct spool *spool = store_spool(s);
 
-	assert(spool_put(spool, &first, "r", "bytes", 5) == STORE_OK);
+	CHECK_NUMBER(spool_put(spool, &first, "r", "bytes", 5), ==, STORE_OK);
 	run("printf bytez >spool/" ID_A "/upload.jpg");
-	assert(spool_put(spool, &second, "r", "bytes", 5) == STORE_OK);
-	assert(spool_fail(spool, &first, "{}", true) == STORE_NOT_FOUND);
-	assert(spool_has(spool, ID_A));
-	assert(spool_finish(spool, &second, files, FILE_COUNT) == STORE_OK);
+	CHECK_NUMBER(spool_put(spool, &second, "r", "bytes", 5), ==, STORE_OK);
+	CHECK_NUMBER(spool_fail(spool, &first, "{}", true), ==,
+		     STORE_NOT_FOUND);
+	CHECK(spool_has(spool, ID_A));
+	CHECK_NUMBER(spool_finish(spool, &second, files, FILE_COUNT), ==,
+		     STORE_OK);
 	check_whole(s, ID_A);
-	assert(stats_of(s).spool.waiting_count == 0);
-	assert(spool_delete(spool, ID_A) == STORE_OK); /* the image */
+	CHECK_NUMBER(stats_of(s).spool.waiting_count, ==, 0);
+	CHECK_NUMBER(spool_delete(spool, ID_A), ==, STORE_OK); /* the image */
 	store_close(s);
 }
 
@@ -797,7 +822,7 @@ static bool take_listed(void *arg, const char *id)
 {
 	uint32_t *count = arg;
 
-	assert(strcmp(id, ID_A) == 0);
+	CHECK_TEXT(id, ID_A);
 	return ++*count > 0;
 }
 
@@ -808,30 +833,36 @@ static void test_spool_is_there_after_a_restart(void)
 	uint32_t count = 0;
 	uint64_t used;
 
-	assert(spool_put(store_spool(s), &first, "r", "bytes", 5) == STORE_OK);
+	CHECK_NUMBER(spool_put(store_spool(s), &first, "r", "bytes", 5), ==,
+		     STORE_OK);
 	used = stats_of(s).used_bytes;
 	store_close(s); /* the hold is never ended */
 	run("touch spool/other && mkdir spool/more");
 	s = open_store(1 << 20);
-	assert(stats_of(s).used_bytes == used && used > 0);
-	assert(stats_of(s).spool.waiting_count == 1);
-	assert(spool_list(store_spool(s), take_listed, &count) && count == 1);
+	CHECK_NUMBER(stats_of(s).used_bytes, ==, used);
+	CHECK_NUMBER(used, >, 0);
+	CHECK_NUMBER(stats_of(s).spool.waiting_count, ==, 1);
+	CHECK(spool_list(store_spool(s), take_listed, &count));
+	CHECK_NUMBER(count, ==, 1);
 	/* A damaged entry does not prevent the next upload. */
 	run("printf bytez >spool/" ID_A "/upload.jpg");
-	assert(spool_put(store_spool(s), &first, "r", "bytes", 5) == STORE_OK);
+	CHECK_NUMBER(spool_put(store_spool(s), &first, "r", "bytes", 5), ==,
+		     STORE_OK);
 	run("test $(cat spool/" ID_A "/upload.jpg) = bytes");
-	assert(stats_of(s).spool.waiting_count == 1);
-	assert(spool_fail(store_spool(s), &first, "{}", true) == STORE_OK);
+	CHECK_NUMBER(stats_of(s).spool.waiting_count, ==, 1);
+	CHECK_NUMBER(spool_fail(store_spool(s), &first, "{}", true), ==,
+		     STORE_OK);
 	store_close(s);
 	s = open_store(1 << 20);
-	assert(spool_find_failed(store_spool(s), ID_A, text) == STORE_OK);
-	assert(strcmp(text, "{}") == 0);
-	assert(stats_of(s).used_bytes >= used);
-	assert(stats_of(s).spool.waiting_count == 0);
-	assert(spool_delete(store_spool(s), ID_A) == STORE_OK);
-	assert(spool_find_failed(store_spool(s), ID_A, text) ==
-	       STORE_NOT_FOUND);
-	assert(stats_of(s).used_bytes == 0);
+	CHECK_NUMBER(spool_find_failed(store_spool(s), ID_A, text), ==,
+		     STORE_OK);
+	CHECK_TEXT(text, "{}");
+	CHECK_NUMBER(stats_of(s).used_bytes, >=, used);
+	CHECK_NUMBER(stats_of(s).spool.waiting_count, ==, 0);
+	CHECK_NUMBER(spool_delete(store_spool(s), ID_A), ==, STORE_OK);
+	CHECK_NUMBER(spool_find_failed(store_spool(s), ID_A, text), ==,
+		     STORE_NOT_FOUND);
+	CHECK_NUMBER(stats_of(s).used_bytes, ==, 0);
 	store_close(s);
 }
 
@@ -842,12 +873,12 @@ static void test_a_problem_that_cannot_be_written_is_no_obstacle(void)
 	struct spool *spool = store_spool(s);
 	char text[SPOOL_TEXT_BYTES];
 
-	assert(spool_put(spool, &first, "r", "bytes", 5) == STORE_OK);
+	CHECK_NUMBER(spool_put(spool, &first, "r", "bytes", 5), ==, STORE_OK);
 	run("mkdir -p spool/" ID_A "/problem.json/folder");
-	assert(spool_fail(spool, &first, "{}", true) == STORE_OK);
-	assert(!spool_has(spool, ID_A));
-	assert(spool_find_failed(spool, ID_A, text) == STORE_DAMAGED);
-	assert(stats_of(s).spool.waiting_count == 0);
+	CHECK_NUMBER(spool_fail(spool, &first, "{}", true), ==, STORE_OK);
+	CHECK(!spool_has(spool, ID_A));
+	CHECK_NUMBER(spool_find_failed(spool, ID_A, text), ==, STORE_DAMAGED);
+	CHECK_NUMBER(stats_of(s).spool.waiting_count, ==, 0);
 	run("test -d failed/" ID_A "/problem.json/folder");
 	store_close(s);
 }
@@ -857,10 +888,11 @@ static void test_spool_has_no_room_over_the_quota(void)
 	struct store *s = open_store(8 << 10);
 	static char large[16 << 10];
 
-	assert(spool_put(store_spool(s), &first, "r", large, sizeof(large)) ==
-	       STORE_FULL);
-	assert(!spool_has(store_spool(s), ID_A));
-	assert(stats_of(s).used_bytes == 0);
+	CHECK_NUMBER(
+		spool_put(store_spool(s), &first, "r", large, sizeof(large)),
+		==, STORE_FULL);
+	CHECK(!spool_has(store_spool(s), ID_A));
+	CHECK_NUMBER(stats_of(s).used_bytes, ==, 0);
 	store_close(s);
 }
 
@@ -871,32 +903,33 @@ static void test_attempts_are_kept_if_the_store_is_full(void)
 	struct spool *spool = store_spool(s);
 	uint64_t used;
 
-	assert(spool_put(spool, &first, "r", "bytes", 5) == STORE_OK);
-	assert(spool_set_attempts(spool, ID_A, 1) == STORE_OK);
+	CHECK_NUMBER(spool_put(spool, &first, "r", "bytes", 5), ==, STORE_OK);
+	CHECK_NUMBER(spool_set_attempts(spool, ID_A, 1), ==, STORE_OK);
 	used = stats_of(s).used_bytes;
-	assert(used == bytes_on_disk());
+	CHECK_NUMBER(used, ==, bytes_on_disk());
 	store_close(s);
 
 	/* Another number takes no more room, also over a lowered quota. */
 	s = open_store(used - 1);
 	spool = store_spool(s);
 	spool_hold(spool, &first);
-	assert(spool_set_attempts(spool, ID_A, 2) == STORE_OK);
-	assert(spool_attempts(spool, ID_A) == 2);
-	assert(stats_of(s).used_bytes == used);
-	assert(used == bytes_on_disk());
-	assert(spool_set_attempts(spool, ID_A, 0) == STORE_OK);
-	assert(spool_attempts(spool, ID_A) == 0);
-	assert(stats_of(s).used_bytes == bytes_on_disk());
-	assert(spool_set_attempts(spool, ID_B, 0) == STORE_NOT_FOUND);
+	CHECK_NUMBER(spool_set_attempts(spool, ID_A, 2), ==, STORE_OK);
+	CHECK_NUMBER(spool_attempts(spool, ID_A), ==, 2);
+	CHECK_NUMBER(stats_of(s).used_bytes, ==, used);
+	CHECK_NUMBER(used, ==, bytes_on_disk());
+	CHECK_NUMBER(spool_set_attempts(spool, ID_A, 0), ==, STORE_OK);
+	CHECK_NUMBER(spool_attempts(spool, ID_A), ==, 0);
+	CHECK_NUMBER(stats_of(s).used_bytes, ==, bytes_on_disk());
+	CHECK_NUMBER(spool_set_attempts(spool, ID_B, 0), ==, STORE_NOT_FOUND);
 	used = stats_of(s).used_bytes;
 	store_close(s);
 
 	/* The first one does, and is refused. */
 	s = open_store(used);
-	assert(spool_set_attempts(store_spool(s), ID_A, 1) == STORE_FULL);
-	assert(spool_attempts(store_spool(s), ID_A) == 0);
-	assert(stats_of(s).used_bytes == used);
+	CHECK_NUMBER(spool_set_attempts(store_spool(s), ID_A, 1), ==,
+		     STORE_FULL);
+	CHECK_NUMBER(spool_attempts(store_spool(s), ID_A), ==, 0);
+	CHECK_NUMBER(stats_of(s).used_bytes, ==, used);
 	check_nothing_is_left();
 	store_close(s);
 }

@@ -9,6 +9,7 @@
  */
 #include "service/store/store.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 #include "service/test/store/store_fixture.h"
 
@@ -64,7 +65,7 @@ int __wrap_fsync(int fd)
 
 	if (fails())
 		return -1;
-	assert(fstat(fd, &file) == 0);
+	CHECK_NUMBER(fstat(fd, &file), ==, 0);
 	note(file.st_ino);
 	return __real_fsync(fd);
 }
@@ -110,7 +111,7 @@ static void prepare(struct store *s, operation_fn *operation)
 {
 	if (operation == put_it)
 		return;
-	assert(put_files(s, ID_A) == STORE_OK);
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
 	if (operation == put_over_damaged)
 		run("rm aa/" ID_A "/small.jpg");
 }
@@ -136,19 +137,19 @@ static bool fail_one(struct store *s, long call_count, int error,
 	 * Some failures do not matter, such as that of a search for an equal
 	 * entry.
 	 */
-	assert(answer == STORE_OK || (failed && answer == expected));
-	assert(answer == STORE_OK || expected != STORE_FAILED || why == error);
-	assert(bytes_on_disk() == stats_of(s).used_bytes + missing);
+	CHECK(answer == STORE_OK || (failed && answer == expected));
+	CHECK(answer == STORE_OK || expected != STORE_FAILED || why == error);
+	CHECK_NUMBER(bytes_on_disk(), ==, stats_of(s).used_bytes + missing);
 	if (answer == STORE_OK && operation == delete_it)
-		assert(is_absent(s, ID_A));
+		CHECK(is_absent(s, ID_A));
 	else if (answer == STORE_OK)
 		check_whole(s, ID_A);
 	else if (operation == put_it && !is_absent(s, ID_A))
 		check_whole(s, ID_A); /* the last sync failed */
 	/* The store continues to work. */
-	assert(put_it(s) == STORE_OK);
+	CHECK_NUMBER(put_it(s), ==, STORE_OK);
 	check_whole(s, ID_A);
-	assert(delete_it(s) == STORE_OK);
+	CHECK_NUMBER(delete_it(s), ==, STORE_OK);
 	return failed;
 }
 
@@ -159,8 +160,8 @@ static void fail_each(int error, enum store_answer expected,
 	long call_count = 0;
 
 	while (fail_one(s, call_count, error, expected, operation))
-		assert(++call_count < 1000);
-	assert(call_count > 3);
+		CHECK_NUMBER(++call_count, <, 1000);
+	CHECK_NUMBER(call_count, >, 3);
 	store_close(s);
 	store_close(open_store(0));
 	check_nothing_is_left();
@@ -212,14 +213,15 @@ static bool is_spooled(struct store *s)
 	char text[sizeof(upload)];
 	enum store_answer answer = spool_read(store_spool(s), ID_A, &entry);
 
-	assert((answer == STORE_OK) == spool_has(store_spool(s), ID_A));
-	assert(stats_of(s).spool.waiting_count == (answer == STORE_OK));
+	CHECK_NUMBER((answer == STORE_OK), ==, spool_has(store_spool(s), ID_A));
+	CHECK_NUMBER(stats_of(s).spool.waiting_count, ==, (answer == STORE_OK));
 	if (answer != STORE_OK)
 		return false;
-	assert(strcmp(entry.request, request) == 0);
-	assert(entry.bytes == sizeof(upload));
-	assert(read(entry.fd, text, sizeof(text)) == (ssize_t)sizeof(text));
-	assert(memcmp(text, upload, sizeof(text)) == 0);
+	CHECK_TEXT(entry.request, request);
+	CHECK_NUMBER(entry.bytes, ==, sizeof(upload));
+	CHECK_NUMBER(read(entry.fd, text, sizeof(text)), ==,
+		     (ssize_t)sizeof(text));
+	CHECK(memcmp(text, upload, sizeof(text)) == 0);
 	(void)close(entry.fd);
 	return true;
 }
@@ -230,7 +232,7 @@ static bool has_failed(struct store *s)
 
 	if (spool_find_failed(store_spool(s), ID_A, text) != STORE_OK)
 		return false;
-	assert(strcmp(text, problem) == 0);
+	CHECK_TEXT(text, problem);
 	return true;
 }
 
@@ -245,13 +247,13 @@ static void check_spooled(struct store *s, operation_fn *operation,
 	if (stored)
 		check_whole(s, ID_A);
 	if (operation == spool_it)
-		assert(answer != STORE_OK || spooled);
+		CHECK(answer != STORE_OK || spooled);
 	if (operation == finish_it)
-		assert(answer == STORE_OK ? stored : spooled);
+		CHECK(answer == STORE_OK ? stored : spooled);
 	if (operation == fail_it)
-		assert(answer == STORE_OK ? has_failed(s) : spooled);
+		CHECK(answer == STORE_OK ? has_failed(s) : spooled);
 	if (operation == delete_spooled && answer == STORE_OK)
-		assert(!spooled && !stored && !has_failed(s));
+		CHECK(!spooled && !stored && !has_failed(s));
 }
 
 /* Like fail_one(), for an operation on the spool. */
@@ -261,7 +263,7 @@ static bool fail_spool(struct store *s, long call_count, int error,
 	bool held = operation != spool_it;
 
 	if (held)
-		assert(spool_it(s) == STORE_OK);
+		CHECK_NUMBER(spool_it(s), ==, STORE_OK);
 	uint64_t missing = bytes_on_disk() - stats_of(s).used_bytes;
 
 	fails_with = error;
@@ -269,17 +271,19 @@ static bool fail_spool(struct store *s, long call_count, int error,
 	enum store_answer answer = operation(s);
 	bool failed = atomic_exchange(&calls_left, -1) < 0;
 
-	assert(answer == STORE_OK || failed);
-	assert(bytes_on_disk() == stats_of(s).used_bytes + missing);
+	CHECK(answer == STORE_OK || failed);
+	CHECK_NUMBER(bytes_on_disk(), ==, stats_of(s).used_bytes + missing);
 	check_spooled(s, operation, answer);
 	if (operation == delete_spooled ||
 	    (operation == spool_it) == (answer == STORE_OK))
 		spool_release(store_spool(s), &hold);
 	/* The spool continues to work. */
-	assert(spool_it(s) == STORE_OK && is_spooled(s));
-	assert(finish_it(s) == STORE_OK && !is_spooled(s));
+	CHECK_NUMBER(spool_it(s), ==, STORE_OK);
+	CHECK(is_spooled(s));
+	CHECK_NUMBER(finish_it(s), ==, STORE_OK);
+	CHECK(!is_spooled(s));
 	check_whole(s, ID_A);
-	assert(delete_spooled(s) == STORE_OK);
+	CHECK_NUMBER(delete_spooled(s), ==, STORE_OK);
 	return failed;
 }
 
@@ -294,8 +298,8 @@ static void test_any_call_of_the_spool_may_fail(void)
 
 		while (fail_spool(s, call_count, i == 0 ? ENOSPC : EIO,
 				  operations[i]))
-			assert(++call_count < 1000);
-		assert(call_count > 3);
+			CHECK_NUMBER(++call_count, <, 1000);
+		CHECK_NUMBER(call_count, >, 3);
 		store_close(s);
 		store_close(open_store(0));
 		check_nothing_is_left();
@@ -312,21 +316,22 @@ static void test_the_number_of_attempts_is_never_lost(void)
 	struct spool *spool = store_spool(s);
 	bool failed = true;
 
-	assert(spool_it(s) == STORE_OK);
+	CHECK_NUMBER(spool_it(s), ==, STORE_OK);
 	for (long i = 0; failed; i++) {
 		enum store_answer answer;
 		uint32_t found;
 
-		assert(spool_set_attempts(spool, ID_A, 1) == STORE_OK);
+		CHECK_NUMBER(spool_set_attempts(spool, ID_A, 1), ==, STORE_OK);
 		fails_with = i % 2 == 0 ? ENOSPC : EIO;
 		atomic_store(&calls_left, i);
 		answer = spool_set_attempts(spool, ID_A, 2);
 		failed = atomic_exchange(&calls_left, -1) < 0;
-		assert(failed == (answer != STORE_OK));
+		CHECK_NUMBER(failed, ==, (answer != STORE_OK));
 		found = spool_attempts(spool, ID_A);
-		assert(found == 2 || (failed && found == 1));
-		assert(bytes_on_disk() == stats_of(s).used_bytes);
-		assert(is_spooled(s) && i < 100);
+		CHECK(found == 2 || (failed && found == 1));
+		CHECK_NUMBER(bytes_on_disk(), ==, stats_of(s).used_bytes);
+		CHECK(is_spooled(s));
+		CHECK_NUMBER(i, <, 100);
 	}
 	spool_release(spool, &hold);
 	store_close(s);
@@ -343,11 +348,11 @@ static uint32_t when_synced(const char *name)
 
 	if (name != NULL) {
 		(void)snprintf(path, sizeof(path), "%s/aa/%s", folder, name);
-		assert(stat(path, &file) == 0);
+		CHECK_NUMBER(stat(path, &file), ==, 0);
 	}
 	while (i < synced.count && synced.inodes[i] != file.st_ino)
 		i++;
-	assert(i < synced.count);
+	CHECK_NUMBER(i, <, synced.count);
 	return i;
 }
 
@@ -356,25 +361,25 @@ static void test_what_is_stored_is_synced(void)
 	struct store *s = open_store(0);
 
 	synced.count = 0;
-	assert(put_it(s) == STORE_OK);
+	CHECK_NUMBER(put_it(s), ==, STORE_OK);
 
 	uint32_t moved = when_synced(NULL);
 
-	assert(when_synced(ID_A "/small.jpg") < moved);
-	assert(when_synced(ID_A "/large_1-x.jpg") < moved);
-	assert(when_synced(ID_A "/meta.json") < moved);
-	assert(when_synced(ID_A) < moved);
-	assert(when_synced(".") > moved);
+	CHECK_NUMBER(when_synced(ID_A "/small.jpg"), <, moved);
+	CHECK_NUMBER(when_synced(ID_A "/large_1-x.jpg"), <, moved);
+	CHECK_NUMBER(when_synced(ID_A "/meta.json"), <, moved);
+	CHECK_NUMBER(when_synced(ID_A), <, moved);
+	CHECK_NUMBER(when_synced("."), >, moved);
 	/*
 	 * Another thread may find the entry before the thread that moved it
 	 * continues.
 	 */
 	synced.count = 0;
-	assert(put_it(s) == STORE_OK);
+	CHECK_NUMBER(put_it(s), ==, STORE_OK);
 	(void)when_synced(".");
 	synced.count = 0;
-	assert(delete_it(s) == STORE_OK);
-	assert(when_synced(".") > when_synced(NULL));
+	CHECK_NUMBER(delete_it(s), ==, STORE_OK);
+	CHECK_NUMBER(when_synced("."), >, when_synced(NULL));
 	store_close(s);
 }
 
@@ -387,25 +392,25 @@ static void test_what_is_spooled_is_synced(void)
 	struct store *s = open_store(0);
 
 	synced.count = 0;
-	assert(spool_it(s) == STORE_OK);
+	CHECK_NUMBER(spool_it(s), ==, STORE_OK);
 
 	uint32_t moved = when_synced(NULL);
 
-	assert(when_synced("../spool/" ID_A "/upload.jpg") < moved);
-	assert(when_synced("../spool/" ID_A "/request.txt") < moved);
-	assert(when_synced("../spool/" ID_A) < moved);
-	assert(when_synced("../spool") > moved);
+	CHECK_NUMBER(when_synced("../spool/" ID_A "/upload.jpg"), <, moved);
+	CHECK_NUMBER(when_synced("../spool/" ID_A "/request.txt"), <, moved);
+	CHECK_NUMBER(when_synced("../spool/" ID_A), <, moved);
+	CHECK_NUMBER(when_synced("../spool"), >, moved);
 	synced.count = 0;
-	assert(spool_set_attempts(store_spool(s), ID_A, 1) == STORE_OK);
+	CHECK_NUMBER(spool_set_attempts(store_spool(s), ID_A, 1), ==, STORE_OK);
 	moved = when_synced(NULL);
-	assert(when_synced("../spool/" ID_A "/attempts.txt") < moved);
-	assert(when_synced("../spool/" ID_A) > moved);
+	CHECK_NUMBER(when_synced("../spool/" ID_A "/attempts.txt"), <, moved);
+	CHECK_NUMBER(when_synced("../spool/" ID_A), >, moved);
 	synced.count = 0;
-	assert(spool_set_attempts(store_spool(s), ID_A, 0) == STORE_OK);
+	CHECK_NUMBER(spool_set_attempts(store_spool(s), ID_A, 0), ==, STORE_OK);
 	(void)when_synced("../spool/" ID_A);
 	synced.count = 0;
-	assert(delete_spooled(s) == STORE_OK);
-	assert(when_synced("../spool") > when_synced(NULL));
+	CHECK_NUMBER(delete_spooled(s), ==, STORE_OK);
+	CHECK_NUMBER(when_synced("../spool"), >, when_synced(NULL));
 	spool_release(store_spool(s), &hold);
 	store_close(s);
 }

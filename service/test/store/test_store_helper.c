@@ -13,12 +13,12 @@
  *   read   read the samples whose numbers are on standard input
  */
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "base/test/scratch.h"
 #include "base/util.h"
 #include "service/test/store/fake_s3.h"
 #include "service/test/store/store_client.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -61,7 +61,7 @@ static void stop(struct client *c)
 {
 	int status = client_stop(c);
 
-	assert(status == 0);
+	CHECK_NUMBER(status, ==, 0);
 }
 
 static struct message delete (struct client *c, unsigned number)
@@ -130,9 +130,9 @@ static void test_other_bytes_replace_an_image(void)
 
 	EXPECT(STORE_OK, client_put(&c, 2, 0, SMALL, MS));
 	m = EXPECT(STORE_OK, client_put(&c, 2, 1, SMALL + 7, MS));
-	assert(!m.is_same);
+	CHECK(!m.is_same);
 	m = EXPECT(STORE_OK, client_read(&c, 2, "a.jpg", MS));
-	assert(m.bytes > SMALL + 7);
+	CHECK_NUMBER(m.bytes, >, SMALL + 7);
 	EXPECT(STORE_OK, delete (&c, 2));
 	stop(&c);
 }
@@ -184,15 +184,15 @@ static void test_many_requests_at_once(void)
 		struct message m =
 			EXPECT(STORE_OK, client_wait(&c, numbers[i], &fd));
 
-		assert(is_file_good(fd, m.bytes, "a.jpg"));
+		CHECK(is_file_good(fd, m.bytes, "a.jpg"));
 		close(fd);
 	}
-	assert(client_command(&c, "verify", out, sizeof(out)) == 0);
-	assert(strstr(out, "96 images of ") != NULL);
+	CHECK_NUMBER(client_command(&c, "verify", out, sizeof(out)), ==, 0);
+	CHECK_PART(out, "96 images of ");
 	for (unsigned i = 0; i < CROWD; i++)
 		EXPECT(STORE_OK, delete (&c, 100 + i));
-	assert(client_command(&c, "list", out, sizeof(out)) == 0);
-	assert(out[0] == '\0');
+	CHECK_NUMBER(client_command(&c, "list", out, sizeof(out)), ==, 0);
+	CHECK_NUMBER(out[0], ==, '\0');
 	stop(&c);
 }
 
@@ -233,13 +233,14 @@ static void test_a_request_that_came_twice_is_done_once(void)
 	sample_id(7, id);
 	number = client_send(&c, MESSAGE_DELETE, id, -1, 0, MS);
 	c.number--;
-	assert(client_send(&c, MESSAGE_DELETE, id, -1, 0, MS) == number);
+	CHECK_NUMBER(client_send(&c, MESSAGE_DELETE, id, -1, 0, MS), ==,
+		     number);
 	client_start(&c);
 	EXPECT(STORE_OK, client_wait(&c, number, &fd));
 	EXPECT(STORE_OK, client_put(&c, 7, 0, SMALL, MS));
 	EXPECT(STORE_OK, client_read(&c, 7, "a.jpg", MS));
 	for (size_t i = 0; i < CLIENT_ANSWERS_MAX; i++)
-		assert(!c.answers[i].is_used);
+		CHECK(!c.answers[i].is_used);
 	EXPECT(STORE_OK, delete (&c, 7));
 	stop(&c);
 }
@@ -259,9 +260,9 @@ static void expect_refusal(const char *variable, const char *value,
 	m = EXPECT(STORE_FAILED, probe(&c));
 	expect_detail(&m, part);
 	m = EXPECT(STORE_FAILED, client_put(&c, 4, 0, SMALL, MS));
-	assert(client_command(&c, "check", out, sizeof(out)) == 1);
-	assert(strstr(out, part) != NULL);
-	assert(strstr(out, "secret/") == NULL);
+	CHECK_NUMBER(client_command(&c, "check", out, sizeof(out)), ==, 1);
+	CHECK_PART(out, part);
+	CHECK(strstr(out, "secret/") == NULL);
 	setenv(variable, kept, 1);
 	free(kept);
 	stop(&c);
@@ -289,8 +290,9 @@ static void test_dots_in_a_prefix_are_refused(void)
 		char out[512];
 
 		c.arguments[3] = prefixes[i];
-		assert(client_command(&c, "check", out, sizeof(out)) == 2);
-		assert(strstr(out, "may be '.' or '..'") != NULL);
+		CHECK_NUMBER(client_command(&c, "check", out, sizeof(out)), ==,
+			     2);
+		CHECK_PART(out, "may be '.' or '..'");
 	}
 }
 
@@ -327,7 +329,7 @@ static void test_faults_that_pass_are_not_seen(void)
 		fake_s3_do(fake, "none 1000");
 	}
 	/* libcurl itself repeats what an old connection did not take. */
-	assert(m.figures.retries >= 9);
+	CHECK_NUMBER(m.figures.retries, >=, 9);
 	stop(&c);
 }
 
@@ -357,7 +359,7 @@ static void test_only_200_with_its_etag_is_a_put(void)
 	for (unsigned i = 0; i < ARRAY_SIZE(orders); i++) {
 		fake_s3_do(fake, orders[i]);
 		m = EXPECT(STORE_OK, client_put(&c, 300 + i, 0, SMALL, MS));
-		assert(m.figures.retries == i + 1);
+		CHECK_NUMBER(m.figures.retries, ==, i + 1);
 		EXPECT(STORE_OK, client_read(&c, 300 + i, "a.jpg", MS));
 	}
 	fake_s3_do(fake, "206 100000 PUT");
@@ -388,7 +390,7 @@ static void test_a_removal_with_an_error_is_repeated(void)
 		EXPECT(STORE_OK, client_put(&c, 61, 0, SMALL, MS));
 		fake_s3_do(fake, orders[i]);
 		m = EXPECT(STORE_OK, delete (&c, 61));
-		assert(m.figures.retries == i + 1);
+		CHECK_NUMBER(m.figures.retries, ==, i + 1);
 		EXPECT(STORE_NOT_FOUND, client_read(&c, 61, "", MS));
 	}
 	stop(&c);
@@ -404,7 +406,7 @@ static void test_trailers_say_nothing(void)
 	fake_s3_do(fake, "trailer 1000 GET");
 	EXPECT(STORE_OK, client_read(&c, 62, "a.jpg", MS));
 	m = EXPECT(STORE_OK, client_read(&c, 62, "b.jpg", MS));
-	assert(m.figures.retries == 0);
+	CHECK_NUMBER(m.figures.retries, ==, 0);
 	fake_s3_do(fake, "none 1000000");
 	stop(&c);
 }
@@ -417,7 +419,7 @@ static void test_an_encrypted_image_is_put(void)
 
 	fake_s3_do(fake, "kms 1 PUT");
 	m = EXPECT(STORE_OK, client_put(&c, 57, 0, SMALL, MS));
-	assert(m.figures.requests == 1);
+	CHECK_NUMBER(m.figures.requests, ==, 1);
 	stop(&c);
 }
 
@@ -428,7 +430,7 @@ static void test_a_frozen_store_is_asked_again(void)
 
 	fake_s3_do(fake, "hang 1 PUT");
 	m = EXPECT(STORE_OK, client_put(&c, 5, 0, SMALL, MS));
-	assert(m.figures.retries == 1);
+	CHECK_NUMBER(m.figures.retries, ==, 1);
 	stop(&c);
 }
 
@@ -469,11 +471,12 @@ static void test_each_failure_has_its_answer(void)
 	struct message m;
 
 	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++) {
+		check_case("cases[%zu]: %s", (size_t)i, cases[i].order);
 		fake_s3_do(fake, cases[i].order);
 		m = EXPECT(cases[i].answer, client_put(&c, 7, 0, SMALL, MS));
 		expect_detail(&m, cases[i].part);
 	}
-	assert(m.figures.retries == 0);
+	CHECK_NUMBER(m.figures.retries, ==, 0);
 	stop(&c);
 }
 
@@ -509,7 +512,7 @@ static void test_a_404_must_say_that_the_object_is_missing(void)
 		EXPECT(STORE_NOT_FOUND, client_read(&c, 67, "", MS));
 		EXPECT(STORE_NOT_FOUND, delete (&c, 67));
 	}
-	assert(m.figures.retries == 0);
+	CHECK_NUMBER(m.figures.retries, ==, 0);
 	stop(&c);
 }
 
@@ -521,10 +524,11 @@ static void test_a_store_without_conditions_is_remembered(void)
 	fake_s3_do(fake, "noconditions 100000");
 	for (unsigned i = 1; i <= 8; i++) {
 		m = EXPECT(STORE_OK, client_put(&c, 8, 0, SMALL, MS));
-		assert(m.figures.requests == 2 * i);
+		CHECK_NUMBER(m.figures.requests, ==, 2 * i);
 	}
 	m = EXPECT(STORE_OK, client_put(&c, 8, 0, SMALL, MS));
-	assert(m.figures.requests == 17 && m.figures.retries == 0);
+	CHECK_NUMBER(m.figures.requests, ==, 17);
+	CHECK_NUMBER(m.figures.retries, ==, 0);
 	fake_s3_do(fake, "none 100000");
 	stop(&c);
 }
@@ -544,10 +548,10 @@ static void test_one_501_is_not_remembered(void)
 	expect_detail(&m, "501 NotImplemented");
 	for (unsigned i = 0; i < 10; i++) {
 		m = EXPECT(STORE_OK, client_put(&c, 65, 0, SMALL, MS));
-		assert(m.is_same);
+		CHECK(m.is_same);
 		fake_s3_do(fake, "501 1 PUT");
 		m = EXPECT(STORE_OK, client_put(&c, 65, 0, SMALL, MS));
-		assert(!m.is_same);
+		CHECK(!m.is_same);
 	}
 	EXPECT(STORE_OK, delete (&c, 65));
 	stop(&c);
@@ -562,13 +566,16 @@ static void test_an_image_is_the_same_if_its_head_is(void)
 	struct message m;
 
 	m = EXPECT(STORE_OK, client_put(&c, 9, 0, SMALL, MS));
-	assert(!m.is_same && m.figures.requests == 1);
+	CHECK(!m.is_same);
+	CHECK_NUMBER(m.figures.requests, ==, 1);
 	m = EXPECT(STORE_OK, client_put(&c, 9, 0, SMALL, MS));
-	assert(m.is_same && m.figures.requests == 3);
+	CHECK(m.is_same);
+	CHECK_NUMBER(m.figures.requests, ==, 3);
 	for (unsigned i = 0; i < ARRAY_SIZE(orders); i++) {
 		fake_s3_do(fake, orders[i]);
 		m = EXPECT(STORE_OK, client_put(&c, 9, 0, SMALL, MS));
-		assert(!m.is_same && m.figures.requests == 6 + 3 * i);
+		CHECK(!m.is_same);
+		CHECK_NUMBER(m.figures.requests, ==, 6 + 3 * i);
 	}
 	stop(&c);
 }
@@ -579,19 +586,21 @@ static void test_verify_finds_what_is_damaged(void)
 	char out[4096], id[STORE_ID_BYTES], order[128];
 
 	EXPECT(STORE_OK, client_put(&c, 10, 0, SMALL, MS));
-	assert(client_command(&c, "verify", out, sizeof(out)) == 0);
+	CHECK_NUMBER(client_command(&c, "verify", out, sizeof(out)), ==, 0);
 	fake_s3_damage(fake);
 	sample_id(10, id);
-	assert(client_command(&c, "verify", out, sizeof(out)) == 1);
-	assert(strstr(out, id) != NULL && strstr(out, ": damaged") != NULL);
+	CHECK_NUMBER(client_command(&c, "verify", out, sizeof(out)), ==, 1);
+	CHECK_PART(out, id);
+	CHECK_PART(out, ": damaged");
 	fake_s3_damage(fake);
 	/* A package that is whole, but that of another image. */
 	EXPECT(STORE_OK, client_put(&c, 11, 0, SMALL, MS));
 	/* If it is longer, it is listed and fetched again. */
 	snprintf(order, sizeof(order), "other 3 GET %s", id);
 	fake_s3_do(fake, order);
-	assert(client_command(&c, "verify", out, sizeof(out)) == 1);
-	assert(strstr(out, id) != NULL && strstr(out, ": damaged") != NULL);
+	CHECK_NUMBER(client_command(&c, "verify", out, sizeof(out)), ==, 1);
+	CHECK_PART(out, id);
+	CHECK_PART(out, ": damaged");
 	fake_s3_do(fake, "none 1");
 	EXPECT(STORE_OK, delete (&c, 11));
 	stop(&c);
@@ -615,8 +624,11 @@ static void test_a_read_has_only_what_was_asked_for(void)
 				       client_send_read(&c, id, 1000, 500,
 							false, MS),
 				       &fd));
-		assert(m.from == 1000 && m.bytes > LARGE && !m.is_copy);
-		assert(fstat(fd, &file) == 0 && file.st_size == 500);
+		CHECK_NUMBER(m.from, ==, 1000);
+		CHECK_NUMBER(m.bytes, >, LARGE);
+		CHECK(!m.is_copy);
+		CHECK_NUMBER(fstat(fd, &file), ==, 0);
+		CHECK_NUMBER(file.st_size, ==, 500);
 		close(fd);
 	}
 	/* Shorter at the end, and nothing after it. */
@@ -624,7 +636,8 @@ static void test_a_read_has_only_what_was_asked_for(void)
 				     client_send_read(&c, id, m.bytes - 10, 500,
 						      false, MS),
 				     &fd));
-	assert(fstat(fd, &file) == 0 && file.st_size == 10);
+	CHECK_NUMBER(fstat(fd, &file), ==, 0);
+	CHECK_NUMBER(file.st_size, ==, 10);
 	close(fd);
 	EXPECT(STORE_DAMAGED,
 	       client_wait(&c, client_send_read(&c, id, m.bytes, 1, false, MS),
@@ -673,10 +686,10 @@ static void test_a_list_has_no_control_characters(void)
 
 	EXPECT(STORE_OK, client_put(&c, 11, 0, SMALL, MS));
 	fake_s3_do(fake, "control 1000000 GET list-type");
-	assert(client_command(&c, "list", out, sizeof(out)) == 0);
-	assert(strstr(out, " a\\x0ab\\x5c\\xc2\\x9b\\x7f\n") != NULL);
+	CHECK_NUMBER(client_command(&c, "list", out, sizeof(out)), ==, 0);
+	CHECK_PART(out, " a\\x0ab\\x5c\\xc2\\x9b\\x7f\n");
 	for (const char *at = out; *at != '\0'; at++)
-		assert(*at == '\n' || (*at >= ' ' && *at <= '~'));
+		CHECK(*at == '\n' || (*at >= ' ' && *at <= '~'));
 	fake_s3_do(fake, "none 1000000");
 	EXPECT(STORE_OK, delete (&c, 11));
 	stop(&c);
@@ -715,18 +728,20 @@ static void test_a_second_read_is_from_the_cache(void)
 	EXPECT(STORE_OK, client_put(&c, 11, 0, LARGE, MS));
 	EXPECT(STORE_OK, client_read(&c, 11, "a.jpg", MS));
 	m = EXPECT(STORE_OK, client_read(&c, 11, "b.jpg", MS));
-	assert(m.figures.get_count == 1 && m.figures.cache_hits == 1);
-	assert(m.figures.cache_misses == 1 &&
-	       m.figures.now.cache_bytes > LARGE);
+	CHECK_NUMBER(m.figures.get_count, ==, 1);
+	CHECK_NUMBER(m.figures.cache_hits, ==, 1);
+	CHECK_NUMBER(m.figures.cache_misses, ==, 1);
+	CHECK_NUMBER(m.figures.now.cache_bytes, >, LARGE);
 	/* After a restart, too. */
 	client_kill(&c);
 	client_start(&c);
 	m = EXPECT(STORE_OK, client_read(&c, 11, "b.jpg", MS));
-	assert(m.figures.get_count == 0 && m.figures.cache_hits == 1);
+	CHECK_NUMBER(m.figures.get_count, ==, 0);
+	CHECK_NUMBER(m.figures.cache_hits, ==, 1);
 	EXPECT(STORE_OK, delete (&c, 11));
-	assert(!scratch_has(&scratch, copy_name(11)));
+	CHECK(!scratch_has(&scratch, copy_name(11)));
 	m = EXPECT(STORE_NOT_FOUND, client_read(&c, 11, "b.jpg", MS));
-	assert(m.figures.now.cache_bytes == 0);
+	CHECK_NUMBER(m.figures.now.cache_bytes, ==, 0);
 	stop(&c);
 }
 
@@ -746,10 +761,10 @@ static void test_reads_at_once_are_one_get(void)
 					      false, MS);
 	for (unsigned i = 0; i < ARRAY_SIZE(numbers); i++) {
 		m = EXPECT(STORE_OK, client_wait(&c, numbers[i], &fd));
-		assert(is_file_good(fd, m.bytes, "b.jpg"));
+		CHECK(is_file_good(fd, m.bytes, "b.jpg"));
 		close(fd);
 	}
-	assert(m.figures.get_count == 1);
+	CHECK_NUMBER(m.figures.get_count, ==, 1);
 	stop(&c);
 }
 
@@ -771,8 +786,9 @@ static uint64_t begin_slow_read(struct client *c, unsigned number)
 /* The server must not be able to change a copy. */
 static void expect_only_read(int fd)
 {
-	assert(fd >= 0 && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY);
-	assert(pwrite(fd, "x", 1, 0) == -1);
+	CHECK_NUMBER(fd, >=, 0);
+	CHECK_NUMBER((fcntl(fd, F_GETFL) & O_ACCMODE), ==, O_RDONLY);
+	CHECK_NUMBER(pwrite(fd, "x", 1, 0), ==, -1);
 	close(fd);
 }
 
@@ -820,7 +836,7 @@ static void test_a_read_sees_what_was_confirmed(void)
 	EXPECT(STORE_NOT_FOUND, client_read(&c, 14, "a.jpg", MS));
 	EXPECT(STORE_OK, client_wait(&c, first, &fd));
 	close(fd);
-	assert(!scratch_has(&scratch, copy_name(14)));
+	CHECK(!scratch_has(&scratch, copy_name(14)));
 	stop(&c);
 }
 
@@ -834,19 +850,19 @@ static void test_only_whole_objects_are_cached(void)
 	EXPECT(STORE_UNAVAILABLE, client_read(&c, 13, "a.jpg", 300));
 	fake_s3_do(fake, "flip 1000 GET");
 	EXPECT(STORE_DAMAGED, client_read(&c, 13, "a.jpg", MS));
-	assert(!scratch_has(&scratch, copy_name(13)));
+	CHECK(!scratch_has(&scratch, copy_name(13)));
 	fake_s3_do(fake, "other 1000 GET");
 	EXPECT(STORE_DAMAGED, client_read(&c, 13, "a.jpg", MS));
-	assert(!scratch_has(&scratch, copy_name(13)));
+	CHECK(!scratch_has(&scratch, copy_name(13)));
 	/* What is wrong once is fetched again. */
 	fake_s3_do(fake, "none 1000 GET");
 	fake_s3_do(fake, "other 1 GET");
 	EXPECT(STORE_OK, client_read(&c, 13, "a.jpg", MS));
 	scratch_path(&scratch, copy_name(13), path);
-	assert(unlink(path) == 0);
+	CHECK_NUMBER(unlink(path), ==, 0);
 	fake_s3_do(fake, "flip 1 GET");
 	EXPECT(STORE_OK, client_read(&c, 13, "a.jpg", MS));
-	assert(scratch_has(&scratch, copy_name(13)));
+	CHECK(scratch_has(&scratch, copy_name(13)));
 	stop(&c);
 }
 
@@ -859,27 +875,29 @@ static void expect_repair(struct client *c, const char *what)
 
 	scratch_path(&scratch, copy_name(14), path);
 	if (strcmp(what, "truncate") == 0) {
-		assert(truncate(path, 100) == 0);
+		CHECK_NUMBER(truncate(path, 100), ==, 0);
 	} else if (strcmp(what, "change") == 0) {
 		file = fopen(path, "r+");
-		assert(file != NULL);
+		CHECK(file != NULL);
 		fseek(file, -5, SEEK_END);
 		fputs("12345", file);
 		fclose(file);
 	} else if (strcmp(what, "other") == 0) {
 		/* The whole copy of another image, of the same length. */
 		scratch_path(&scratch, copy_name(13), other);
-		assert(unlink(path) == 0 && link(other, path) == 0);
+		CHECK_NUMBER(unlink(path), ==, 0);
+		CHECK_NUMBER(link(other, path), ==, 0);
 	} else if (strcmp(what, "link") == 0) {
-		assert(unlink(path) == 0);
-		assert(symlink("/etc/passwd", path) == 0);
+		CHECK_NUMBER(unlink(path), ==, 0);
+		CHECK_NUMBER(symlink("/etc/passwd", path), ==, 0);
 	} else {
-		assert(unlink(path) == 0);
+		CHECK_NUMBER(unlink(path), ==, 0);
 	}
 	EXPECT(STORE_OK, client_read(c, 14, "b.jpg", MS));
 	after = EXPECT(STORE_OK, client_read(c, 14, "b.jpg", MS));
-	assert(after.figures.get_count == before.figures.get_count + 1);
-	assert(after.figures.now.cache_bytes == before.figures.now.cache_bytes);
+	CHECK_NUMBER(after.figures.get_count, ==, before.figures.get_count + 1);
+	CHECK_NUMBER(after.figures.now.cache_bytes, ==,
+		     before.figures.now.cache_bytes);
 }
 
 static void test_a_changed_copy_is_fetched_again(void)
@@ -914,9 +932,11 @@ static void test_a_fresh_read_is_from_the_store(void)
 				    client_send_read(&c, id, 0, 1, i == 2, MS),
 				    &fd));
 
-		assert(next.is_copy && next.from == 0);
-		assert(is_file_good(fd, next.bytes, "b.jpg"));
-		assert(next.figures.get_count == m.figures.get_count + i - 1);
+		CHECK(next.is_copy);
+		CHECK_NUMBER(next.from, ==, 0);
+		CHECK(is_file_good(fd, next.bytes, "b.jpg"));
+		CHECK_NUMBER(next.figures.get_count, ==,
+			     m.figures.get_count + i - 1);
 		close(fd);
 	}
 	stop(&c);
@@ -932,20 +952,20 @@ static void test_the_quota_is_kept(void)
 	for (unsigned i = 0; i < 6; i++) {
 		EXPECT(STORE_OK, client_put(&c, 20 + i, 0, LARGE, MS));
 		m = EXPECT(STORE_OK, client_read(&c, 20 + i, "a.jpg", MS));
-		assert(m.figures.now.cache_bytes <= 1 << 20);
+		CHECK_NUMBER(m.figures.now.cache_bytes, <=, 1 << 20);
 		/* The first is used again and again, so it stays. */
 		EXPECT(STORE_OK, client_read(&c, 20, "a.jpg", MS));
 	}
-	assert(m.figures.cache_evictions >= 3);
-	assert(scratch_has(&scratch, copy_name(20)));
-	assert(!scratch_has(&scratch, copy_name(21)));
+	CHECK_NUMBER(m.figures.cache_evictions, >=, 3);
+	CHECK(scratch_has(&scratch, copy_name(20)));
+	CHECK(!scratch_has(&scratch, copy_name(21)));
 	/* One that is larger than the quota is not kept. */
 	EXPECT(STORE_OK, client_put(&c, 26, 0, 2 << 20, MS));
 	EXPECT(STORE_OK, client_read(&c, 26, "b.jpg", MS));
 	m = EXPECT(STORE_OK, client_read(&c, 26, "a.jpg", MS));
-	assert(m.figures.now.cache_bytes <= 1 << 20);
-	assert(scratch_has(&scratch, "cache/not-mine"));
-	assert(scratch_has(&scratch, "cache/tmp/not-mine"));
+	CHECK_NUMBER(m.figures.now.cache_bytes, <=, 1 << 20);
+	CHECK(scratch_has(&scratch, "cache/not-mine"));
+	CHECK(scratch_has(&scratch, "cache/tmp/not-mine"));
 	stop(&c);
 }
 
@@ -958,15 +978,16 @@ static void test_a_copy_that_cannot_be_removed_still_counts(void)
 	EXPECT(STORE_OK, client_put(&c, 30, 0, LARGE, MS));
 	EXPECT(STORE_OK, client_read(&c, 30, "a.jpg", MS));
 	scratch_path(&scratch, copy_name(30), path);
-	assert(unlink(path) == 0 && mkdir(path, 0700) == 0);
+	CHECK_NUMBER(unlink(path), ==, 0);
+	CHECK_NUMBER(mkdir(path, 0700), ==, 0);
 	for (unsigned i = 0; i < 5; i++) {
 		EXPECT(STORE_OK, client_put(&c, 31 + i, 0, LARGE, MS));
 		EXPECT(STORE_OK, client_read(&c, 31 + i, "a.jpg", MS));
 		m = EXPECT(STORE_OK, client_read(&c, 30, "a.jpg", MS));
-		assert(m.figures.now.cache_bytes > LARGE);
-		assert(m.figures.now.cache_bytes <= 1 << 20);
+		CHECK_NUMBER(m.figures.now.cache_bytes, >, LARGE);
+		CHECK_NUMBER(m.figures.now.cache_bytes, <=, 1 << 20);
 	}
-	assert(rmdir(path) == 0);
+	CHECK_NUMBER(rmdir(path), ==, 0);
 	stop(&c);
 }
 
@@ -977,18 +998,18 @@ static void test_a_copy_that_cannot_be_written_is_counted(void)
 	struct client c;
 	struct message m;
 
-	assert(getrlimit(RLIMIT_FSIZE, &before) == 0);
+	CHECK_NUMBER(getrlimit(RLIMIT_FSIZE, &before), ==, 0);
 	small = before;
 	small.rlim_cur = LARGE / 2;
 	(void)signal(SIGXFSZ, SIG_IGN); /* also of the helper */
-	assert(setrlimit(RLIMIT_FSIZE, &small) == 0);
+	CHECK_NUMBER(setrlimit(RLIMIT_FSIZE, &small), ==, 0);
 	c = start_cached();
-	assert(setrlimit(RLIMIT_FSIZE, &before) == 0);
+	CHECK_NUMBER(setrlimit(RLIMIT_FSIZE, &before), ==, 0);
 	EXPECT(STORE_OK, client_put(&c, 70, 0, LARGE, MS));
 	m = EXPECT(STORE_OK, client_read(&c, 70, "", MS));
-	assert(m.figures.cache_failures == 1);
-	assert(m.figures.now.cache_error == EFBIG);
-	assert(!scratch_has(&scratch, copy_name(70)));
+	CHECK_NUMBER(m.figures.cache_failures, ==, 1);
+	CHECK_NUMBER(m.figures.now.cache_error, ==, EFBIG);
+	CHECK(!scratch_has(&scratch, copy_name(70)));
 	EXPECT(STORE_OK, delete (&c, 70));
 	stop(&c);
 }
@@ -1022,8 +1043,8 @@ static void test_a_copy_that_is_removed_early_is_counted(void)
 	while (!remove_draft(&c, number))
 		number++;
 	m = EXPECT(STORE_OK, probe(&c));
-	assert(m.figures.cache_failures == 1);
-	assert(m.figures.now.cache_error == ENOENT);
+	CHECK_NUMBER(m.figures.cache_failures, ==, 1);
+	CHECK_NUMBER(m.figures.now.cache_error, ==, ENOENT);
 	stop(&c);
 }
 
@@ -1036,9 +1057,9 @@ static void test_another_folder_is_refused(void)
 	scratch_write_text(&scratch, "mine/photo", "x");
 	client_add(&c, "--cache", scratch_path(&scratch, "mine", path));
 	client_start(&c);
-	assert(client_stop(&c) == 2);
-	assert(scratch_has(&scratch, "mine/photo"));
-	assert(!scratch_has(&scratch, "mine/tmp"));
+	CHECK_NUMBER(client_stop(&c), ==, 2);
+	CHECK(scratch_has(&scratch, "mine/photo"));
+	CHECK(!scratch_has(&scratch, "mine/tmp"));
 }
 
 /* -- Credentials -- */
@@ -1188,7 +1209,7 @@ int main(int argc, char **argv)
 	const char *mode = argc > 2 ? argv[2] : "";
 	unsigned port = 0;
 
-	assert(argc > 1);
+	CHECK_NUMBER(argc, >, 1);
 	program = argv[1];
 	alarm(1200); /* a helper that does not answer ends the test */
 	scratch_init(&scratch);

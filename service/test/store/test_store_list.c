@@ -7,12 +7,12 @@
  * usage: test_store_list PROGRAM
  */
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "base/test/scratch.h"
 #include "base/util.h"
 #include "service/test/store/store_client.h"
 
 #include <arpa/inet.h>
-#include <assert.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -134,13 +134,14 @@ static unsigned start_store(void)
 	int made;
 
 	listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert(listener >= 0);
+	CHECK_NUMBER(listener, >=, 0);
 	made = bind(listener, (struct sockaddr *)&any, bytes);
-	assert(made == 0 && listen(listener, 64) == 0);
+	CHECK_NUMBER(made, ==, 0);
+	CHECK_NUMBER(listen(listener, 64), ==, 0);
 	made = getsockname(listener, (struct sockaddr *)&any, &bytes);
-	assert(made == 0);
+	CHECK_NUMBER(made, ==, 0);
 	made = pthread_create(&thread, NULL, serve_all, NULL);
-	assert(made == 0);
+	CHECK_NUMBER(made, ==, 0);
 	return ntohs(any.sin_port);
 }
 
@@ -305,6 +306,7 @@ static void test_what_is_no_complete_list_is_refused(void)
 {
 	set_answers(send_document, send_document);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		check_case("wrong[%zu]: %s", i, wrong[i].document);
 		document = wrong[i].document;
 		expect_all(1, wrong[i].why);
 	}
@@ -397,6 +399,7 @@ static void test_a_list_without_end_is_given_up(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		check_case("cases[%zu]", i);
 		set_answers(cases[i].list, send_document);
 		expect("list", 1, cases[i].why);
 		expect("verify", 1, cases[i].why);
@@ -460,7 +463,7 @@ static void test_verify_takes_what_was_listed(void)
 	expect("verify", 1, ID ": damaged\n");
 	document = LIST(ALL IMAGE("1073741825"));
 	expect("verify", 1, ID ": damaged: it is larger than 1 GiB");
-	assert(object_count == 0);
+	CHECK_NUMBER(object_count, ==, 0);
 }
 
 static const char *_Atomic later; /* the lists after the first */
@@ -497,14 +500,15 @@ static void test_verify_lists_again_what_has_changed(void)
 	/* Replaced by a longer one, which is fetched whole. */
 	later = LIST(ALL IMAGE("1048576"));
 	expect("verify", 1, ID ": damaged\n");
-	assert(object_count == 2);
+	CHECK_NUMBER(object_count, ==, 2);
 	later = LIST(ALL IMAGE("1073741825"));
 	expect("verify", 1, ID ": damaged: it is larger than 1 GiB");
 	/* It is lost, though the list has it. */
 	later = document;
 	set_answers(send_later, send_absent);
 	expect("verify", 1, "NoSuchKey");
-	assert(list_count == 2 && object_count == 2);
+	CHECK_NUMBER(list_count, ==, 2);
+	CHECK_NUMBER(object_count, ==, 2);
 	later = LIST(ALL ONE);
 	expect("verify", 1, "a Key is not below the prefix");
 }
@@ -542,7 +546,8 @@ static void test_verify_fetches_large_objects_in_turn(void)
 	set_answers(send_four, look_for_others);
 	others_count = 0;
 	expect("verify", 1, "0 images of 0 bytes are good, 4 are not");
-	assert(object_count == 4 && others_count == 0);
+	CHECK_NUMBER(object_count, ==, 4);
+	CHECK_NUMBER(others_count, ==, 0);
 	document = "2000"; /* the kernel accepts them before this program */
 	expect("verify", 1, "0 images of 0 bytes are good, 4 are not");
 }
@@ -635,7 +640,7 @@ static void read_until(void (*object)(int, unsigned), const char *part)
 	for (int i = 0; i < TRIES && strstr(m.detail, part) == NULL; i++) {
 		set_answers(send_document, object);
 		m = client_read(&c, 1, "", 1000);
-		assert(m.answer == STORE_UNAVAILABLE);
+		CHECK_NUMBER(m.answer, ==, STORE_UNAVAILABLE);
 	}
 	if (strstr(m.detail, part) == NULL) {
 		fprintf(stderr, "'%s' does not say '%s'\n", m.detail, part);
@@ -729,11 +734,13 @@ static void test_a_repetition_has_its_own_connection(void)
 
 	client_start(&c);
 	set_answers(send_document, send_503_first);
-	assert(removal(&c) == STORE_NOT_FOUND);
-	assert(closed_count == 1 && object_count == 3);
+	CHECK_NUMBER(removal(&c), ==, STORE_NOT_FOUND);
+	CHECK_NUMBER(closed_count, ==, 1);
+	CHECK_NUMBER(object_count, ==, 3);
 	set_answers(send_document, send_error_first);
-	assert(removal(&c) == STORE_OK);
-	assert(reused_count == 0 && object_count == 3);
+	CHECK_NUMBER(removal(&c), ==, STORE_OK);
+	CHECK_NUMBER(reused_count, ==, 0);
+	CHECK_NUMBER(object_count, ==, 3);
 	(void)client_stop(&c);
 }
 
@@ -749,7 +756,8 @@ static void expect_unwritten(const char *words)
 		 words, scratch_path(&scratch, "errors", path));
 	list_count = object_count = 0;
 	status = system(command);
-	assert(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	CHECK(WIFEXITED(status));
+	CHECK_NUMBER(WEXITSTATUS(status), ==, 1);
 	scratch_expect(&scratch, "errors",
 		       "the output could not be written: No space left");
 }
@@ -769,11 +777,11 @@ static void test_a_length_is_said_once(void)
 		expect("check", 1, why);
 		for (int t = 0; t < TRIES; t++) {
 			m = client_put(&c, 1, 0, 3000, 1000);
-			assert(m.answer == STORE_UNAVAILABLE);
+			CHECK_NUMBER(m.answer, ==, STORE_UNAVAILABLE);
 			if (strstr(m.detail, why) != NULL)
 				break;
 		}
-		assert(strstr(m.detail, why) != NULL);
+		CHECK_PART(m.detail, why);
 	}
 	(void)client_stop(&c);
 }
@@ -798,12 +806,12 @@ static void test_output_that_is_not_written_is_an_error(void)
 	snprintf(words, sizeof(words),
 		 "list --bucket photos --prefix p --endpoint %s", endpoint);
 	expect_unwritten(words);
-	assert(list_count == 1);
+	CHECK_NUMBER(list_count, ==, 1);
 }
 
 int main(int argc, char **argv)
 {
-	assert(argc == 2);
+	CHECK_NUMBER(argc, ==, 2);
 	program = argv[1];
 	alarm(1200);
 	(void)signal(SIGPIPE, SIG_IGN);

@@ -15,7 +15,8 @@
  */
 #include "service/http/handlers/images/store_request.c"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ struct pipeline_load __wrap_pipeline_load(const struct pipeline *p)
 bool __wrap_pipeline_send_task(struct pipeline *p, struct task *task)
 {
 	(void)p;
-	assert(task->run != NULL);
+	CHECK(task->run != NULL);
 	sent_count += can_send;
 	return can_send;
 }
@@ -77,21 +78,21 @@ static void test_stored_and_failed(void)
 			c = accepted_of(3);
 	enum problem problem;
 
-	assert(find(1, &problem) == ACCEPTED_NONE);
+	CHECK_NUMBER(find(1, &problem), ==, ACCEPTED_NONE);
 	accepted_add(list, &a);
 	accepted_add(list, &b);
 	accepted_add(list, &c);
-	assert(find(1, &problem) == ACCEPTED_PENDING);
+	CHECK_NUMBER(find(1, &problem), ==, ACCEPTED_PENDING);
 	/* End the image in the middle of the list. */
 	accepted_settle(list, &b, PROBLEM_STORE_FULL);
-	assert(find(2, &problem) == ACCEPTED_FAILED &&
-	       problem == PROBLEM_STORE_FULL);
+	CHECK_NUMBER(find(2, &problem), ==, ACCEPTED_FAILED);
+	CHECK_NUMBER(problem, ==, PROBLEM_STORE_FULL);
 	accepted_settle(list, &c, PROBLEM_NONE);
-	assert(find(3, &problem) == ACCEPTED_NONE);
-	assert(find(1, &problem) == ACCEPTED_PENDING);
+	CHECK_NUMBER(find(3, &problem), ==, ACCEPTED_NONE);
+	CHECK_NUMBER(find(1, &problem), ==, ACCEPTED_PENDING);
 	accepted_settle(list, &a, PROBLEM_NONE);
-	assert(find(1, &problem) == ACCEPTED_NONE);
-	assert(find(2, &problem) == ACCEPTED_FAILED);
+	CHECK_NUMBER(find(1, &problem), ==, ACCEPTED_NONE);
+	CHECK_NUMBER(find(2, &problem), ==, ACCEPTED_FAILED);
 }
 
 static void test_two_of_one_id(void)
@@ -102,10 +103,10 @@ static void test_two_of_one_id(void)
 	accepted_add(list, &a);
 	accepted_add(list, &b);
 	accepted_settle(list, &a, PROBLEM_STORE_FULL);
-	assert(find(1, &problem) == ACCEPTED_PENDING);
+	CHECK_NUMBER(find(1, &problem), ==, ACCEPTED_PENDING);
 	accepted_settle(list, &b, PROBLEM_STORE_FAILED);
-	assert(find(1, &problem) == ACCEPTED_FAILED &&
-	       problem == PROBLEM_STORE_FAILED);
+	CHECK_NUMBER(find(1, &problem), ==, ACCEPTED_FAILED);
+	CHECK_NUMBER(problem, ==, PROBLEM_STORE_FAILED);
 }
 
 static void test_oldest_are_forgotten(void)
@@ -118,10 +119,10 @@ static void test_oldest_are_forgotten(void)
 		accepted_add(list, &p);
 		accepted_settle(list, &p, PROBLEM_STORE_FULL);
 	}
-	assert(find(100 + 9, &problem) == ACCEPTED_NONE);
-	assert(find(100 + 10, &problem) == ACCEPTED_FAILED);
-	assert(find(100 + ACCEPTED_FAILURES_MAX + 9, &problem) ==
-	       ACCEPTED_FAILED);
+	CHECK_NUMBER(find(100 + 9, &problem), ==, ACCEPTED_NONE);
+	CHECK_NUMBER(find(100 + 10, &problem), ==, ACCEPTED_FAILED);
+	CHECK_NUMBER(find(100 + ACCEPTED_FAILURES_MAX + 9, &problem), ==,
+		     ACCEPTED_FAILED);
 }
 
 static void init_requests(struct request *requests, struct upload_request *owns,
@@ -141,7 +142,7 @@ static void init_requests(struct request *requests, struct upload_request *owns,
 static void run_task(struct upload_request *own)
 {
 	own->storing.spool_task.run(&own->storing.spool_task);
-	assert(own->request->holder_count == 1);
+	CHECK_NUMBER(own->request->holder_count, ==, 1);
 }
 
 static void test_spool_tasks_are_limited(void)
@@ -151,31 +152,35 @@ static void test_spool_tasks_are_limited(void)
 	struct request *r = calloc(REQUESTS, sizeof(*r));
 	struct upload_request *owns = calloc(REQUESTS, sizeof(*owns));
 
-	assert(h != NULL && r != NULL && owns != NULL);
+	CHECK(h != NULL);
+	CHECK(r != NULL);
+	CHECK(owns != NULL);
 	init_requests(r, owns, REQUESTS, h);
 	for (uint32_t i = 0; i < REQUESTS; i++)
 		send_spool_task(&r[i]);
-	assert(sent_count == UPLOADS_MAX && h->spooling_count == UPLOADS_MAX);
+	CHECK_NUMBER(sent_count, ==, UPLOADS_MAX);
+	CHECK_NUMBER(h->spooling_count, ==, UPLOADS_MAX);
 	for (uint32_t i = 0; i < REQUESTS; i++) {
 		bool is_sent = i < UPLOADS_MAX;
 
-		assert(owns[i].storing.early ==
-		       (is_sent ? EARLY_QUEUED : EARLY_NO));
-		assert(r[i].holder_count == (is_sent ? 2 : 1));
+		CHECK_NUMBER(owns[i].storing.early, ==,
+			     (is_sent ? EARLY_QUEUED : EARLY_NO));
+		CHECK_NUMBER(r[i].holder_count, ==, (is_sent ? 2 : 1));
 	}
 	run_task(&owns[0]);
 	send_spool_task(&r[2]);
 	send_spool_task(&r[3]);
-	assert(sent_count == UPLOADS_MAX + 1);
-	assert(owns[2].storing.early == EARLY_QUEUED);
-	assert(owns[3].storing.early == EARLY_NO);
+	CHECK_NUMBER(sent_count, ==, UPLOADS_MAX + 1);
+	CHECK_NUMBER(owns[2].storing.early, ==, EARLY_QUEUED);
+	CHECK_NUMBER(owns[3].storing.early, ==, EARLY_NO);
 	run_task(&owns[1]);
 	run_task(&owns[2]);
-	assert(h->spooling_count == 0);
+	CHECK_NUMBER(h->spooling_count, ==, 0);
 	can_send = false;
 	send_spool_task(&r[3]);
-	assert(owns[3].storing.early == EARLY_NO && r[3].holder_count == 1);
-	assert(h->spooling_count == 0);
+	CHECK_NUMBER(owns[3].storing.early, ==, EARLY_NO);
+	CHECK_NUMBER(r[3].holder_count, ==, 1);
+	CHECK_NUMBER(h->spooling_count, ==, 0);
 	free(owns);
 	free(r);
 	free(h);
@@ -253,7 +258,8 @@ static void test_one_reply_in_any_order(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		assert(count_replies(cases[i].events, cases[i].count) == 1);
+		CHECK_NUMBER(count_replies(cases[i].events, cases[i].count), ==,
+			     1);
 }
 
 static bool aborts(enum early_state state, enum early_event event)
@@ -261,7 +267,7 @@ static bool aborts(enum early_state state, enum early_event event)
 	pid_t child = fork();
 	int status;
 
-	assert(child >= 0);
+	CHECK_NUMBER(child, >=, 0);
 	if (child == 0) {
 		struct storing s = { .early = state };
 
@@ -270,18 +276,18 @@ static bool aborts(enum early_state state, enum early_event event)
 		(void)early_advance(&s, event);
 		_exit(0);
 	}
-	assert(waitpid(child, &status, 0) == child);
+	CHECK_NUMBER(waitpid(child, &status, 0), ==, child);
 	return WIFSIGNALED(status);
 }
 
 static void test_what_cannot_happen_ends_the_program(void)
 {
-	assert(!aborts(EARLY_NO, EVENT_STORE_BEGINS));
-	assert(aborts(EARLY_DONE, EVENT_STORE_BEGINS));
-	assert(aborts(EARLY_NO, EVENT_WRITTEN));
-	assert(aborts(EARLY_ACCEPTED, EVENT_WRITE_BEGINS));
-	assert(aborts(EARLY_DONE, EVENT_DONE));
-	assert(aborts(EARLY_IMPOSSIBLE, EVENT_DONE));
+	CHECK(!aborts(EARLY_NO, EVENT_STORE_BEGINS));
+	CHECK(aborts(EARLY_DONE, EVENT_STORE_BEGINS));
+	CHECK(aborts(EARLY_NO, EVENT_WRITTEN));
+	CHECK(aborts(EARLY_ACCEPTED, EVENT_WRITE_BEGINS));
+	CHECK(aborts(EARLY_DONE, EVENT_DONE));
+	CHECK(aborts(EARLY_IMPOSSIBLE, EVENT_DONE));
 }
 
 int main(void)
@@ -297,7 +303,7 @@ int main(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(tests); i++) {
 		list = malloc(sizeof(*list));
-		assert(list != NULL);
+		CHECK(list != NULL);
 		accepted_init(list);
 		tests[i]();
 		accepted_release(list);

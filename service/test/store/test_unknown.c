@@ -3,8 +3,8 @@
 #include "service/store/remote/unknown.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 
-#include <assert.h>
 #include <stdio.h>
 
 static const uint64_t now_ns = 5 * NS_PER_S;
@@ -29,19 +29,19 @@ static void ask(unsigned number)
 
 static void test_an_unknown_id_is_remembered_for_a_moment(void)
 {
-	assert(!unknown_has(&u, id_of(1), now_ns));
+	CHECK(!unknown_has(&u, id_of(1), now_ns));
 	ask(1);
-	assert(unknown_has(&u, id_of(1), now_ns));
-	assert(unknown_has(&u, id_of(1), now_ns + UNKNOWN_MS * NS_PER_MS - 1));
-	assert(!unknown_has(&u, id_of(1), now_ns + UNKNOWN_MS * NS_PER_MS));
-	assert(!unknown_has(&u, id_of(2), now_ns));
+	CHECK(unknown_has(&u, id_of(1), now_ns));
+	CHECK(unknown_has(&u, id_of(1), now_ns + UNKNOWN_MS * NS_PER_MS - 1));
+	CHECK(!unknown_has(&u, id_of(1), now_ns + UNKNOWN_MS * NS_PER_MS));
+	CHECK(!unknown_has(&u, id_of(2), now_ns));
 }
 
 static void test_a_put_ends_it(void)
 {
 	ask(3);
 	unknown_forget(&u, id_of(3));
-	assert(!unknown_has(&u, id_of(3), now_ns));
+	CHECK(!unknown_has(&u, id_of(3), now_ns));
 }
 
 /* The store was asked before the put, and its answer comes after it. */
@@ -51,23 +51,23 @@ static void test_an_old_answer_does_not_count(void)
 
 	unknown_forget(&u, id_of(4));
 	unknown_end(&u, id_of(4), ticket, now_ns);
-	assert(!unknown_has(&u, id_of(4), now_ns));
+	CHECK(!unknown_has(&u, id_of(4), now_ns));
 	ticket = unknown_begin(&u, id_of(5));
 	unknown_forget(&u, id_of(5));
 	ask(5);
 	unknown_forget(&u, id_of(5));
 	unknown_end(&u, id_of(5), ticket, now_ns);
-	assert(!unknown_has(&u, id_of(5), now_ns));
+	CHECK(!unknown_has(&u, id_of(5), now_ns));
 }
 
 static void test_another_id_takes_its_place(void)
 {
 	ask(6);
 	ask(6 + UNKNOWN_IDS);
-	assert(!unknown_has(&u, id_of(6), now_ns));
-	assert(unknown_has(&u, id_of(6 + UNKNOWN_IDS), now_ns));
+	CHECK(!unknown_has(&u, id_of(6), now_ns));
+	CHECK(unknown_has(&u, id_of(6 + UNKNOWN_IDS), now_ns));
 	unknown_forget(&u, id_of(6));
-	assert(unknown_has(&u, id_of(6 + UNKNOWN_IDS), now_ns));
+	CHECK(unknown_has(&u, id_of(6 + UNKNOWN_IDS), now_ns));
 }
 
 int main(void)

@@ -13,9 +13,9 @@
 #include "base/clock.h"
 #include "base/quantiles.h"
 #include "base/machine_usage.h"
+#include "base/test/check.h"
 #include "stages/cores.h"
 
-#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -73,7 +73,7 @@ static struct uthreads *start(const struct model *m, uint32_t threads_max)
 		.buffer_bytes = BUFFER_BYTES,
 	});
 
-	assert(u != NULL);
+	CHECK(u != NULL);
 	return u;
 }
 
@@ -116,7 +116,7 @@ static void measure_switches(const struct model *m, double out[FIGURES])
 	for (int i = 0; i < 2; i++) {
 		players[i] = (struct player){ .other = &players[1 - i],
 					      .is_first = i == 0 };
-		assert(uthread_spawn(u, play, &players[i]));
+		CHECK(uthread_spawn(u, play, &players[i]));
 	}
 	while (read_counts(u).waiting_count < 2)
 		(void)sched_yield();
@@ -167,8 +167,8 @@ static double measure_parked(const struct model *m, int fd)
 
 	for (int i = 0; i < PARKED; i++) {
 		parked[i].fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-		assert(fd < 0 || parked[i].fd >= 0);
-		assert(uthread_spawn(u, park, &parked[i]));
+		CHECK(fd < 0 || parked[i].fd >= 0);
+		CHECK(uthread_spawn(u, park, &parked[i]));
 	}
 	do {
 		(void)usleep(10000);
@@ -194,8 +194,10 @@ static double measure_at_socket(const struct model *m)
 	bool blocks = m->model.mapping == THREADS_1_TO_1;
 	int fds[2];
 
-	assert(socketpair(AF_UNIX, SOCK_STREAM | (blocks ? 0 : SOCK_NONBLOCK),
-			  0, fds) == 0);
+	CHECK_NUMBER(socketpair(AF_UNIX,
+				SOCK_STREAM | (blocks ? 0 : SOCK_NONBLOCK), 0,
+				fds),
+		     ==, 0);
 	return measure_parked(m, fds[0]);
 }
 
@@ -206,15 +208,17 @@ static double measure_apart(double (*measure)(const struct model *),
 	int fds[2], status;
 	pid_t child;
 
-	assert(pipe(fds) == 0);
+	CHECK_NUMBER(pipe(fds), ==, 0);
 	(void)fflush(stdout);
 	child = fork();
 	if (child == 0) {
 		value = measure(m);
 		_exit(write(fds[1], &value, sizeof(value)) != sizeof(value));
 	}
-	assert(child > 0 && waitpid(child, &status, 0) == child && status == 0);
-	assert(read(fds[0], &value, sizeof(value)) == sizeof(value));
+	CHECK_NUMBER(child, >, 0);
+	CHECK_NUMBER(waitpid(child, &status, 0), ==, child);
+	CHECK_NUMBER(status, ==, 0);
+	CHECK_NUMBER(read(fds[0], &value, sizeof(value)), ==, sizeof(value));
 	(void)close(fds[0]);
 	(void)close(fds[1]);
 	return value;

@@ -20,9 +20,9 @@
  */
 #include "base/file.h"
 #include "base/random.h"
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -178,7 +178,7 @@ static void begin(void)
 
 static void add_bytes(const char *text, size_t bytes)
 {
-	assert(bytes <= sizeof(request.text) - request.bytes);
+	CHECK_NUMBER(bytes, <=, sizeof(request.text) - request.bytes);
 	memcpy(request.text + request.bytes, text, bytes);
 	request.bytes += bytes;
 }
@@ -198,11 +198,14 @@ static int open_connection(uint16_t port)
 	const struct timeval limit = { .tv_sec = LIMIT_S };
 	int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
 
-	assert(fd >= 0);
-	assert(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) == 0);
-	assert(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ==
-	       0);
-	assert(connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0);
+	CHECK_NUMBER(fd, >=, 0);
+	CHECK_NUMBER(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)),
+		     ==, 0);
+	CHECK_NUMBER(
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)),
+		==, 0);
+	CHECK_NUMBER(connect(fd, (const struct sockaddr *)&to, sizeof(to)), ==,
+		     0);
 	return fd;
 }
 
@@ -270,7 +273,7 @@ static void read_reply(int server, int fd)
 	ssize_t got;
 
 	do {
-		assert(at < REPLY_BYTES_MAX);
+		CHECK_NUMBER(at, <, REPLY_BYTES_MAX);
 		got = recv(fd, replies[server].text + at, REPLY_BYTES_MAX - at,
 			   0);
 		at += got > 0 ? (size_t)got : 0;
@@ -303,7 +306,7 @@ static void remove_lines(int server, const char *name)
 		end = memchr(at, '\n',
 			     replies[server].bytes -
 				     (size_t)(at - replies[server].text));
-		assert(end != NULL);
+		CHECK(end != NULL);
 		remove_bytes(server, at, (size_t)(end + 1 - at));
 	}
 }
@@ -583,12 +586,12 @@ int main(int argc, char **argv)
 {
 	const char *why;
 
-	assert(argc == 5 || argc == 6);
+	CHECK(argc == 5 || argc == 6);
 	ports[0] = (uint16_t)atoi(argv[1]);
 	ports[1] = (uint16_t)atoi(argv[2]);
 	picture = argv[3];
 	photo = file_read_bytes(argv[4], BYTES_MAX / 8, &photo_bytes, &why);
-	assert(photo != NULL);
+	CHECK(photo != NULL);
 	if (argc == 5) {
 		compare_lines();
 		compare_headers();

@@ -9,9 +9,9 @@
 #include "service/http/mhd/input.h"
 
 #include "base/random.h"
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static ssize_t receive(void *arg, char *to, size_t bytes)
 	struct source *s = arg;
 	size_t most = min_u64(bytes, s->ready - s->at);
 
-	assert(bytes > 0);
+	CHECK_NUMBER(bytes, >, 0);
 	if (most == 0)
 		return NOTHING;
 	if (s->gives_less)
@@ -54,8 +54,8 @@ static size_t pass_whole(struct input *in, const char *text, size_t bytes,
 	ssize_t got = input_read(in, to, BYTES_MAX,
 				 &(struct input_source){ receive, &s, true });
 
-	assert(got >= 0 || got == NOTHING || got == INPUT_NONE);
-	assert(input_waiting(in) == 0);
+	CHECK(got >= 0 || got == NOTHING || got == INPUT_NONE);
+	CHECK_NUMBER(input_waiting(in), ==, 0);
 	return got > 0 ? (size_t)got : 0;
 }
 
@@ -65,9 +65,10 @@ static void check(const char *text, size_t bytes, const char *expected)
 	struct input *in = input_new(HEAD_BYTES_MAX, false);
 	size_t got;
 
-	assert(in != NULL);
+	CHECK(in != NULL);
 	got = pass_whole(in, text, bytes, to);
-	assert(got == strlen(expected) && memcmp(to, expected, got) == 0);
+	CHECK_NUMBER(got, ==, strlen(expected));
+	CHECK(memcmp(to, expected, got) == 0);
 	input_free(in);
 }
 
@@ -172,7 +173,7 @@ static void pass_parts(const char *text, size_t bytes, const char *expected,
 	char to[1024];
 	size_t at = 0;
 
-	assert(in != NULL);
+	CHECK(in != NULL);
 	s.gives_less = !may_stop && random_below(&chance, 2) == 0;
 	from.is_drained = !s.gives_less;
 	while (at < count) {
@@ -186,15 +187,15 @@ static void pass_parts(const char *text, size_t bytes, const char *expected,
 		if (random_below(&chance, 200) == 0)
 			s.ready = bytes;
 		got = input_read(in, to, room, &from);
-		assert(got > 0 || got == NOTHING || got == INPUT_NONE);
+		CHECK(got > 0 || got == NOTHING || got == INPUT_NONE);
 		if (got > 0) {
-			assert((size_t)got <= count - at);
-			assert(memcmp(to, expected + at, (size_t)got) == 0);
+			CHECK_NUMBER((size_t)got, <=, count - at);
+			CHECK(memcmp(to, expected + at, (size_t)got) == 0);
 			at += (size_t)got;
 		}
 		if (got < (ssize_t)room)
-			assert(input_waiting(in) == 0 &&
-			       (may_stop || s.at == s.ready || at == count));
+			CHECK(input_waiting(in) == 0 &&
+			      (may_stop || s.at == s.ready || at == count));
 	}
 	input_free(in);
 }
@@ -209,7 +210,7 @@ static void test_the_same_is_passed_on_in_parts(void)
 		uint32_t requests = 1 + random_below(&chance, 8);
 		size_t bytes = 0, count;
 
-		assert(in != NULL);
+		CHECK(in != NULL);
 		for (uint32_t k = 0; k < requests; k++)
 			bytes += add_request(text + bytes, &chance,
 					     k + 1 == requests);
@@ -228,18 +229,19 @@ static void test_heads_are_kept_in_their_order(void)
 	static char to[BYTES_MAX];
 	struct input *in = input_new(HEAD_BYTES_MAX, false);
 
-	assert(in != NULL && input_head(in) == NULL);
+	CHECK(in != NULL);
+	CHECK(input_head(in) == NULL);
 	(void)pass_whole(in, TEXT(text), to);
-	assert(strcmp(input_head(in)->target, "/1") == 0);
+	CHECK_TEXT(input_head(in)->target, "/1");
 	input_drop_head(in);
-	assert(strcmp(input_head(in)->target, "/2") == 0);
-	assert(input_head(in)->field_count == 1 &&
-	       input_head(in)->fault == HEAD_FINE);
+	CHECK_TEXT(input_head(in)->target, "/2");
+	CHECK_NUMBER(input_head(in)->field_count, ==, 1);
+	CHECK_NUMBER(input_head(in)->fault, ==, HEAD_FINE);
 	input_drop_head(in);
 	/* The third is not complete, so its request cannot be over. */
-	assert(input_head(in) != NULL);
+	CHECK(input_head(in) != NULL);
 	input_drop_head(in);
-	assert(input_head(in) != NULL);
+	CHECK(input_head(in) != NULL);
 	input_free(in);
 }
 
@@ -251,20 +253,21 @@ static void test_what_is_kept_has_a_limit(void)
 	struct input *in = input_new(HEAD_BYTES_MAX, false);
 	int kept = 0;
 
-	assert(in != NULL);
+	CHECK(in != NULL);
 	for (int i = 0; i < 1000; i++) {
-		assert(pass_whole(in, TEXT(head), to) > 0);
+		CHECK_NUMBER(pass_whole(in, TEXT(head), to), >, 0);
 		input_drop_head(in);
 	}
 	while (pass_whole(in, TEXT(head), to) > 0)
 		kept++;
-	assert(kept > 2 && kept * sizeof(head) < HEAD_BYTES_MAX);
+	CHECK_NUMBER(kept, >, 2);
+	CHECK_NUMBER(kept * sizeof(head), <, HEAD_BYTES_MAX);
 	for (int i = 0; i < kept; i++) {
-		assert(input_head(in)->fault == HEAD_FINE);
-		assert(input_head(in)->is_last == (i == kept - 1));
+		CHECK_NUMBER(input_head(in)->fault, ==, HEAD_FINE);
+		CHECK_NUMBER(input_head(in)->is_last, ==, (i == kept - 1));
 		input_drop_head(in);
 	}
-	assert(input_head(in) == NULL);
+	CHECK(input_head(in) == NULL);
 	input_free(in);
 }
 

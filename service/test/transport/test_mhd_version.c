@@ -2,9 +2,8 @@
 /* Promise: only versions of libmicrohttpd that were tried are used. */
 #include "service/http/mhd/version.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
-
-#include <assert.h>
 
 int main(void)
 {
@@ -16,9 +15,9 @@ int main(void)
 	struct error why;
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		assert(mhd_version_is_known(known[i]));
+		CHECK(mhd_version_is_known(known[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		assert(!mhd_version_is_known(others[i]));
-	assert(mhd_version_check(&why));
+		CHECK(!mhd_version_is_known(others[i]));
+	CHECK(mhd_version_check(&why));
 	return 0;
 }

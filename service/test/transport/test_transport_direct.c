@@ -18,10 +18,10 @@
 #include "service/http/connection/clients.h"
 #include "service/http/transport.h"
 
+#include "base/test/check.h"
 #include "stages/cores.h"
 #include "stages/test/watchdog.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -135,13 +135,16 @@ static void come_again(void)
 	crowd_fd = -1;
 	if (atomic_load(&is_crowd)) {
 		crowd_fd = socket(AF_INET, SOCK_STREAM, 0);
-		assert(connect(crowd_fd, (const struct sockaddr *)&crowd_at,
-			       sizeof(crowd_at)) == 0);
+		CHECK_NUMBER(connect(crowd_fd,
+				     (const struct sockaddr *)&crowd_at,
+				     sizeof(crowd_at)),
+			     ==, 0);
 	}
 	if (old_fd >= 0) {
-		assert(setsockopt(old_fd, SOL_SOCKET, SO_LINGER, &at_once,
-				  sizeof(at_once)) == 0);
-		assert(close(old_fd) == 0);
+		CHECK_NUMBER(setsockopt(old_fd, SOL_SOCKET, SO_LINGER, &at_once,
+					sizeof(at_once)),
+			     ==, 0);
+		CHECK_NUMBER(close(old_fd), ==, 0);
 	}
 	(void)pthread_mutex_unlock(&lock);
 }
@@ -174,7 +177,7 @@ struct request *__wrap_request_new(struct connection *c)
 {
 	struct request *r = malloc(sizeof(*r));
 
-	assert(r != NULL);
+	CHECK(r != NULL);
 	*r = (struct request){ .connection = c };
 	client_enter(c->client, CLIENT_HEAD);
 	return r;
@@ -188,9 +191,9 @@ bool __wrap_request_head(struct request *r, const struct request_head *head)
 	if (head->fault != HEAD_FINE)
 		return __wrap_request_next(r);
 	r->how = (enum behaviour)head->target[1];
-	assert(strcmp(head->fields[0].name, "Host") == 0 &&
-	       strcmp(head->fields[0].value, "x") == 0);
-	assert(filler == NULL || strspn(filler, "a") == FILLER_BYTES);
+	CHECK_TEXT(head->fields[0].name, "Host");
+	CHECK_TEXT(head->fields[0].value, "x");
+	CHECK(filler == NULL || strspn(filler, "a") == FILLER_BYTES);
 	if (r->how == LARGE)
 		endless_fd = r->connection->fd;
 	client_enter(r->connection->client, CLIENT_BODY);
@@ -201,7 +204,7 @@ bool __wrap_request_piece(struct request *r, const char *data, size_t bytes)
 {
 	(void)data;
 	(void)bytes;
-	assert(r->how == LARGE);
+	CHECK_NUMBER(r->how, ==, LARGE);
 	return !atomic_load(&is_over);
 }
 
@@ -211,7 +214,7 @@ static ssize_t read_two_bytes(void *arg, uint64_t at, char *to,
 	(void)arg;
 	if (at > 0)
 		return REPLY_END;
-	assert(bytes_max >= 2);
+	CHECK_NUMBER(bytes_max, >=, 2);
 	memcpy(to, "ok", 2);
 	return 2;
 }
@@ -250,7 +253,7 @@ static void fill(int fd)
 			count++;
 		while (send(fd, zeros, 1, MSG_DONTWAIT) > 0)
 			count++;
-		assert(errno == EAGAIN);
+		CHECK_NUMBER(errno, ==, EAGAIN);
 		(void)usleep(SHORT_MS * 1000);
 	} while (count > 0);
 }
@@ -261,8 +264,8 @@ static void be_greedy(void)
 
 	while (recv(greedy_fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
 		;
-	assert(send(greedy_fd, again, sizeof(again) - 1, MSG_NOSIGNAL) > 0 ||
-	       atomic_load(&is_over));
+	CHECK(send(greedy_fd, again, sizeof(again) - 1, MSG_NOSIGNAL) > 0 ||
+	      atomic_load(&is_over));
 }
 
 void __wrap_request_end(struct connection *c, struct request *r,
@@ -327,15 +330,17 @@ static bool try_start(struct server *s, const struct thread_model *m,
 		.threads_max = OPEN_MAX,
 		.buffer_bytes = BUFFER_BYTES,
 	});
-	assert(clients != NULL && s->uthreads != NULL);
+	CHECK(clients != NULL);
+	CHECK(s->uthreads != NULL);
 	s->at = (struct sockaddr_in){
 		.sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	s->fd = socket(AF_INET, SOCK_STREAM, 0);
-	assert(bind(s->fd, (struct sockaddr *)&s->at, bytes) == 0);
-	assert(listen(s->fd, OPEN_MAX) == 0);
-	assert(getsockname(s->fd, (struct sockaddr *)&s->at, &bytes) == 0);
+	CHECK_NUMBER(bind(s->fd, (struct sockaddr *)&s->at, bytes), ==, 0);
+	CHECK_NUMBER(listen(s->fd, OPEN_MAX), ==, 0);
+	CHECK_NUMBER(getsockname(s->fd, (struct sockaddr *)&s->at, &bytes), ==,
+		     0);
 	atomic_store(&is_watching_refused, client_ms == UINT32_MAX);
 	s->io = transport_direct.start(&(struct io_thread_config){
 		.listen_fd = s->fd,
@@ -359,10 +364,13 @@ static int ask(const struct server *s, const char *text)
 {
 	int fd = socket(AF_INET, SOCK_STREAM, 0), few = 4096;
 
-	assert(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &few, sizeof(few)) == 0);
-	assert(connect(fd, (const struct sockaddr *)&s->at, sizeof(s->at)) ==
-	       0);
-	assert(send(fd, text, strlen(text), 0) == (ssize_t)strlen(text));
+	CHECK_NUMBER(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &few, sizeof(few)),
+		     ==, 0);
+	CHECK_NUMBER(
+		connect(fd, (const struct sockaddr *)&s->at, sizeof(s->at)), ==,
+		0);
+	CHECK_NUMBER(send(fd, text, strlen(text), 0), ==,
+		     (ssize_t)strlen(text));
 	return fd;
 }
 
@@ -370,8 +378,9 @@ static void read_reply(int fd)
 {
 	char text[16];
 
-	assert(recv(fd, text, sizeof(text), MSG_WAITALL) == sizeof(text));
-	assert(memcmp(text, "HTTP/1.1 200 OK\r", sizeof(text)) == 0);
+	CHECK_NUMBER(recv(fd, text, sizeof(text), MSG_WAITALL), ==,
+		     sizeof(text));
+	CHECK(memcmp(text, "HTTP/1.1 200 OK\r", sizeof(text)) == 0);
 }
 
 /* --- Promises --- */
@@ -384,7 +393,8 @@ static void test_a_refused_client_that_reads_nothing(struct server *s)
 
 	while (atomic_load(&ended_count) < 2)
 		(void)usleep(1000);
-	assert(close(first) == 0 && close(second) == 0);
+	CHECK_NUMBER(close(first), ==, 0);
+	CHECK_NUMBER(close(second), ==, 0);
 }
 
 static void test_greed(struct server *s, const char *text)
@@ -393,17 +403,18 @@ static void test_greed(struct server *s, const char *text)
 
 	read_reply(fds[0]); /* it is accepted, and waits */
 	greedy_fd = ask(s, "");
-	assert(send(greedy_fd, text, strlen(text), 0) > 0);
+	CHECK_NUMBER(send(greedy_fd, text, strlen(text), 0), >, 0);
 	while (atomic_load(&served_count) < 2 && text == again)
 		(void)usleep(1000);
 	fds[1] = ask(s, "GET /p" HTTP "\r\n");
 	read_reply(fds[1]);
-	assert(close(fds[0]) == 0 && close(fds[1]) == 0);
+	CHECK_NUMBER(close(fds[0]), ==, 0);
+	CHECK_NUMBER(close(fds[1]), ==, 0);
 	atomic_store(&is_over, true);
-	assert(shutdown(greedy_fd, SHUT_RDWR) == 0);
+	CHECK_NUMBER(shutdown(greedy_fd, SHUT_RDWR), ==, 0);
 	while (atomic_load(&ended_count) < 3)
 		(void)usleep(1000);
-	assert(close(greedy_fd) == 0);
+	CHECK_NUMBER(close(greedy_fd), ==, 0);
 }
 
 /* The head is longer than what is received at once; empty lines before it. */
@@ -431,11 +442,11 @@ static void test_a_long_head(const struct server *s)
 	text[at] = '\0';
 	for (int i = 0; i <= FOLLOWERS; i++) {
 		replies = strstr(replies, "HTTP/1.1 200 OK\r\n");
-		assert(replies != NULL);
+		CHECK(replies != NULL);
 		replies++;
 	}
-	assert(strstr(replies, "HTTP/1.1") == NULL);
-	assert(close(fd) == 0);
+	CHECK(strstr(replies, "HTTP/1.1") == NULL);
+	CHECK_NUMBER(close(fd), ==, 0);
 }
 
 /* Otherwise the client would take the next reply for the rest of this one. */
@@ -447,8 +458,9 @@ static void test_a_short_reply_is_the_last(const struct server *s)
 
 	for (ssize_t got = 1; got > 0; at += (size_t)got)
 		got = recv(fd, text + at, sizeof(text) - at, 0);
-	assert(at > 2 && memcmp(text + at - 2, "ok", 2) == 0);
-	assert(close(fd) == 0);
+	CHECK_NUMBER(at, >, 2);
+	CHECK(memcmp(text + at - 2, "ok", 2) == 0);
+	CHECK_NUMBER(close(fd), ==, 0);
 }
 
 /* The server has time for the client that has closed its connection. */
@@ -460,7 +472,7 @@ static void test_a_crowd_that_is_refused(struct server *s)
 	crowd_at = s->at;
 	atomic_store(&is_crowd, true);
 	come_again();
-	assert(close(fd) == 0);
+	CHECK_NUMBER(close(fd), ==, 0);
 	while (atomic_load(&ended_count) < 1)
 		(void)usleep(1000);
 	atomic_store(&is_over, true);
@@ -475,19 +487,21 @@ static void test_a_client_that_waits_is_accepted(const struct thread_model *m)
 	struct server s;
 	int fds[OPEN_MAX], last;
 
-	assert(try_start(&s, m, 0) && count < OPEN_MAX);
+	CHECK(try_start(&s, m, 0));
+	CHECK_NUMBER(count, <, OPEN_MAX);
 	for (uint32_t i = 0; i < count; i++)
 		fds[i] = ask(&s, "GET /busy" HTTP "\r\n");
 	while (atomic_load(&busy_count) < count)
 		(void)usleep(1000);
 	last = ask(&s, "GET /p" HTTP "\r\n");
-	assert(transport_direct.stop_accepting(s.io) == s.fd);
+	CHECK_NUMBER(transport_direct.stop_accepting(s.io), ==, s.fd);
 	atomic_store(&is_over, true);
 	read_reply(last);
 	stop(&s);
 	for (uint32_t i = 0; i < count; i++)
-		assert(close(fds[i]) == 0);
-	assert(close(last) == 0 && close(s.fd) == 0);
+		CHECK_NUMBER(close(fds[i]), ==, 0);
+	CHECK_NUMBER(close(last), ==, 0);
+	CHECK_NUMBER(close(s.fd), ==, 0);
 }
 
 /* The accepting thread has no kernel thread, so only the caller accepts. */
@@ -497,7 +511,8 @@ static void test_a_crowd_does_not_prevent_a_stop(const struct thread_model *m)
 	struct server s;
 	int fds[OPEN_MAX];
 
-	assert(try_start(&s, m, 0) && count < OPEN_MAX);
+	CHECK(try_start(&s, m, 0));
+	CHECK_NUMBER(count, <, OPEN_MAX);
 	for (uint32_t i = 0; i < count; i++)
 		fds[i] = ask(&s, "GET /busy" HTTP "\r\n");
 	while (atomic_load(&busy_count) < count)
@@ -505,21 +520,21 @@ static void test_a_crowd_does_not_prevent_a_stop(const struct thread_model *m)
 	crowd_at = s.at;
 	atomic_store(&is_crowd, true);
 	come_again();
-	assert(transport_direct.stop_accepting(s.io) == s.fd);
-	assert(atomic_load(&is_crowd));
+	CHECK_NUMBER(transport_direct.stop_accepting(s.io), ==, s.fd);
+	CHECK(atomic_load(&is_crowd));
 	atomic_store(&is_crowd, false);
 	come_again();
 	atomic_store(&is_over, true);
 	stop(&s);
 	for (uint32_t i = 0; i < count; i++)
-		assert(close(fds[i]) == 0);
-	assert(close(s.fd) == 0);
+		CHECK_NUMBER(close(fds[i]), ==, 0);
+	CHECK_NUMBER(close(s.fd), ==, 0);
 }
 
 static void test_accepting_is_tried_again(struct server *s)
 {
 	/* From now on, each call fails. */
-	assert(shutdown(s->fd, SHUT_RDWR) == 0);
+	CHECK_NUMBER(shutdown(s->fd, SHUT_RDWR), ==, 0);
 	while (atomic_load(&pause_count) < 3)
 		(void)usleep(1000);
 }
@@ -538,20 +553,20 @@ static void test_a_client_waits_for_a_thread(struct server *s)
 	while (atomic_load(&pause_count) == 0)
 		(void)usleep(1000);
 	(void)usleep(SHORT_MS * 1000);
-	assert(recv(fds[OPEN_MAX - 1], &byte, 1, MSG_DONTWAIT) < 0);
-	assert(errno == EAGAIN);
-	assert(close(fds[0]) == 0);
+	CHECK_NUMBER(recv(fds[OPEN_MAX - 1], &byte, 1, MSG_DONTWAIT), <, 0);
+	CHECK_NUMBER(errno, ==, EAGAIN);
+	CHECK_NUMBER(close(fds[0]), ==, 0);
 	read_reply(fds[OPEN_MAX - 1]);
 	for (int i = 1; i < OPEN_MAX; i++)
-		assert(close(fds[i]) == 0);
+		CHECK_NUMBER(close(fds[i]), ==, 0);
 }
 
 static void test_no_memory_to_watch(const struct thread_model *m)
 {
 	struct server s;
 
-	assert(!try_start(&s, m, UINT32_MAX));
-	assert(close(s.fd) == 0);
+	CHECK(!try_start(&s, m, UINT32_MAX));
+	CHECK_NUMBER(close(s.fd), ==, 0);
 	uthreads_stop(s.uthreads);
 	clients_stop(clients);
 }
@@ -560,26 +575,26 @@ static void test_model(const struct thread_model *m)
 {
 	struct server s;
 
-	assert(try_start(&s, m, SHORT_MS));
+	CHECK(try_start(&s, m, SHORT_MS));
 	test_a_refused_client_that_reads_nothing(&s);
 	stop(&s);
-	assert(try_start(&s, m, 0));
+	CHECK(try_start(&s, m, 0));
 	test_greed(&s, again);
 	stop(&s);
-	assert(try_start(&s, m, 0));
+	CHECK(try_start(&s, m, 0));
 	test_greed(&s, "GET /large" HTTP
 		       "Content-Length: 1000000000000000000\r\n\r\n");
 	stop(&s);
-	assert(try_start(&s, m, 0));
+	CHECK(try_start(&s, m, 0));
 	test_a_crowd_that_is_refused(&s);
 	stop(&s);
-	assert(try_start(&s, m, 0));
+	CHECK(try_start(&s, m, 0));
 	test_accepting_is_tried_again(&s);
 	stop(&s);
-	assert(try_start(&s, m, 0));
+	CHECK(try_start(&s, m, 0));
 	test_a_client_waits_for_a_thread(&s);
 	stop(&s);
-	assert(try_start(&s, m, 0));
+	CHECK(try_start(&s, m, 0));
 	test_a_long_head(&s);
 	test_a_short_reply_is_the_last(&s);
 	stop(&s);
@@ -596,7 +611,7 @@ int main(void)
 
 	watchdog_start();
 	cores = cores_new(NULL, &why);
-	assert(cores != NULL);
+	CHECK(cores != NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(models); i++) {
 		(void)fprintf(stderr, "model %zu\n", i);
 		test_model(&models[i]);

@@ -13,11 +13,11 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/test/check.h"
 #include "service/sandbox.h"
 #include "stages/cores.h"
 #include "stages/test/watchdog.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -92,7 +92,7 @@ static struct uthreads *start(const struct model *m, uint32_t threads_max)
 		.buffer_bytes = BUFFER_BYTES,
 	});
 
-	assert(u != NULL);
+	CHECK(u != NULL);
 	return u;
 }
 
@@ -109,12 +109,13 @@ static void open_pair(const struct uthreads *u, int *ours, int *theirs)
 {
 	int fds[2], few = 4096;
 
-	assert(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+	CHECK_NUMBER(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), ==, 0);
 	for (int i = 0; i < 2; i++)
-		assert(setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &few,
-				  sizeof(few)) == 0);
+		CHECK_NUMBER(setsockopt(fds[i], SOL_SOCKET, SO_SNDBUF, &few,
+					sizeof(few)),
+			     ==, 0);
 	if (!uthreads_block(u))
-		assert(fcntl(fds[0], F_SETFL, O_NONBLOCK) == 0);
+		CHECK_NUMBER(fcntl(fds[0], F_SETFL, O_NONBLOCK), ==, 0);
 	*ours = fds[0];
 	*theirs = fds[1];
 }
@@ -142,7 +143,7 @@ static enum transfer_need stopped(struct io *io, enum transfer_need need)
 		atomic_fetch_add(&io->blocked_count, 1);
 		return need;
 	}
-	assert(errno == ECONNRESET || errno == EPIPE);
+	CHECK(errno == ECONNRESET || errno == EPIPE);
 	io->is_over = true;
 	return TRANSFER_DONE;
 }
@@ -151,7 +152,7 @@ static enum transfer_need read_step(void *arg, char *buffer, size_t bytes)
 {
 	struct io *io = arg;
 
-	assert(bytes == BUFFER_BYTES);
+	CHECK_NUMBER(bytes, ==, BUFFER_BYTES);
 	while (io->done < io->bytes) {
 		size_t most = io->bytes - io->done;
 		ssize_t n =
@@ -166,8 +167,8 @@ static enum transfer_need read_step(void *arg, char *buffer, size_t bytes)
 		if (io->head != NULL)
 			memcpy(io->head + io->done, buffer, (size_t)n);
 		for (ssize_t i = 0; i < n && io->head == NULL; i++)
-			assert((uint8_t)buffer[i] ==
-			       body_byte(io->seed, io->done + (size_t)i));
+			CHECK_NUMBER((uint8_t)buffer[i], ==,
+				     body_byte(io->seed, io->done + (size_t)i));
 		io->done += (size_t)n;
 	}
 	return TRANSFER_DONE;
@@ -212,7 +213,7 @@ static void serve(void *arg)
 	struct connection *c = arg;
 	struct head head;
 
-	assert(uthread_self() != NULL);
+	CHECK(uthread_self() != NULL);
 	for (;;) {
 		struct io in = { .fd = c->ours,
 				 .head = (uint8_t *)&head,
@@ -225,17 +226,18 @@ static void serve(void *arg)
 				  .seed = head.seed,
 				  .bytes = head.in_bytes };
 		uthread_transfer(c->ours, read_step, &in);
-		assert(!in.is_over);
+		CHECK(!in.is_over);
 
 		struct io out = { .fd = c->ours,
 				  .seed = head.seed + 1,
 				  .bytes = head.out_bytes };
 
 		uthread_transfer(c->ours, write_step, &out);
-		assert(!out.is_over && out.done == out.bytes);
+		CHECK(!out.is_over);
+		CHECK_NUMBER(out.done, ==, out.bytes);
 		c->request_count++;
 	}
-	assert(close(c->ours) == 0);
+	CHECK_NUMBER(close(c->ours), ==, 0);
 	atomic_fetch_add(&ended_count, 1);
 }
 
@@ -246,7 +248,7 @@ static void send_all(int fd, const void *bytes, size_t count)
 	while (count > 0) {
 		ssize_t n = send(fd, at, count, MSG_NOSIGNAL);
 
-		assert(n > 0);
+		CHECK_NUMBER(n, >, 0);
 		at += n;
 		count -= (size_t)n;
 	}
@@ -267,9 +269,10 @@ static void receive_body(const struct connection *c, uint8_t *buffer)
 	for (size_t i = 0; i < bytes;) {
 		ssize_t n = recv(c->theirs, buffer, bytes - i, 0);
 
-		assert(n > 0);
+		CHECK_NUMBER(n, >, 0);
 		for (ssize_t j = 0; j < n; j++, i++)
-			assert(buffer[j] == body_byte(c->head.seed + 1, i));
+			CHECK_NUMBER(buffer[j], ==,
+				     body_byte(c->head.seed + 1, i));
 	}
 }
 
@@ -279,7 +282,7 @@ static void *run_client(void *arg)
 	uint8_t *buffer = malloc(BODY_BYTES_MAX);
 	uint64_t random = (uint64_t)all[0].theirs;
 
-	assert(buffer != NULL);
+	CHECK(buffer != NULL);
 	for (uint32_t r = 0; r < REQUESTS; r++) {
 		for (int i = 0; i < CONNECTIONS; i++) {
 			struct connection *c = &all[i];
@@ -301,7 +304,7 @@ static void *run_client(void *arg)
 			receive_body(&all[i], buffer);
 	}
 	for (int i = 0; i < CONNECTIONS; i++)
-		assert(close(all[i].theirs) == 0);
+		CHECK_NUMBER(close(all[i].theirs), ==, 0);
 	free(buffer);
 	return NULL;
 }
@@ -318,29 +321,32 @@ static void test_all_bytes_arrive(const struct model *m)
 
 		*c = (struct connection){ .owner = u };
 		open_pair(u, &c->ours, &c->theirs);
-		assert(uthread_spawn(u, serve, c));
+		CHECK(uthread_spawn(u, serve, c));
 	}
 	for (int i = 0; i < CLIENTS; i++)
-		assert(!pthread_create(&clients[i], NULL, run_client, all[i]));
+		CHECK(!pthread_create(&clients[i], NULL, run_client, all[i]));
 	for (int i = 0; i < CLIENTS; i++)
 		(void)pthread_join(clients[i], NULL);
 	while (read_counts(u).thread_count > 0)
 		(void)sched_yield();
-	assert(ended_count == CLIENTS * CONNECTIONS);
+	CHECK_NUMBER(ended_count, ==, CLIENTS * CONNECTIONS);
 
 	struct uthreads_counts c = read_counts(u);
 
-	assert(c.begun_count == CLIENTS * CONNECTIONS);
-	assert(c.thread_count_max == CLIENTS * CONNECTIONS);
-	assert(c.ready_count == 0 && c.transferring_count == 0);
-	assert(c.waiting_count == 0 && c.switch_count >= c.begun_count);
+	CHECK_NUMBER(c.begun_count, ==, CLIENTS * CONNECTIONS);
+	CHECK_NUMBER(c.thread_count_max, ==, CLIENTS * CONNECTIONS);
+	CHECK_NUMBER(c.ready_count, ==, 0);
+	CHECK_NUMBER(c.transferring_count, ==, 0);
+	CHECK_NUMBER(c.waiting_count, ==, 0);
+	CHECK_NUMBER(c.switch_count, >=, c.begun_count);
 	/* Three transfers for each request, and the one that finds the end. */
-	assert(c.transfer_count ==
-	       c.begun_count + 3 * CLIENTS * CONNECTIONS * REQUESTS);
-	assert(c.step_count >= c.transfer_count);
+	CHECK_NUMBER(c.transfer_count, ==,
+		     c.begun_count + 3 * CLIENTS * CONNECTIONS * REQUESTS);
+	CHECK_NUMBER(c.step_count, >=, c.transfer_count);
 	for (int i = 0; i < CLIENTS * CONNECTIONS; i++)
-		assert(all[i / CONNECTIONS][i % CONNECTIONS].request_count ==
-		       REQUESTS);
+		CHECK_NUMBER(
+			all[i / CONNECTIONS][i % CONNECTIONS].request_count, ==,
+			REQUESTS);
 	uthreads_stop(u);
 }
 
@@ -367,10 +373,10 @@ static void wait_often(void *arg)
 		while (w->asks_early && !atomic_load(&w->is_woken))
 			(void)sched_yield();
 		uthread_wait();
-		assert(atomic_exchange(&w->is_woken, false));
-		assert(uthread_self() == w->thread);
-		assert(uthread_kernel_thread() < w->kernel_threads_max ||
-		       w->kernel_threads_max == 0);
+		CHECK(atomic_exchange(&w->is_woken, false));
+		CHECK_NUMBER(uthread_self(), ==, w->thread);
+		CHECK(uthread_kernel_thread() < w->kernel_threads_max ||
+		      w->kernel_threads_max == 0);
 	}
 	atomic_fetch_add(&ended_count, 1);
 }
@@ -422,14 +428,14 @@ static void test_no_wake_up_is_lost(const struct model *m)
 			.asks_early = i % 4 == 0,
 			.kernel_threads_max = kernel_threads_max(m),
 		};
-		assert(uthread_spawn(u, wait_often, &waiters[i]));
+		CHECK(uthread_spawn(u, wait_often, &waiters[i]));
 	}
 	for (int i = 0; i < 2; i++)
-		assert(!pthread_create(&wakers[i], NULL, wake_them, &seeds[i]));
+		CHECK(!pthread_create(&wakers[i], NULL, wake_them, &seeds[i]));
 	for (int i = 0; i < 2; i++)
 		(void)pthread_join(wakers[i], NULL);
 	uthreads_stop(u);
-	assert(ended_count == WAITERS);
+	CHECK_NUMBER(ended_count, ==, WAITERS);
 }
 
 /* All kernel threads fall asleep in between. */
@@ -441,7 +447,7 @@ static void test_wake_up_after_the_wait(const struct model *m)
 
 	ended_count = 0;
 	*w = (struct waiter){ .round_count = WAKE_ROUNDS / 10 };
-	assert(uthread_spawn(u, wait_often, w));
+	CHECK(uthread_spawn(u, wait_often, w));
 	for (uint32_t i = 0; i < w->round_count; i++) {
 		if (clock_now_ns() > end_ns)
 			atomic_store(&w->round_count, i + 1); /* the last */
@@ -453,7 +459,7 @@ static void test_wake_up_after_the_wait(const struct model *m)
 		uthread_wake(w->thread);
 	}
 	uthreads_stop(u);
-	assert(ended_count == 1);
+	CHECK_NUMBER(ended_count, ==, 1);
 }
 
 static void wait_twice(void *arg)
@@ -476,7 +482,7 @@ static void test_several_wake_ups_count_as_one(const struct model *m)
 
 	ended_count = 0;
 	*w = (struct waiter){ .is_woken = false };
-	assert(uthread_spawn(u, wait_twice, w));
+	CHECK(uthread_spawn(u, wait_twice, w));
 	while (atomic_load(&w->thread) == NULL)
 		(void)sched_yield();
 	for (int i = 0; i < 3; i++)
@@ -484,10 +490,10 @@ static void test_several_wake_ups_count_as_one(const struct model *m)
 	atomic_store(&w->is_woken, true);
 	while (!atomic_load(&w->asks) || read_counts(u).waiting_count == 0)
 		(void)sched_yield();
-	assert(ended_count == 0);
+	CHECK_NUMBER(ended_count, ==, 0);
 	uthread_wake(w->thread);
 	uthreads_stop(u);
-	assert(ended_count == 1);
+	CHECK_NUMBER(ended_count, ==, 1);
 }
 
 /* --- Sockets that are shut down --- */
@@ -503,7 +509,7 @@ static void transfer_one(void *arg)
 	struct one *o = arg;
 
 	uthread_transfer(o->io.fd, o->step, &o->io);
-	assert(close(o->io.fd) == 0);
+	CHECK_NUMBER(close(o->io.fd), ==, 0);
 }
 
 static void test_shut_down_ends_transfer(const struct model *m,
@@ -517,16 +523,16 @@ static void test_shut_down_ends_transfer(const struct model *m,
 		all[i] = (struct one){ .step = step,
 				       .io.bytes = BODY_BYTES_MAX };
 		open_pair(u, &all[i].io.fd, &theirs[i]);
-		assert(uthread_spawn(u, transfer_one, &all[i]));
+		CHECK(uthread_spawn(u, transfer_one, &all[i]));
 	}
 	while (read_counts(u).transferring_count < WAITERS)
 		(void)sched_yield();
 	for (int i = 0; i < WAITERS; i++)
-		assert(shutdown(all[i].io.fd, SHUT_RDWR) == 0);
+		CHECK_NUMBER(shutdown(all[i].io.fd, SHUT_RDWR), ==, 0);
 	uthreads_stop(u);
 	for (int i = 0; i < WAITERS; i++) {
-		assert(all[i].io.is_over);
-		assert(close(theirs[i]) == 0);
+		CHECK(all[i].io.is_over);
+		CHECK_NUMBER(close(theirs[i]), ==, 0);
 	}
 }
 
@@ -557,22 +563,22 @@ static void test_limit_and_stop(const struct model *m)
 	ended_count = 0;
 	for (int i = 0; i < WAITERS; i++) {
 		threads[i] = NULL;
-		assert(uthread_spawn(u, wait_once, &threads[i]));
+		CHECK(uthread_spawn(u, wait_once, &threads[i]));
 	}
-	assert(!uthread_spawn(u, wait_once, &threads[WAITERS]));
-	assert(read_counts(u).begun_count == WAITERS);
+	CHECK(!uthread_spawn(u, wait_once, &threads[WAITERS]));
+	CHECK_NUMBER(read_counts(u).begun_count, ==, WAITERS);
 	while (read_counts(u).waiting_count < WAITERS)
 		(void)sched_yield();
-	assert(!uthread_spawn(u, wait_once, &threads[WAITERS]));
+	CHECK(!uthread_spawn(u, wait_once, &threads[WAITERS]));
 	uthread_wake(threads[0]);
 	/* The ended thread's place is free soon. */
 	while (!uthread_spawn(u, wait_once, &threads[0]))
 		(void)sched_yield();
 	while (ended_count == 0 || read_counts(u).waiting_count < WAITERS)
 		(void)sched_yield();
-	assert(!pthread_create(&waker, NULL, wake_late, threads));
+	CHECK(!pthread_create(&waker, NULL, wake_late, threads));
 	uthreads_stop(u); /* waits for them */
-	assert(ended_count == WAITERS + 1);
+	CHECK_NUMBER(ended_count, ==, WAITERS + 1);
 	(void)pthread_join(waker, NULL);
 }
 
@@ -581,7 +587,7 @@ static void spawn_other(void *arg)
 	struct uthreads *u = arg;
 
 	if (atomic_fetch_add(&ended_count, 1) < WAITERS)
-		assert(uthread_spawn(u, spawn_other, u));
+		CHECK(uthread_spawn(u, spawn_other, u));
 }
 
 static void test_threads_spawn_threads(const struct model *m)
@@ -589,11 +595,11 @@ static void test_threads_spawn_threads(const struct model *m)
 	struct uthreads *u = start(m, WAITERS + 1);
 
 	ended_count = 0;
-	assert(uthread_spawn(u, spawn_other, u));
+	CHECK(uthread_spawn(u, spawn_other, u));
 	while (ended_count <= WAITERS)
 		(void)sched_yield();
 	uthreads_stop(u);
-	assert(ended_count == WAITERS + 1);
+	CHECK_NUMBER(ended_count, ==, WAITERS + 1);
 }
 
 /* --- The quantum --- */
@@ -651,17 +657,18 @@ static void test_others_run(const struct model *m, enum spinning how)
 	for (uint32_t i = 0; i < count; i++) {
 		spinners[i] =
 			(struct spinner){ .is_over = &is_over, .how = how };
-		assert(uthread_spawn(u, spin, &spinners[i]));
+		CHECK(uthread_spawn(u, spin, &spinners[i]));
 	}
 	for (uint32_t i = 0; i < count; i++)
 		while (!atomic_load(&spinners[i].has_begun))
 			(void)sched_yield();
-	assert(uthread_spawn(u, end_spinners, &is_over));
+	CHECK(uthread_spawn(u, end_spinners, &is_over));
 	while (read_counts(u).thread_count > 0)
 		(void)sched_yield();
-	assert((read_counts(u).preempted_count > 0) ==
-	       (m->model.mapping != THREADS_1_TO_1 && how == SPIN_PAUSES));
-	assert(read_counts(u).transferring_count == 0);
+	CHECK_NUMBER(
+		(read_counts(u).preempted_count > 0), ==,
+		(m->model.mapping != THREADS_1_TO_1 && how == SPIN_PAUSES));
+	CHECK_NUMBER(read_counts(u).transferring_count, ==, 0);
 	uthreads_stop(u);
 }
 
@@ -676,7 +683,7 @@ static void read_byte(void *arg)
 	struct reader *r = arg;
 
 	uthread_transfer(r->io.fd, read_step, &r->io);
-	assert(r->byte == 'x');
+	CHECK_NUMBER(r->byte, ==, 'x');
 	atomic_store(&r->is_over, true);
 }
 
@@ -692,20 +699,21 @@ static void test_others_read(const struct model *m, enum spinning how)
 
 	r = (struct reader){ .io = { .head = &r.byte, .bytes = 1 } };
 	open_pair(u, &r.io.fd, &theirs);
-	assert(uthread_spawn(u, read_byte, &r));
+	CHECK(uthread_spawn(u, read_byte, &r));
 	while (read_counts(u).transferring_count == 0)
 		(void)sched_yield();
 	for (uint32_t i = 0; i < count; i++) {
 		spinners[i] =
 			(struct spinner){ .is_over = &r.is_over, .how = how };
-		assert(uthread_spawn(u, spin, &spinners[i]));
+		CHECK(uthread_spawn(u, spin, &spinners[i]));
 	}
 	for (uint32_t i = 0; i < count; i++)
 		while (!atomic_load(&spinners[i].has_begun))
 			(void)sched_yield();
 	send_all(theirs, "x", 1);
 	uthreads_stop(u);
-	assert(close(r.io.fd) == 0 && close(theirs) == 0);
+	CHECK_NUMBER(close(r.io.fd), ==, 0);
+	CHECK_NUMBER(close(theirs), ==, 0);
 }
 
 static void pause_once(void *arg)
@@ -719,11 +727,11 @@ static void test_a_pause_is_a_pause(const struct model *m)
 {
 	struct uthreads *u = start(m, 1);
 
-	assert(uthread_spawn(u, pause_once, NULL));
+	CHECK(uthread_spawn(u, pause_once, NULL));
 	while (read_counts(u).thread_count > 0)
 		(void)sched_yield();
-	assert(read_counts(u).switch_count == 2);
-	assert(read_counts(u).preempted_count == 1);
+	CHECK_NUMBER(read_counts(u).switch_count, ==, 2);
+	CHECK_NUMBER(read_counts(u).preempted_count, ==, 1);
 	uthreads_stop(u);
 }
 
@@ -741,11 +749,11 @@ static void test_yields_cost_little(const struct model *m)
 	struct uthreads *u = start(m, 1);
 	bool is_fibre = m->model.mapping != THREADS_1_TO_1;
 
-	assert(uthread_spawn(u, yield_twice, u));
+	CHECK(uthread_spawn(u, yield_twice, u));
 	while (read_counts(u).thread_count > 0)
 		(void)sched_yield();
-	assert(before_end.switch_count == 1);
-	assert(read_counts(u).switch_count == (is_fibre ? 3 : 1));
+	CHECK_NUMBER(before_end.switch_count, ==, 1);
+	CHECK_NUMBER(read_counts(u).switch_count, ==, (is_fibre ? 3 : 1));
 	uthreads_stop(u);
 }
 
@@ -770,7 +778,7 @@ static void test_switches_of_large_transfer(const struct model *m)
 	int theirs;
 
 	open_pair(u, &o.io.fd, &theirs);
-	assert(uthread_spawn(u, read_dribbles, &o));
+	CHECK(uthread_spawn(u, read_dribbles, &o));
 	for (uint32_t i = 0; i < DRIBBLES; i++) {
 		uint8_t bytes[DRIBBLE_BYTES];
 
@@ -784,18 +792,21 @@ static void test_switches_of_large_transfer(const struct model *m)
 		send_all(theirs, bytes, sizeof(bytes));
 	}
 	uthreads_stop(u);
-	assert(o.io.done == o.io.bytes);
-	assert(before_end.transfer_count == 1);
+	CHECK_NUMBER(o.io.done, ==, o.io.bytes);
+	CHECK_NUMBER(before_end.transfer_count, ==, 1);
 	if (m->model.io == THREADS_IO_SYNC) {
-		assert(before_end.switch_count == 1); /* the beginning */
+		CHECK_NUMBER(before_end.switch_count, ==,
+			     1); /* the beginning */
 	} else if (m->model.transfers == TRANSFERS_BY_SCHEDULER) {
-		assert(before_end.switch_count == 2);
-		assert(before_end.step_count > DRIBBLES);
+		CHECK_NUMBER(before_end.switch_count, ==, 2);
+		CHECK_NUMBER(before_end.step_count, >, DRIBBLES);
 	} else {
-		assert(before_end.switch_count > DRIBBLES);
-		assert(before_end.step_count == before_end.switch_count);
+		CHECK_NUMBER(before_end.switch_count, >, DRIBBLES);
+		CHECK_NUMBER(before_end.step_count, ==,
+			     before_end.switch_count);
 	}
-	assert(close(o.io.fd) == 0 && close(theirs) == 0);
+	CHECK_NUMBER(close(o.io.fd), ==, 0);
+	CHECK_NUMBER(close(theirs), ==, 0);
 }
 
 /* What is there already costs no switch. */
@@ -810,10 +821,12 @@ static void test_ready_transfer_needs_no_switch(const struct model *m)
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = body_byte(1, i);
 	send_all(theirs, bytes, sizeof(bytes));
-	assert(uthread_spawn(u, read_dribbles, &o));
+	CHECK(uthread_spawn(u, read_dribbles, &o));
 	uthreads_stop(u);
-	assert(before_end.switch_count == 1 && before_end.step_count == 1);
-	assert(close(o.io.fd) == 0 && close(theirs) == 0);
+	CHECK_NUMBER(before_end.switch_count, ==, 1);
+	CHECK_NUMBER(before_end.step_count, ==, 1);
+	CHECK_NUMBER(close(o.io.fd), ==, 0);
+	CHECK_NUMBER(close(theirs), ==, 0);
 }
 
 /* --- Within a step --- */
@@ -834,8 +847,8 @@ static enum transfer_need look_inside(void *arg, char *buffer, size_t bytes)
 	i->in_step = uthread_self();
 	buffer[0] = 'x';
 	while (clock_now_ns() < end_ns)
-		assert(!uthread_should_pause());
-	assert(buffer[0] == 'x');
+		CHECK(!uthread_should_pause());
+	CHECK_NUMBER(buffer[0], ==, 'x');
 	if (i->is_second)
 		return TRANSFER_DONE;
 	i->is_second = true;
@@ -849,8 +862,8 @@ static void transfer_inside(void *arg)
 
 	i->thread = uthread_self();
 	uthread_transfer(i->fd, look_inside, i);
-	assert(i->in_step == uthread_self());
-	assert(i->is_second);
+	CHECK_NUMBER(i->in_step, ==, uthread_self());
+	CHECK(i->is_second);
 	uthread_wait(); /* was woken by the step */
 	atomic_fetch_add(&ended_count, 1);
 }
@@ -865,12 +878,12 @@ static void test_steps(const struct model *m)
 	for (int i = 0; i < 4; i++) {
 		all[i] = (struct inside){ .is_second = false };
 		open_pair(u, &all[i].fd, &theirs[i]);
-		assert(uthread_spawn(u, transfer_inside, &all[i]));
+		CHECK(uthread_spawn(u, transfer_inside, &all[i]));
 	}
 	uthreads_stop(u);
-	assert(ended_count == 4);
+	CHECK_NUMBER(ended_count, ==, 4);
 	for (int i = 0; i < 4; i++)
-		assert(close(all[i].fd) == 0 && close(theirs[i]) == 0);
+		CHECK(close(all[i].fd) == 0 && close(theirs[i]) == 0);
 }
 
 static void test_model(const struct model *m)
@@ -919,13 +932,13 @@ static void test_in_sandbox(void)
 	for (size_t i = 0; i < ARRAY_SIZE(models); i++) {
 		/* They make kernel threads where the model wants more. */
 		for (int j = 0; j < CONNECTIONS; j++)
-			assert(uthread_spawn(sets[i], serve, &all[i][j]));
+			CHECK(uthread_spawn(sets[i], serve, &all[i][j]));
 		while (read_counts(sets[i]).transferring_count < CONNECTIONS)
 			(void)sched_yield();
 		(void)run_client(all[i]);
 		uthreads_stop(sets[i]);
 		for (int j = 0; j < CONNECTIONS; j++)
-			assert(all[i][j].request_count == REQUESTS);
+			CHECK_NUMBER(all[i][j].request_count, ==, REQUESTS);
 	}
 }
 
@@ -935,10 +948,10 @@ int main(void)
 
 	watchdog_start();
 	cores = cores_new(NULL, &why);
-	assert(cores != NULL);
-	assert(!uthread_should_pause());
-	assert(uthread_kernel_thread() == UINT32_MAX);
-	assert(uthread_self() == NULL);
+	CHECK(cores != NULL);
+	CHECK(!uthread_should_pause());
+	CHECK_NUMBER(uthread_kernel_thread(), ==, UINT32_MAX);
+	CHECK(uthread_self() == NULL);
 	uthreads_stop(NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(models); i++)
 		test_model(&models[i]);

@@ -6,10 +6,10 @@
  */
 #include "service/direct/uthread.h"
 
+#include "base/test/check.h"
 #include "stages/cores.h"
 #include "stages/test/watchdog.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -101,15 +101,15 @@ static struct uthreads_counts read_counts(const struct uthreads *u)
 static void test_start_fails(void)
 {
 	let_fail(CALL_THREAD, 0);
-	assert(start(THREADS_N_TO_M, THREADS_IO_ASYNC) == NULL);
+	CHECK(start(THREADS_N_TO_M, THREADS_IO_ASYNC) == NULL);
 	let_fail(CALL_THREAD, 0);
-	assert(start(THREADS_N_TO_M, THREADS_IO_SYNC) == NULL);
+	CHECK(start(THREADS_N_TO_M, THREADS_IO_SYNC) == NULL);
 	let_fail(CALL_EPOLL, 0);
-	assert(start(THREADS_N_TO_M, THREADS_IO_ASYNC) == NULL);
+	CHECK(start(THREADS_N_TO_M, THREADS_IO_ASYNC) == NULL);
 	let_fail(CALL_EVENTFD, 0);
-	assert(start(THREADS_N_TO_1, THREADS_IO_ASYNC) == NULL);
+	CHECK(start(THREADS_N_TO_1, THREADS_IO_ASYNC) == NULL);
 	let_fail(CALL_CTL, 0);
-	assert(start(THREADS_N_TO_1, THREADS_IO_ASYNC) == NULL);
+	CHECK(start(THREADS_N_TO_1, THREADS_IO_ASYNC) == NULL);
 }
 
 static void count_up(void *arg)
@@ -122,16 +122,18 @@ static void test_spawn_fails(void)
 	struct uthreads *u = start(THREADS_1_TO_1, THREADS_IO_SYNC);
 	_Atomic int count = 0;
 
-	assert(u != NULL);
+	CHECK(u != NULL);
 	let_fail(CALL_THREAD, 0);
-	assert(!uthread_spawn(u, count_up, &count));
+	CHECK(!uthread_spawn(u, count_up, &count));
 	struct uthreads_counts c = read_counts(u);
 
-	assert(c.begun_count == 0 && c.thread_count == 0);
-	assert(c.kernel_thread_count == 0 && c.switch_count == 0);
-	assert(uthread_spawn(u, count_up, &count));
+	CHECK_NUMBER(c.begun_count, ==, 0);
+	CHECK_NUMBER(c.thread_count, ==, 0);
+	CHECK_NUMBER(c.kernel_thread_count, ==, 0);
+	CHECK_NUMBER(c.switch_count, ==, 0);
+	CHECK(uthread_spawn(u, count_up, &count));
 	uthreads_stop(u);
-	assert(count == 1);
+	CHECK_NUMBER(count, ==, 1);
 }
 
 struct reader {
@@ -158,13 +160,15 @@ static void open_pair(struct reader *r)
 {
 	int fds[2];
 
-	assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) == 0);
+	CHECK_NUMBER(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
+		     ==, 0);
 	*r = (struct reader){ .ours = fds[0], .theirs = fds[1] };
 }
 
 static void close_pair(const struct reader *r)
 {
-	assert(close(r->ours) == 0 && close(r->theirs) == 0);
+	CHECK_NUMBER(close(r->ours), ==, 0);
+	CHECK_NUMBER(close(r->theirs), ==, 0);
 }
 
 static void test_socket_is_not_watched(void)
@@ -172,12 +176,12 @@ static void test_socket_is_not_watched(void)
 	struct uthreads *u = start(THREADS_N_TO_1, THREADS_IO_ASYNC);
 	struct reader r;
 
-	assert(u != NULL);
+	CHECK(u != NULL);
 	open_pair(&r);
 	let_fail(CALL_CTL, 0);
-	assert(uthread_spawn(u, read_one, &r));
+	CHECK(uthread_spawn(u, read_one, &r));
 	uthreads_stop(u);
-	assert(r.result == 0); /* the end */
+	CHECK_NUMBER(r.result, ==, 0); /* the end */
 	close_pair(&r);
 }
 
@@ -188,33 +192,34 @@ static void test_place_is_kept(void)
 	_Atomic int count = 0;
 	struct reader r;
 
-	assert(u != NULL);
+	CHECK(u != NULL);
 	open_pair(&r);
 	let_fail(CALL_THREAD, 0);
-	assert(uthread_spawn(u, read_one, &r));
+	CHECK(uthread_spawn(u, read_one, &r));
 	while (read_counts(u).transferring_count == 0)
 		(void)sched_yield();
-	assert(uthread_spawn(u, count_up, &count));
-	assert(read_counts(u).ready_count == 1);
-	assert(send(r.theirs, "x", 1, 0) == 1);
+	CHECK(uthread_spawn(u, count_up, &count));
+	CHECK_NUMBER(read_counts(u).ready_count, ==, 1);
+	CHECK_NUMBER(send(r.theirs, "x", 1, 0), ==, 1);
 	while (read_counts(u).thread_count > 0)
 		(void)sched_yield();
-	assert(r.result == 1 && count == 1);
+	CHECK_NUMBER(r.result, ==, 1);
+	CHECK_NUMBER(count, ==, 1);
 	close_pair(&r);
-	assert(read_counts(u).kernel_thread_count == 1);
+	CHECK_NUMBER(read_counts(u).kernel_thread_count, ==, 1);
 
 	/* Now there is one, so both run. */
 	open_pair(&r);
-	assert(uthread_spawn(u, read_one, &r));
+	CHECK(uthread_spawn(u, read_one, &r));
 	while (read_counts(u).transferring_count == 0)
 		(void)sched_yield();
-	assert(uthread_spawn(u, count_up, &count));
+	CHECK(uthread_spawn(u, count_up, &count));
 	while (count < 2)
 		(void)sched_yield();
-	assert(read_counts(u).kernel_thread_count == 2);
-	assert(send(r.theirs, "x", 1, 0) == 1);
+	CHECK_NUMBER(read_counts(u).kernel_thread_count, ==, 2);
+	CHECK_NUMBER(send(r.theirs, "x", 1, 0), ==, 1);
 	uthreads_stop(u);
-	assert(r.result == 1);
+	CHECK_NUMBER(r.result, ==, 1);
 	close_pair(&r);
 }
 
@@ -225,10 +230,10 @@ int main(void)
 	struct cores *all = cores_new(NULL, &why);
 
 	watchdog_start();
-	assert(all != NULL);
+	CHECK(all != NULL);
 	(void)snprintf(list, sizeof(list), "%u", cores_cpu(all, 0));
 	one_core = cores_new(list, &why);
-	assert(one_core != NULL);
+	CHECK(one_core != NULL);
 	cores_free(all);
 	test_start_fails();
 	test_spawn_fails();

@@ -7,10 +7,10 @@
  */
 #include "service/direct/uthread.h"
 
+#include "base/test/check.h"
 #include "stages/cores.h"
 #include "stages/test/watchdog.h"
 
-#include <assert.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -49,7 +49,7 @@ static enum transfer_need read_byte(void *arg, char *buffer, size_t bytes)
 {
 	const struct user *u = arg;
 
-	assert(bytes > 0);
+	CHECK_NUMBER(bytes, >, 0);
 	return recv(u->ours, buffer, 1, 0) == 1 ? TRANSFER_DONE :
 						  TRANSFER_NEEDS_INPUT;
 }
@@ -59,15 +59,15 @@ static void wait_long(void *arg)
 	struct user *u = arg;
 	volatile uint32_t own = (uint32_t)(u - u->set->users);
 
-	assert(use_stack() == (uint8_t)(DEEP_BYTES / 2));
+	CHECK_NUMBER(use_stack(), ==, (uint8_t)(DEEP_BYTES / 2));
 	u->stack = (uintptr_t)__builtin_frame_address(0);
 	atomic_store(&u->thread, uthread_self());
 	if (u->is_at_socket)
 		uthread_transfer(u->ours, read_byte, u);
 	else
 		uthread_wait();
-	assert(own == (uint32_t)(u - u->set->users));
-	assert(use_stack() == (uint8_t)(DEEP_BYTES / 2));
+	CHECK_NUMBER(own, ==, (uint32_t)(u - u->set->users));
+	CHECK_NUMBER(use_stack(), ==, (uint8_t)(DEEP_BYTES / 2));
 	atomic_fetch_add(&u->set->ended_count, 1);
 }
 
@@ -95,7 +95,7 @@ static void sleep_ms(void)
 static void let_go_on(struct user *u)
 {
 	if (u->is_at_socket)
-		assert(send(u->theirs, "x", 1, 0) == 1);
+		CHECK_NUMBER(send(u->theirs, "x", 1, 0), ==, 1);
 	else
 		uthread_wake(u->thread);
 }
@@ -112,18 +112,19 @@ static void start(struct set *s, const struct cores *cores,
 		.threads_max = THREADS,
 		.buffer_bytes = 1,
 	});
-	assert(s->threads != NULL);
+	CHECK(s->threads != NULL);
 	for (uint32_t i = 0; i < THREADS; i++) {
 		struct user *u = &s->users[i];
 		int fds[2];
 
-		assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
-				  fds) == 0);
+		CHECK_NUMBER(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
+					fds),
+			     ==, 0);
 		*u = (struct user){ .set = s,
 				    .ours = fds[0],
 				    .theirs = fds[1],
 				    .is_at_socket = i % 2 == 0 };
-		assert(uthread_spawn(s->threads, wait_long, u));
+		CHECK(uthread_spawn(s->threads, wait_long, u));
 	}
 	for (uint32_t i = 0; i < THREADS; i++)
 		while (atomic_load(&s->users[i].thread) ==
@@ -134,10 +135,10 @@ static void start(struct set *s, const struct cores *cores,
 static void stop(struct set *s)
 {
 	uthreads_stop(s->threads);
-	assert(s->ended_count == THREADS);
+	CHECK_NUMBER(s->ended_count, ==, THREADS);
 	for (uint32_t i = 0; i < THREADS; i++)
-		assert(close(s->users[i].ours) == 0 &&
-		       close(s->users[i].theirs) == 0);
+		CHECK(close(s->users[i].ours) == 0 &&
+		      close(s->users[i].theirs) == 0);
 }
 
 /* From when the first was trimmed, so others are being trimmed. */
@@ -155,7 +156,7 @@ static void test_long_waits_take_little_memory(struct set *s)
 	for (uint32_t i = 0; i < THREADS; i++)
 		while (count_pages(&s->users[i]) > PAGES_MAX)
 			sleep_ms();
-	assert(s->ended_count == 0);
+	CHECK_NUMBER(s->ended_count, ==, 0);
 	for (uint32_t i = 0; i < THREADS; i++)
 		let_go_on(&s->users[i]);
 	stop(s);
@@ -167,7 +168,7 @@ int main(void)
 	struct error why;
 	struct cores *cores = cores_new(NULL, &why);
 
-	assert(cores != NULL);
+	CHECK(cores != NULL);
 	watchdog_start();
 	for (int i = 0; i < 4; i++)
 		start(&sets[i], cores,

@@ -8,11 +8,11 @@
  */
 #include "service/direct/wire.h"
 
+#include "base/test/check.h"
 #include "service/http/connection/tls.h"
 #include "stages/test/watchdog.h"
 #include "stages/threads/fibre.h"
 
-#include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void check(int result)
 {
 	if (result < 0)
 		(void)fprintf(stderr, "%s\n", gnutls_strerror(result));
-	assert(result >= 0);
+	CHECK_NUMBER(result, >=, 0);
 }
 
 /* From now on, this is the server's certificate. */
@@ -67,8 +67,7 @@ static void serve_new(gnutls_pk_algorithm_t kind, unsigned int bits)
 	check(gnutls_x509_crt_sign2(crt, crt, key, GNUTLS_DIG_SHA256, 0));
 	check(gnutls_x509_crt_export2(crt, GNUTLS_X509_FMT_PEM, &certificate));
 	check(gnutls_x509_privkey_export2(key, GNUTLS_X509_FMT_PEM, &key_text));
-	assert(tls_serve((char *)certificate.data, (char *)key_text.data,
-			 &why));
+	CHECK(tls_serve((char *)certificate.data, (char *)key_text.data, &why));
 	gnutls_free(certificate.data);
 	gnutls_free(key_text.data);
 	gnutls_x509_crt_deinit(crt);
@@ -91,9 +90,10 @@ static void connect_pair(struct pair *p, const struct wire_tls *tls,
 	bool is_over;
 	int fds[2], result;
 
-	assert(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds) == 0);
+	CHECK_NUMBER(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds),
+		     ==, 0);
 	*p = (struct pair){ .fibre = fibres_take(set), .theirs = fds[1] };
-	assert(wire_init(&p->ours, fds[0], false, tls));
+	CHECK(wire_init(&p->ours, fds[0], false, tls));
 	check(gnutls_init(&p->client, GNUTLS_CLIENT | GNUTLS_NONBLOCK));
 	check(gnutls_certificate_allocate_credentials(&p->credentials));
 	check(gnutls_credentials_set(p->client, GNUTLS_CRD_CERTIFICATE,
@@ -103,13 +103,13 @@ static void connect_pair(struct pair *p, const struct wire_tls *tls,
 	result = gnutls_handshake(p->client);
 	is_over = fibre_run(p->fibre, shake_hands, p);
 	while (result < 0 || !is_over) {
-		assert(result >= 0 || gnutls_error_is_fatal(result) == 0);
+		CHECK(result >= 0 || gnutls_error_is_fatal(result) == 0);
 		if (result < 0)
 			result = gnutls_handshake(p->client);
 		if (!is_over)
 			is_over = fibre_resume(p->fibre);
 	}
-	assert(p->result == 1);
+	CHECK_NUMBER(p->result, ==, 1);
 	fibres_give(set, p->fibre);
 }
 
@@ -118,7 +118,8 @@ static void close_pair(struct pair *p)
 	wire_release(&p->ours);
 	gnutls_deinit(p->client);
 	gnutls_certificate_free_credentials(p->credentials);
-	assert(close(p->ours.fd) == 0 && close(p->theirs) == 0);
+	CHECK_NUMBER(close(p->ours.fd), ==, 0);
+	CHECK_NUMBER(close(p->theirs), ==, 0);
 }
 
 static void test_the_end_does_not_wait(const struct wire_tls *tls,
@@ -132,7 +133,7 @@ static void test_the_end_does_not_wait(const struct wire_tls *tls,
 		;
 	/* As with 1:1. */
 	p.ours.blocks = true;
-	assert(fcntl(p.ours.fd, F_SETFL, 0) == 0);
+	CHECK_NUMBER(fcntl(p.ours.fd, F_SETFL, 0), ==, 0);
 	wire_bye(&p.ours);
 	close_pair(&p);
 }
@@ -144,11 +145,12 @@ static void test_another_handshake_is_the_end(const struct wire_tls *tls,
 	char byte;
 
 	connect_pair(&p, tls, tls_1_2, set);
-	assert(gnutls_record_send(p.client, "x", 1) == 1);
-	assert(wire_recv(&p.ours, &byte, 1) == 1 && byte == 'x');
-	assert(wire_recv(&p.ours, &byte, 1) == WIRE_AGAIN);
-	assert(gnutls_handshake(p.client) == GNUTLS_E_AGAIN);
-	assert(wire_recv(&p.ours, &byte, 1) == WIRE_END);
+	CHECK_NUMBER(gnutls_record_send(p.client, "x", 1), ==, 1);
+	CHECK_NUMBER(wire_recv(&p.ours, &byte, 1), ==, 1);
+	CHECK_NUMBER(byte, ==, 'x');
+	CHECK_NUMBER(wire_recv(&p.ours, &byte, 1), ==, WIRE_AGAIN);
+	CHECK_NUMBER(gnutls_handshake(p.client), ==, GNUTLS_E_AGAIN);
+	CHECK_NUMBER(wire_recv(&p.ours, &byte, 1), ==, WIRE_END);
 	close_pair(&p);
 }
 
@@ -159,7 +161,7 @@ static size_t record_bytes;
 static ssize_t keep_record(void *arg, const void *data, size_t bytes)
 {
 	(void)arg;
-	assert(bytes <= sizeof(record));
+	CHECK_NUMBER(bytes, <=, sizeof(record));
 	(void)memcpy(record, data, bytes);
 	record_bytes = bytes;
 	return (ssize_t)bytes;
@@ -174,22 +176,26 @@ static void test_a_part_of_a_record_is_noticed(const struct wire_tls *tls,
 	char text[16];
 
 	connect_pair(&p, tls, version, set);
-	assert(wire_recv(&p.ours, text, sizeof(text)) == WIRE_AGAIN);
-	assert(wire_is_empty(&p.ours));
+	CHECK_NUMBER(wire_recv(&p.ours, text, sizeof(text)), ==, WIRE_AGAIN);
+	CHECK(wire_is_empty(&p.ours));
 	gnutls_transport_set_push_function(p.client, keep_record);
-	assert(gnutls_record_send(p.client, "hello", 5) == 5);
+	CHECK_NUMBER(gnutls_record_send(p.client, "hello", 5), ==, 5);
 	for (size_t cut = 1; cut < record_bytes; cut++) {
 		if (cut > 1)
-			assert(gnutls_record_send(p.client, "hello", 5) == 5);
-		assert(send(p.theirs, record, cut, 0) == (ssize_t)cut);
-		assert(wire_recv(&p.ours, text, sizeof(text)) == WIRE_AGAIN);
-		assert(!wire_is_empty(&p.ours));
-		assert(send(p.theirs, record + cut, record_bytes - cut, 0) ==
-		       (ssize_t)(record_bytes - cut));
-		assert(wire_recv(&p.ours, text, sizeof(text)) == 5);
-		assert(memcmp(text, "hello", 5) == 0);
-		assert(wire_recv(&p.ours, text, sizeof(text)) == WIRE_AGAIN);
-		assert(wire_is_empty(&p.ours));
+			CHECK_NUMBER(gnutls_record_send(p.client, "hello", 5),
+				     ==, 5);
+		CHECK_NUMBER(send(p.theirs, record, cut, 0), ==, (ssize_t)cut);
+		CHECK_NUMBER(wire_recv(&p.ours, text, sizeof(text)), ==,
+			     WIRE_AGAIN);
+		CHECK(!wire_is_empty(&p.ours));
+		CHECK_NUMBER(
+			send(p.theirs, record + cut, record_bytes - cut, 0), ==,
+			(ssize_t)(record_bytes - cut));
+		CHECK_NUMBER(wire_recv(&p.ours, text, sizeof(text)), ==, 5);
+		CHECK(memcmp(text, "hello", 5) == 0);
+		CHECK_NUMBER(wire_recv(&p.ours, text, sizeof(text)), ==,
+			     WIRE_AGAIN);
+		CHECK(wire_is_empty(&p.ours));
 	}
 	close_pair(&p);
 }
@@ -224,7 +230,8 @@ static void test_the_stack_is_large_enough(const struct wire_tls *tls,
 		(void)printf("%s, %s: %zu bytes of stack at most\n",
 			     i < 2 ? "ECDSA" : "RSA",
 			     i % 2 == 0 ? "TLS 1.2" : "TLS 1.3", used);
-		assert(used > 0 && used <= fibres_stack_bytes() / 2);
+		CHECK_NUMBER(used, >, 0);
+		CHECK_NUMBER(used, <=, fibres_stack_bytes() / 2);
 	}
 }
 
@@ -237,23 +244,28 @@ static void test_a_file_without_sendfile(void)
 	int fds[2], file = open(path, O_RDONLY | O_CLOEXEC);
 	struct wire w;
 
-	assert(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
-	assert(file >= 0 && pread(file, want, sizeof(want), 0) == sizeof(want));
-	assert(wire_init(&w, fds[0], true, NULL));
+	CHECK_NUMBER(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), ==, 0);
+	CHECK_NUMBER(file, >=, 0);
+	CHECK_NUMBER(pread(file, want, sizeof(want), 0), ==, sizeof(want));
+	CHECK(wire_init(&w, fds[0], true, NULL));
 	while (done < sizeof(want)) {
 		ssize_t sent =
 			wire_send_file(&w, file, done, sizeof(want) - done,
 				       buffer, sizeof(buffer));
 
-		assert(sent > 0);
+		CHECK_NUMBER(sent, >, 0);
 		done += (size_t)sent;
 	}
-	assert(recv(fds[1], got, sizeof(got), MSG_WAITALL) == sizeof(got));
-	assert(memcmp(got, want, sizeof(got)) == 0);
-	assert(wire_send_file(&w, file, UINT32_MAX, 1, buffer,
-			      sizeof(buffer)) == WIRE_END);
+	CHECK_NUMBER(recv(fds[1], got, sizeof(got), MSG_WAITALL), ==,
+		     sizeof(got));
+	CHECK(memcmp(got, want, sizeof(got)) == 0);
+	CHECK_NUMBER(
+		wire_send_file(&w, file, UINT32_MAX, 1, buffer, sizeof(buffer)),
+		==, WIRE_END);
 	wire_release(&w);
-	assert(close(fds[0]) == 0 && close(fds[1]) == 0 && close(file) == 0);
+	CHECK_NUMBER(close(fds[0]), ==, 0);
+	CHECK_NUMBER(close(fds[1]), ==, 0);
+	CHECK_NUMBER(close(file), ==, 0);
 }
 
 int main(void)
@@ -262,7 +274,8 @@ int main(void)
 	struct wire_tls *tls = wire_tls_new();
 
 	watchdog_start();
-	assert(set != NULL && tls != NULL);
+	CHECK(set != NULL);
+	CHECK(tls != NULL);
 	test_a_file_without_sendfile();
 	test_the_stack_is_large_enough(tls, set);
 	test_the_end_does_not_wait(tls, set);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/sim/test/formula.h"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -25,5 +26,5 @@ void formula_expect(const char *what, double simulated, double exact,
 	printf("%-42s %12.6g  exact %12.6g  %+6.2f %%\n", what, simulated,
 	       exact, 100 * off);
 	(void)fflush(stdout);
-	assert(fabs(off) <= tolerance);
+	CHECK_NUMBER(fabs(off), <=, tolerance);
 }

@@ -5,11 +5,10 @@
  * backoff adds its pauses, each twice as long as the one before; an event that
  * arrives where a worker rests wakes it; and nothing is left behind.
  */
+#include "base/test/check.h"
 #include "stages/flags.h"
 #include "stages/sim/test/trial.h"
 #include "stages/test/each_policy.h"
-
-#include <assert.h>
 
 enum { STAGES = 4, REQUESTS = 300 };
 
@@ -55,7 +54,8 @@ static uint64_t visits_of(const struct trial *t, bool only_empty)
 /* The counts may begin and end inside a request. */
 static void assert_near(uint64_t visits, uint64_t wanted)
 {
-	assert(visits <= wanted + 10 && wanted <= visits + 10);
+	CHECK_NUMBER(visits, <=, wanted + 10);
+	CHECK_NUMBER(wanted, <=, visits + 10);
 }
 
 /*
@@ -71,9 +71,9 @@ static void expect(const char *policy, enum look look, uint64_t longest_ns,
 
 	begin(&t, policy, look, longest_ns);
 	trial_run(&t);
-	assert(t.result.request_count > 0);
+	CHECK_NUMBER(t.result.request_count, >, 0);
 	for (uint64_t i = 0; i < t.result.request_count; i++)
-		assert(t.result.requests[i].response_ns == response_ns);
+		CHECK_NUMBER(t.result.requests[i].response_ns, ==, response_ns);
 	assert_near(visits_of(&t, false), visits * t.result.finished_count);
 	assert_near(visits_of(&t, true),
 		    (visits - STAGES) * t.result.finished_count);
@@ -122,7 +122,8 @@ static void test_an_event_ends_the_rest(void)
 		t.config.warmup_count = 10;
 		trial_run(&t);
 		for (uint64_t i = 0; i < t.result.request_count; i++)
-			assert(t.result.requests[i].response_ns == SERVICE_NS);
+			CHECK_NUMBER(t.result.requests[i].response_ns, ==,
+				     SERVICE_NS);
 		trial_release(&t);
 	}
 }
@@ -139,7 +140,7 @@ static void test_an_event_elsewhere_waits(void)
 	t.config.gaps_s = gaps_s;
 	t.config.gap_count = 1;
 	trial_run(&t);
-	assert(trial_response_s(&t) > least_s + 0.01);
+	CHECK_NUMBER(trial_response_s(&t), >, least_s + 0.01);
 	trial_release(&t);
 }
 
@@ -156,11 +157,11 @@ static bool choose(struct trial *t, const struct policy *p, uint32_t choice)
 	struct schedule *s = &t->schedule;
 
 	schedule_init(s);
-	assert(schedule_set(s, "policy", p->name, names, STAGES));
-	assert(schedule_set(s, "look", "blind", names, STAGES));
-	assert(schedule_set(s, "idle", choice % 2 ? "backoff" : "wake", names,
-			    STAGES));
-	assert(schedule_set(s, "balance", balances[balance], names, STAGES));
+	CHECK(schedule_set(s, "policy", p->name, names, STAGES));
+	CHECK(schedule_set(s, "look", "blind", names, STAGES));
+	CHECK(schedule_set(s, "idle", choice % 2 ? "backoff" : "wake", names,
+			   STAGES));
+	CHECK(schedule_set(s, "balance", balances[balance], names, STAGES));
 	s->steal = choice >= 6 && balance == 1;
 	t->config.switch_ns = choice % 4 < 2 ? SWITCH_NS : 0;
 	return schedule_complete(s, STAGES, 4, &error);
@@ -185,13 +186,13 @@ static void test_all_requests_end(void)
 			t.config.request_count = REQUESTS;
 			for (uint32_t s = 0; s < STAGES; s++)
 				t.config.parts[s] = s;
-			assert(choose(&t, *p, i) == may_be_blind);
+			CHECK_NUMBER(choose(&t, *p, i), ==, may_be_blind);
 			if (!may_be_blind) {
 				model_release(&t.model);
 				continue;
 			}
 			trial_run(&t);
-			assert(t.result.request_count == REQUESTS);
+			CHECK_NUMBER(t.result.request_count, ==, REQUESTS);
 			trial_release(&t);
 		}
 }

@@ -5,12 +5,12 @@
  */
 #include "stages/sim/dispatch.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 #include "stages/sim/sim.h"
 #include "stages/sim/test/formula.h"
 #include "stages/sim/test/trial.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,9 +55,10 @@ static char *report_text(struct trial *t)
 	trial_run(t);
 	FILE *out = open_memstream(&text, &length);
 
-	assert(out != NULL);
+	CHECK(out != NULL);
 	report_print(out, &r);
-	assert(fclose(out) == 0 && length > 500);
+	CHECK_NUMBER(fclose(out), ==, 0);
+	CHECK_NUMBER(length, >, 500);
 	trial_release(t);
 	return text;
 }
@@ -74,7 +75,7 @@ static void test_one_node_makes_choices_equal(void)
 		init(&t, kinds[i], 1);
 		char *text = report_text(&t);
 
-		assert(strcmp(text, before) == 0);
+		CHECK_TEXT(text, before);
 		free(text);
 	}
 	free(before);
@@ -92,17 +93,18 @@ static void test_each_request_is_served_once(void)
 		init(&t, kind, 5);
 		t.config.node_limit = i % 2 == 1 ? 3 : 0;
 		trial_run(&t);
-		assert(t.result.request_count == REQUESTS - WARMUP);
+		CHECK_NUMBER(t.result.request_count, ==, REQUESTS - WARMUP);
 		for (uint64_t n = 0; n < t.result.request_count; n++)
-			assert((double)t.result.requests[n].response_ns >=
-			       t.result.requests[n].size * 1000 - 2);
+			CHECK_NUMBER((double)t.result.requests[n].response_ns,
+				     >=, t.result.requests[n].size * 1000 - 2);
 		/* At the ends of the span some requests are under way. */
 		for (uint32_t s = 0; s < 2; s++)
-			assert(llabs((long long)t.result.stages[s]
-					     .handled_count -
-				     (REQUESTS - WARMUP)) < 500);
-		assert(t.result.finished_count ==
-		       t.result.stages[1].handled_count);
+			CHECK_NUMBER(llabs((long long)t.result.stages[s]
+						   .handled_count -
+					   (REQUESTS - WARMUP)),
+				     <, 500);
+		CHECK_NUMBER(t.result.finished_count, ==,
+			     t.result.stages[1].handled_count);
 		trial_release(&t);
 	}
 }
@@ -118,8 +120,8 @@ static void test_limit_holds_requests_back(void)
 	init(&t, DISPATCH_RANDOM2, 4);
 	t.config.node_limit = 2;
 	trial_run(&t);
-	assert(t.result.stages[0].queued_count_max <= 1);
-	assert(trial_wait_s(&t) < 1e-9);
+	CHECK_NUMBER(t.result.stages[0].queued_count_max, <=, 1);
+	CHECK_NUMBER(trial_wait_s(&t), <, 1e-9);
 	trial_release(&t);
 }
 
@@ -137,7 +139,7 @@ static void test_held_requests_go_by_size(void)
 		response_s[i] = trial_response_s(&t[i]);
 		trial_release(&t[i]);
 	}
-	assert(response_s[1] < 0.8 * response_s[0]);
+	CHECK_NUMBER(response_s[1], <, 0.8 * response_s[0]);
 }
 
 /* With one request at each core, the balancer's queue is an M/M/6. */
@@ -187,12 +189,12 @@ static void test_knowledge_helps(void)
 	double random = response_s(DISPATCH_RANDOM);
 	double random2 = response_s(DISPATCH_RANDOM2);
 
-	assert(random2 < 0.8 * random);
-	assert(response_s(DISPATCH_ROUNDROBIN) < random);
-	assert(response_s(DISPATCH_AGENT) < 0.8 * random);
-	assert(response_s(DISPATCH_LEAST_WORK) < random2);
-	assert(response_s(DISPATCH_LEASTCONN) < random2);
-	assert(response_s(DISPATCH_GUARDED) < random2);
+	CHECK_NUMBER(random2, <, 0.8 * random);
+	CHECK_NUMBER(response_s(DISPATCH_ROUNDROBIN), <, random);
+	CHECK_NUMBER(response_s(DISPATCH_AGENT), <, 0.8 * random);
+	CHECK_NUMBER(response_s(DISPATCH_LEAST_WORK), <, random2);
+	CHECK_NUMBER(response_s(DISPATCH_LEASTCONN), <, random2);
+	CHECK_NUMBER(response_s(DISPATCH_GUARDED), <, random2);
 }
 
 static void test_same_seed_same_run(void)
@@ -204,7 +206,7 @@ static void test_same_seed_same_run(void)
 		init(&b, kinds[i], 3);
 		char *first = report_text(&a), *second = report_text(&b);
 
-		assert(strcmp(first, second) == 0);
+		CHECK_TEXT(first, second);
 		free(first);
 		free(second);
 	}
@@ -234,18 +236,20 @@ static void test_least_is_chosen_unless_full(void)
 		{ .under_way_count = 0, .weight = 1 },
 	};
 
-	assert(choose_once(DISPATCH_LEASTCONN, 3, 0, nodes, 1) == 1);
+	CHECK_NUMBER(choose_once(DISPATCH_LEASTCONN, 3, 0, nodes, 1), ==, 1);
 	/* 3 / 100 against 2 / 66 with the new request. */
-	assert(choose_once(DISPATCH_AGENT_LEASTCONN, 3, 0, nodes, 1) == 0);
-	assert(choose_once(DISPATCH_AGENT_LEASTCONN, 2, 0, idle, 1) == 1);
-	assert(choose_once(DISPATCH_LEAST_WORK, 3, 0, nodes, 1) == 2);
-	assert(choose_once(DISPATCH_LEAST_WORK, 3, 9, nodes, 1) == 0);
-	assert(choose_once(DISPATCH_LEAST_WORK, 3, 2, nodes, 1) == 1);
-	assert(choose_once(DISPATCH_LEAST_WORK, 3, 1, nodes, 1) ==
-	       DISPATCH_NONE);
+	CHECK_NUMBER(choose_once(DISPATCH_AGENT_LEASTCONN, 3, 0, nodes, 1), ==,
+		     0);
+	CHECK_NUMBER(choose_once(DISPATCH_AGENT_LEASTCONN, 2, 0, idle, 1), ==,
+		     1);
+	CHECK_NUMBER(choose_once(DISPATCH_LEAST_WORK, 3, 0, nodes, 1), ==, 2);
+	CHECK_NUMBER(choose_once(DISPATCH_LEAST_WORK, 3, 9, nodes, 1), ==, 0);
+	CHECK_NUMBER(choose_once(DISPATCH_LEAST_WORK, 3, 2, nodes, 1), ==, 1);
+	CHECK_NUMBER(choose_once(DISPATCH_LEAST_WORK, 3, 1, nodes, 1), ==,
+		     DISPATCH_NONE);
 	/* Sizes below 50 go to the first two nodes. */
-	assert(choose_once(DISPATCH_SPLIT, 3, 0, nodes, 49) == 1);
-	assert(choose_once(DISPATCH_SPLIT, 3, 0, nodes, 50) == 2);
+	CHECK_NUMBER(choose_once(DISPATCH_SPLIT, 3, 0, nodes, 49), ==, 1);
+	CHECK_NUMBER(choose_once(DISPATCH_SPLIT, 3, 0, nodes, 50), ==, 2);
 }
 
 static void test_random2_compares_requests_by_weight(void)
@@ -265,8 +269,8 @@ static void test_random2_compares_requests_by_weight(void)
 		to_second[1] += dispatch_choose(plain, nodes, &job);
 	}
 	/* Only if both draws are node 1: 1/9; unless both are node 0: 3/4. */
-	assert(abs(to_second[0] - 10000) < 500);
-	assert(abs(to_second[1] - 67500) < 700);
+	CHECK_NUMBER(abs(to_second[0] - 10000), <, 500);
+	CHECK_NUMBER(abs(to_second[1] - 67500), <, 700);
 	dispatch_free(weighted);
 	dispatch_free(plain);
 }
@@ -279,13 +283,13 @@ static void test_guardrails_hold_a_node_back(void)
 	struct dispatch_job job = { 100, 100 }, other = { 1000, 1000 };
 
 	for (int i = 0; i < 2; i++) {
-		assert(dispatch_choose(d, nodes, &job) == 0);
+		CHECK_NUMBER(dispatch_choose(d, nodes, &job), ==, 0);
 		dispatch_sent(d, 0, &job);
 	}
-	assert(dispatch_choose(d, nodes, &job) == 1);
-	assert(dispatch_choose(d, nodes, &other) == 0);
+	CHECK_NUMBER(dispatch_choose(d, nodes, &job), ==, 1);
+	CHECK_NUMBER(dispatch_choose(d, nodes, &other), ==, 0);
 	dispatch_emptied(d, 0);
-	assert(dispatch_choose(d, nodes, &job) == 0);
+	CHECK_NUMBER(dispatch_choose(d, nodes, &job), ==, 0);
 	dispatch_free(d);
 }
 
@@ -307,9 +311,10 @@ static void test_agent_weights(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-		assert(dispatch_weight(table[i].left_ms * MS, 1000.0 * MS) ==
-		       table[i].weight);
-	assert(dispatch_weight(250.0 * MS, 250.0 * MS) == 50);
+		CHECK_NUMBER(
+			dispatch_weight(table[i].left_ms * MS, 1000.0 * MS), ==,
+			table[i].weight);
+	CHECK_NUMBER(dispatch_weight(250.0 * MS, 250.0 * MS), ==, 50);
 }
 
 int main(void)

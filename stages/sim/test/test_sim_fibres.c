@@ -6,9 +6,9 @@
  */
 #include "stages/sim/test/trial.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <math.h>
 
 static const char one[] = "{\"stages\": [{\"name\": \"a\", \"service_us\":"
@@ -54,14 +54,17 @@ static void test_each_event_is_handled_once(void)
 			t.config.client_count = 20;
 			t.config.switch_ns = 100;
 			trial_run(&t);
-			assert(t.result.request_count == REQUESTS - WARMUP);
+			CHECK_NUMBER(t.result.request_count, ==,
+				     REQUESTS - WARMUP);
 			for (uint64_t i = 0; i < t.result.request_count; i++)
-				assert((double)t.result.requests[i]
-					       .response_ns >=
-				       t.result.requests[i].size * 700 - 3);
+				CHECK_NUMBER((double)t.result.requests[i]
+						     .response_ns,
+					     >=,
+					     t.result.requests[i].size * 700 -
+						     3);
 			/* Nothing is given back. */
-			assert(t.result.memory_max >
-			       100 * 7 * REQUESTS * 9 / 10);
+			CHECK_NUMBER(t.result.memory_max, >,
+				     100 * 7 * REQUESTS * 9 / 10);
 			trial_release(&t);
 		}
 }
@@ -76,7 +79,8 @@ static void test_one_queue_waits_as_in_theory(void)
 		init(&t, one, 1, (enum resource_rule)rule);
 		t.config.rate_per_s = 700;
 		trial_run(&t);
-		assert(fabs(trial_response_s(&t) * (1000 - 700) - 1) < 0.05);
+		CHECK_NUMBER(fabs(trial_response_s(&t) * (1000 - 700) - 1), <,
+			     0.05);
 		trial_release(&t);
 	}
 }
@@ -93,17 +97,18 @@ static int64_t run_pipeline(enum resource_rule rule)
 	trial_run(&t);
 	memory_max = t.result.memory_max;
 	/* The core is never idle: what is scarce only changes the order. */
-	assert(fabs((double)t.result.finished_count /
-			    ((double)t.result.span_ns / 1e9) * 0.013 -
-		    1) < 0.01);
+	CHECK_NUMBER(fabs((double)t.result.finished_count /
+				  ((double)t.result.span_ns / 1e9) * 0.013 -
+			  1),
+		     <, 0.01);
 	trial_release(&t);
 	return memory_max;
 }
 
 static void test_threads_take_no_more_than_there_is(void)
 {
-	assert(run_pipeline(RESOURCES_IGNORE) > 300000000);
-	assert(run_pipeline(RESOURCES_LEARN) <= 60000000);
+	CHECK_NUMBER(run_pipeline(RESOURCES_IGNORE), >, 300000000);
+	CHECK_NUMBER(run_pipeline(RESOURCES_LEARN), <=, 60000000);
 }
 
 int main(void)

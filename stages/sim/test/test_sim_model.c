@@ -6,9 +6,9 @@
  */
 #include "stages/sim/model.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void read_whole(struct model *m, const char *json)
 
 	if (!ok)
 		fprintf(stderr, "%s: %s\n", json, why.text);
-	assert(ok);
+	CHECK(ok);
 }
 
 static void test_drawn_mean_is_the_mean(void)
@@ -65,7 +65,7 @@ static void test_drawn_mean_is_the_mean(void)
 		random_init(&r, 1, i);
 		for (int n = 0; n < DRAWS; n++) {
 			model_draw(&m, &r, &path);
-			assert(path.step_count == 1);
+			CHECK_NUMBER(path.step_count, ==, 1);
 			sum += (double)path.steps[0].service_ns;
 		}
 		expect(distributions[i], sum / DRAWS,
@@ -83,7 +83,8 @@ static void test_numbers_of_a_file(void)
 	struct model_path drawn;
 	int seen[5] = { 0 };
 
-	assert(file >= 0 && write(file, "1\n2\n4\n", 6) == 6);
+	CHECK_NUMBER(file, >=, 0);
+	CHECK_NUMBER(write(file, "1\n2\n4\n", 6), ==, 6);
 	(void)close(file);
 	(void)snprintf(graph, sizeof(graph),
 		       "{\"stages\": [{\"name\": \"a\", \"service_us\": "
@@ -108,7 +109,7 @@ static void load_shipped(struct model *m, const char *name)
 	struct error why;
 
 	(void)snprintf(path, sizeof(path), SIM_GRAPHS "/%s.json", name);
-	assert(model_load(m, path, &why));
+	CHECK(model_load(m, path, &why));
 }
 
 static int by_value(const void *a, const void *b)
@@ -126,7 +127,7 @@ static void test_image_sizes_are_of_the_thesis(void)
 	struct model_path path;
 	struct random r;
 
-	assert(sizes != NULL);
+	CHECK(sizes != NULL);
 	load_shipped(&m, "image");
 	random_init(&r, 1, 0);
 	for (int n = 0; n < DRAWS; n++) {
@@ -134,12 +135,14 @@ static void test_image_sizes_are_of_the_thesis(void)
 		sizes[n] = path.size;
 		sum += path.size;
 		/* One size for all stages: 88 % of 75 ns per byte. */
-		assert(path.step_count == 4);
-		assert(fabs((double)path.steps[0].service_ns -
-			    path.size * 66) <= 1);
+		CHECK_NUMBER(path.step_count, ==, 4);
+		CHECK_NUMBER(
+			fabs((double)path.steps[0].service_ns - path.size * 66),
+			<=, 1);
 	}
 	qsort(sizes, DRAWS, sizeof(*sizes), by_value);
-	assert(sizes[0] >= 398 && sizes[DRAWS - 1] <= 4.2e6);
+	CHECK_NUMBER(sizes[0], >=, 398);
+	CHECK_NUMBER(sizes[DRAWS - 1], <=, 4.2e6);
 	expect("median", sizes[DRAWS / 2], 37.2e3, 0.02);
 	expect("90th percentile", sizes[DRAWS / 10 * 9], 623.2e3, 0.02);
 	expect("mean", sum / DRAWS, 204.4e3, 0.01);
@@ -156,12 +159,12 @@ static void test_paths_follow_the_routes(void)
 	struct random r;
 
 	load_shipped(&m, "search");
-	assert(m.stage_count == 14);
-	assert(strcmp(m.stages[4].name, "spell-checker") == 0);
+	CHECK_NUMBER(m.stage_count, ==, 14);
+	CHECK_TEXT(m.stages[4].name, "spell-checker");
 	random_init(&r, 1, 0);
 	for (int n = 0; n < DRAWS; n++) {
 		model_draw(&m, &r, &path);
-		assert(path.steps[0].stage == 0);
+		CHECK_NUMBER(path.steps[0].stage, ==, 0);
 		uint32_t checks = 0;
 
 		for (uint32_t i = 0; i < path.step_count; i++) {
@@ -179,8 +182,8 @@ static void test_paths_follow_the_routes(void)
 	expect("80 % of 8 cores", 0.8 * 8 * 1e9 / work_ns, 1020, 0.001);
 	expect("checked again", checked_again / DRAWS, 0.036, 0.05);
 	/* The one heavy stage. */
-	assert(strcmp(m.stages[10].name, "set-combiner") == 0);
-	assert(by_stage[10] > 0.8 * work_ns);
+	CHECK_TEXT(m.stages[10].name, "set-combiner");
+	CHECK_NUMBER(by_stage[10], >, 0.8 * work_ns);
 	model_release(&m);
 }
 
@@ -398,17 +401,18 @@ static void test_files_of_numbers_with_a_mistake(void)
 	char path[] = "/tmp/test_sim_model.XXXXXX";
 	int file = mkstemp(path);
 
-	assert(file >= 0);
+	CHECK_NUMBER(file, >=, 0);
 	(void)close(file);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
 		FILE *out = fopen(path, "we");
 		struct error why = { "" };
 		uint32_t count;
 
-		assert(out != NULL && fputs(all[i].graph, out) >= 0 &&
-		       fclose(out) == 0);
-		assert(distribution_load_numbers(path, &count, &why) == NULL);
-		assert(strstr(why.text, all[i].why) != NULL);
+		CHECK(out != NULL);
+		CHECK_NUMBER(fputs(all[i].graph, out), >=, 0);
+		CHECK_NUMBER(fclose(out), ==, 0);
+		CHECK(distribution_load_numbers(path, &count, &why) == NULL);
+		CHECK_PART(why.text, all[i].why);
 	}
 	(void)unlink(path);
 }

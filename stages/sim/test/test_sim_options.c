@@ -5,9 +5,9 @@
  */
 #include "stages/sim/options.h"
 
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -58,17 +58,22 @@ static void test_load_is_a_rate(void)
 	struct error error;
 	struct sim_options o;
 
-	assert(parse(&o, &error, arguments));
+	CHECK(parse(&o, &error, arguments));
 	/* A request has 15.33 ms of work. */
-	assert(fabs(o.config.rate_per_s / (0.5 * 4 / 0.01533) - 1) < 0.01);
-	assert(o.config.core_count == 4 && o.config.seed == 7);
-	assert(o.config.request_count == 110 && o.config.warmup_count == 10);
-	assert(o.config.switch_ns == 3 && o.config.queue_ns == 5);
-	assert(o.config.pause_gap_ns == 6);
-	assert(o.schedule.policy == policy_find("srpt"));
-	assert(strcmp(o.json, "-") == 0);
-	assert(o.schedule.slice_ns == 9000);
-	assert(o.classes.bound_count == 2 && o.classes.bounds[1] == 20);
+	CHECK_NUMBER(fabs(o.config.rate_per_s / (0.5 * 4 / 0.01533) - 1), <,
+		     0.01);
+	CHECK_NUMBER(o.config.core_count, ==, 4);
+	CHECK_NUMBER(o.config.seed, ==, 7);
+	CHECK_NUMBER(o.config.request_count, ==, 110);
+	CHECK_NUMBER(o.config.warmup_count, ==, 10);
+	CHECK_NUMBER(o.config.switch_ns, ==, 3);
+	CHECK_NUMBER(o.config.queue_ns, ==, 5);
+	CHECK_NUMBER(o.config.pause_gap_ns, ==, 6);
+	CHECK_NUMBER(o.schedule.policy, ==, policy_find("srpt"));
+	CHECK_TEXT(o.json, "-");
+	CHECK_NUMBER(o.schedule.slice_ns, ==, 9000);
+	CHECK_NUMBER(o.classes.bound_count, ==, 2);
+	CHECK_NUMBER(o.classes.bounds[1], ==, 20);
 	sim_options_release(&o);
 }
 
@@ -85,13 +90,13 @@ static void test_parts_are_cut_or_given(void)
 	struct error error;
 	struct sim_options o;
 
-	assert(parse(&o, &error, cut));
+	CHECK(parse(&o, &error, cut));
 	for (uint32_t i = 0; i < 4; i++)
-		assert(o.config.parts[i] == (i > 0));
+		CHECK_NUMBER(o.config.parts[i], ==, (i > 0));
 	sim_options_release(&o);
-	assert(parse(&o, &error, given));
+	CHECK(parse(&o, &error, given));
 	for (uint32_t i = 0; i < 4; i++)
-		assert(o.config.parts[i] == (i == 3));
+		CHECK_NUMBER(o.config.parts[i], ==, (i == 3));
 	sim_options_release(&o);
 }
 
@@ -115,24 +120,27 @@ static void test_fleet_is_read(void)
 	struct sim_options o;
 	double rate;
 
-	assert(parse(&o, &error, agent));
-	assert(o.config.node_count == 3 && o.config.core_count == 2);
-	assert(o.config.dispatch == DISPATCH_AGENT);
-	assert(o.config.node_limit == 8 && o.config.held_by_size);
-	assert(o.config.agent_ns == 50000000 &&
-	       o.config.agent_half_ns == 250000000);
+	CHECK(parse(&o, &error, agent));
+	CHECK_NUMBER(o.config.node_count, ==, 3);
+	CHECK_NUMBER(o.config.core_count, ==, 2);
+	CHECK_NUMBER(o.config.dispatch, ==, DISPATCH_AGENT);
+	CHECK_NUMBER(o.config.node_limit, ==, 8);
+	CHECK(o.config.held_by_size);
+	CHECK_NUMBER(o.config.agent_ns, ==, 50000000);
+	CHECK_NUMBER(o.config.agent_half_ns, ==, 250000000);
 	rate = o.config.rate_per_s;
 	sim_options_release(&o);
 
 	/* The same as one node with all cores. */
-	assert(parse(&o, &error, pooled));
-	assert(o.config.node_count == 1 && o.config.core_count == 6);
-	assert(fabs(o.config.rate_per_s / rate - 1) < 1e-9);
+	CHECK(parse(&o, &error, pooled));
+	CHECK_NUMBER(o.config.node_count, ==, 1);
+	CHECK_NUMBER(o.config.core_count, ==, 6);
+	CHECK_NUMBER(fabs(o.config.rate_per_s / rate - 1), <, 1e-9);
 	sim_options_release(&o);
 
 	/* Two thirds of the bytes are below 1.11 MB. */
-	assert(parse(&o, &error, split));
-	assert(fabs(o.config.split / 1.11e6 - 1) < 0.02);
+	CHECK(parse(&o, &error, split));
+	CHECK_NUMBER(fabs(o.config.split / 1.11e6 - 1), <, 0.02);
 	sim_options_release(&o);
 }
 
@@ -181,8 +189,9 @@ static void test_faults_are_named(void)
 		struct error error = { "" };
 		struct sim_options o;
 
-		assert(!parse(&o, &error, cases[i].arguments));
-		assert(strstr(error.text, cases[i].named) != NULL);
+		check_case("cases[%zu]", i);
+		CHECK(!parse(&o, &error, cases[i].arguments));
+		CHECK_PART(error.text, cases[i].named);
 		sim_options_release(&o);
 	}
 }

@@ -9,9 +9,9 @@
 #include "stages/test/each_policy.h"
 
 #include "base/clock.h"
+#include "base/test/check.h"
 #include "base/util.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { REQUESTS = 20000, WARMUP = 1000 };
@@ -48,16 +48,16 @@ static void check_whole(const struct trial *t)
 
 	uint64_t counted = t->config.request_count - WARMUP;
 
-	assert(t->result.request_count == counted);
+	CHECK_NUMBER(t->result.request_count, ==, counted);
 	for (uint64_t i = 0; i < t->result.request_count; i++) {
 		const struct sim_response *r = &t->result.requests[i];
 
-		assert((double)r->response_ns >= r->size * 1000 - 3);
+		CHECK_NUMBER((double)r->response_ns, >=, r->size * 1000 - 3);
 	}
 	for (uint32_t i = 0; i < t->model.stage_count; i++) {
-		assert(s[i].arrived_count + 1000 > counted);
-		assert(s[i].handled_count + 1000 > s[i].arrived_count);
-		assert(s[i].handled_count < s[i].arrived_count + 1000);
+		CHECK_NUMBER(s[i].arrived_count + 1000, >, counted);
+		CHECK_NUMBER(s[i].handled_count + 1000, >, s[i].arrived_count);
+		CHECK_NUMBER(s[i].handled_count, <, s[i].arrived_count + 1000);
 	}
 }
 
@@ -106,7 +106,7 @@ static void test_stack_goes_before_the_queue(void)
 	stack.schedule.discipline.kind = DISCIPLINE_STACK;
 	stack.schedule.regime = (struct regime){ REGIME_N_GATED, 1 };
 	trial_run(&stack);
-	assert(stack.result.stages[2].wait_ns == 0);
+	CHECK_NUMBER(stack.result.stages[2].wait_ns, ==, 0);
 	trial_release(&stack);
 
 	/*
@@ -118,9 +118,9 @@ static void test_stack_goes_before_the_queue(void)
 	stack.schedule.discipline.kind = DISCIPLINE_STACK;
 	trial_run(&queue);
 	trial_run(&stack);
-	assert(memcmp(queue.result.requests, stack.result.requests,
-		      queue.result.request_count *
-			      sizeof(*queue.result.requests)) != 0);
+	CHECK(memcmp(queue.result.requests, stack.result.requests,
+		     queue.result.request_count *
+			     sizeof(*queue.result.requests)) != 0);
 	trial_release(&queue);
 	trial_release(&stack);
 }
@@ -157,8 +157,8 @@ static void test_edf_makes_fewer_late(void)
 
 	run_deadlines(&fcfs, DISCIPLINE_FCFS);
 	run_deadlines(&edf, DISCIPLINE_EDF);
-	assert(late_count(&fcfs) > 1000);
-	assert(10 * late_count(&edf) < late_count(&fcfs));
+	CHECK_NUMBER(late_count(&fcfs), >, 1000);
+	CHECK_NUMBER(10 * late_count(&edf), <, late_count(&fcfs));
 	trial_release(&fcfs);
 	trial_release(&edf);
 }
@@ -187,7 +187,8 @@ static void test_cutoff_lets_short_events_go_first(void)
 	cutoff.config.pause_gap_ns = 10000;
 	trial_run(&gated);
 	trial_run(&cutoff);
-	assert(short_response_ns(&cutoff) < 0.95 * short_response_ns(&gated));
+	CHECK_NUMBER(short_response_ns(&cutoff), <,
+		     0.95 * short_response_ns(&gated));
 	trial_release(&gated);
 	trial_release(&cutoff);
 }
@@ -215,7 +216,7 @@ static void test_cutoff_starves_nobody(void)
 	for (uint64_t i = 0; i < t.result.request_count; i++)
 		if (t.result.requests[i].response_ns > most_ns)
 			most_ns = t.result.requests[i].response_ns;
-	assert(most_ns < 50 * 1000 * 1000);
+	CHECK_NUMBER(most_ns, <, 50 * 1000 * 1000);
 	trial_release(&t);
 }
 
@@ -230,10 +231,10 @@ static void test_thresholds_interrupt(void)
 	trial_run(&calm);
 	trial_run(&nervous);
 	check_whole(&nervous);
-	assert(nervous.result.stages[2].queued_mean <
-	       0.8 * calm.result.stages[2].queued_mean);
-	assert(nervous.result.stages[2].visit_count >
-	       calm.result.stages[2].visit_count);
+	CHECK_NUMBER(nervous.result.stages[2].queued_mean, <,
+		     0.8 * calm.result.stages[2].queued_mean);
+	CHECK_NUMBER(nervous.result.stages[2].visit_count, >,
+		     calm.result.stages[2].visit_count);
 	trial_release(&calm);
 	trial_release(&nervous);
 }
@@ -260,8 +261,8 @@ static void test_quiet_times_are_not_late(void)
 		trial_run(&t[i]);
 	}
 	for (uint32_t k = 0; k < 3; k++)
-		assert(t[0].result.stages[k].visit_count ==
-		       t[1].result.stages[k].visit_count);
+		CHECK_NUMBER(t[0].result.stages[k].visit_count, ==,
+			     t[1].result.stages[k].visit_count);
 	trial_release(&t[0]);
 	trial_release(&t[1]);
 }
@@ -274,7 +275,7 @@ static void test_gates_bound_the_cohort(void)
 	t.schedule.regime = (struct regime){ REGIME_N_GATED, 1 };
 	trial_run(&t);
 	for (uint32_t i = 0; i < 3; i++)
-		assert(cohort(&t, i) == 1);
+		CHECK_NUMBER(cohort(&t, i), ==, 1);
 	trial_release(&t);
 
 	/* The limit also holds for visits of a thief. */
@@ -284,14 +285,14 @@ static void test_gates_bound_the_cohort(void)
 	t.schedule.part_count = 2;
 	t.schedule.steal = true;
 	trial_run(&t);
-	assert(t.result.stolen_count > 0);
+	CHECK_NUMBER(t.result.stolen_count, >, 0);
 	for (uint32_t i = 0; i < 3; i++)
-		assert(cohort(&t, i) == 1);
+		CHECK_NUMBER(cohort(&t, i), ==, 1);
 	trial_release(&t);
 
 	init(&t, "cohort");
 	trial_run(&t);
-	assert(cohort(&t, 1) > 1.2);
+	CHECK_NUMBER(cohort(&t, 1), >, 1.2);
 	trial_release(&t);
 }
 
@@ -308,8 +309,8 @@ static void test_partitions_divide_the_stages(void)
 	t.config.switch_ns = 1000;
 	trial_run(&t);
 	check_whole(&t);
-	assert(t.result.stages[0].switch_count == 0);
-	assert(t.result.stages[1].switch_count > 0);
+	CHECK_NUMBER(t.result.stages[0].switch_count, ==, 0);
+	CHECK_NUMBER(t.result.stages[1].switch_count, >, 0);
 	trial_release(&t);
 }
 
@@ -331,13 +332,13 @@ static void test_balances_are_of_the_right_order(void)
 	for (int i = 0; i < 4; i++) {
 		trial_run(&t[i]);
 		response_s[i] = trial_response_s(&t[i]);
-		assert((t[i].result.stolen_count > 0) == (i == 1));
+		CHECK_NUMBER((t[i].result.stolen_count > 0), ==, (i == 1));
 		trial_release(&t[i]);
 	}
 	/* Shared and stealing, least loaded, round robin. */
-	assert(response_s[0] < 1.2 * response_s[1]);
-	assert(response_s[1] < response_s[2]);
-	assert(response_s[2] < 0.8 * response_s[3]);
+	CHECK_NUMBER(response_s[0], <, 1.2 * response_s[1]);
+	CHECK_NUMBER(response_s[1], <, response_s[2]);
+	CHECK_NUMBER(response_s[2], <, 0.8 * response_s[3]);
 }
 
 struct responses {
@@ -362,7 +363,7 @@ static struct responses responses_of(const struct trial *t, double size,
 		if (r->response_ns > all.longest_ns)
 			all.longest_ns = r->response_ns;
 	}
-	assert(count > 0);
+	CHECK_NUMBER(count, >, 0);
 	all.mean_ns /= (double)count;
 	return all;
 }
@@ -393,14 +394,14 @@ static void test_small_never_wait_for_large(void)
 		trial_run(&t);
 		small[i] = responses_of(&t, 1, 2);
 		large[i] = responses_of(&t, 98, 101);
-		assert((t.result.stolen_count > 0) == (i == 2));
+		CHECK_NUMBER((t.result.stolen_count > 0), ==, (i == 2));
 		trial_release(&t);
 	}
-	assert(small[0].longest_ns > 98 * NS_PER_MS);
-	assert(small[1].longest_ns < 40 * NS_PER_MS);
-	assert(small[2].longest_ns < 40 * NS_PER_MS);
-	assert(small[2].mean_ns < 0.9 * small[1].mean_ns);
-	assert(large[2].mean_ns > large[1].mean_ns);
+	CHECK_NUMBER(small[0].longest_ns, >, 98 * NS_PER_MS);
+	CHECK_NUMBER(small[1].longest_ns, <, 40 * NS_PER_MS);
+	CHECK_NUMBER(small[2].longest_ns, <, 40 * NS_PER_MS);
+	CHECK_NUMBER(small[2].mean_ns, <, 0.9 * small[1].mean_ns);
+	CHECK_NUMBER(large[2].mean_ns, >, large[1].mean_ns);
 }
 
 /* Two clients on two cores wait for nobody. */
@@ -416,7 +417,8 @@ static void test_closed_loop(void)
 	double span_s = (double)t.result.span_ns / 1e9;
 	double per_s = (double)t.result.finished_count / span_s;
 
-	assert(per_s > 2 / 100e-6 * 0.95 && per_s < 2 / 100e-6 * 1.05);
+	CHECK_NUMBER(per_s, >, 2 / 100e-6 * 0.95);
+	CHECK_NUMBER(per_s, <, 2 / 100e-6 * 1.05);
 	trial_release(&t);
 }
 
@@ -433,8 +435,8 @@ static void test_gaps_are_as_given(void)
 	/* The span is the sum of all counted gaps except the last one. */
 	uint64_t pairs = (REQUESTS - WARMUP) / 2;
 
-	assert(t.result.span_ns == pairs * 4000000 - 1000000 ||
-	       t.result.span_ns == pairs * 4000000 - 3000000);
+	CHECK(t.result.span_ns == pairs * 4000000 - 1000000 ||
+	      t.result.span_ns == pairs * 4000000 - 3000000);
 	trial_release(&t);
 }
 
@@ -446,10 +448,10 @@ static void test_same_seed_same_run(void)
 	init(&b, "cohort");
 	trial_run(&a);
 	trial_run(&b);
-	assert(a.result.request_count == REQUESTS - WARMUP);
+	CHECK_NUMBER(a.result.request_count, ==, REQUESTS - WARMUP);
 	for (uint64_t i = 0; i < a.result.request_count; i++)
-		assert(a.result.requests[i].response_ns ==
-		       b.result.requests[i].response_ns);
+		CHECK_NUMBER(a.result.requests[i].response_ns, ==,
+			     b.result.requests[i].response_ns);
 	trial_release(&a);
 	trial_release(&b);
 }

@@ -5,7 +5,8 @@
  */
 #include "stages/sim/report.c"
 
-#include <assert.h>
+#include "base/test/check.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -33,17 +34,18 @@ static void test_too_few(const struct sim_result *result)
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
 
-	assert(out != NULL);
+	CHECK(out != NULL);
 	summary_all(result, &s);
-	assert(isnan(s.p99_ns) && !isnan(s.p90_ns));
+	CHECK(isnan(s.p99_ns));
+	CHECK(!isnan(s.p90_ns));
 	print_summary(out, "all", &s);
 	json_begin(&j, out, JSON_INDENTED);
 	json_open_object(&j, NULL);
 	add_summary(&j, &s);
 	json_close(&j);
-	assert(fclose(out) == 0);
-	assert(strstr(text, "0.009          -      0.010\n") != NULL);
-	assert(strstr(text, "\"p99\":\tnull") != NULL);
+	CHECK_NUMBER(fclose(out), ==, 0);
+	CHECK_PART(text, "0.009          -      0.010\n");
+	CHECK_PART(text, "\"p99\":\tnull");
 	free(text);
 }
 
@@ -57,20 +59,31 @@ int main(void)
 
 	fill(requests);
 	summary_all(&result, &s);
-	assert(s.count == 1000 && s.p50_ns == 5000 && s.p90_ns == 9000 &&
-	       s.p99_ns == 9900 && s.max_ns == 10000);
-	assert(fabs(s.mean_ns - 5005) < 1e-6);
+	CHECK_NUMBER(s.count, ==, 1000);
+	CHECK_NUMBER(s.p50_ns, ==, 5000);
+	CHECK_NUMBER(s.p90_ns, ==, 9000);
+	CHECK_NUMBER(s.p99_ns, ==, 9900);
+	CHECK_NUMBER(s.max_ns, ==, 10000);
+	CHECK_NUMBER(fabs(s.mean_ns - 5005), <, 1e-6);
 
 	summary_classify(&result, &classes);
-	assert(classes.bound_count == 3 && classes.bounds[0] == 500 &&
-	       classes.bounds[1] == 900 && classes.bounds[2] == 990);
+	CHECK_NUMBER(classes.bound_count, ==, 3);
+	CHECK_NUMBER(classes.bounds[0], ==, 500);
+	CHECK_NUMBER(classes.bounds[1], ==, 900);
+	CHECK_NUMBER(classes.bounds[2], ==, 990);
 	summary_class(&result, &classes, 0, &s);
-	assert(s.count == 499 && s.max_ns == 4990);
+	CHECK_NUMBER(s.count, ==, 499);
+	CHECK_NUMBER(s.max_ns, ==, 4990);
 	summary_class(&result, &classes, 1, &s);
-	assert(s.count == 400 && s.p50_ns == 6990 && s.max_ns == 8990);
+	CHECK_NUMBER(s.count, ==, 400);
+	CHECK_NUMBER(s.p50_ns, ==, 6990);
+	CHECK_NUMBER(s.max_ns, ==, 8990);
 	summary_class(&result, &classes, 3, &s);
-	assert(s.count == 11 && s.max_ns == 10000);
-	assert(s.p50_ns == 9950 && isnan(s.p90_ns) && isnan(s.p99_ns));
+	CHECK_NUMBER(s.count, ==, 11);
+	CHECK_NUMBER(s.max_ns, ==, 10000);
+	CHECK_NUMBER(s.p50_ns, ==, 9950);
+	CHECK(isnan(s.p90_ns));
+	CHECK(isnan(s.p99_ns));
 	result.request_count = REQUESTS - 1;
 	test_too_few(&result);
 	result.request_count = REQUESTS;
@@ -78,24 +91,27 @@ int main(void)
 	/* If all batches have the same mean, the interval has no width. */
 	for (uint64_t i = 0; i < REQUESTS; i++)
 		requests[i].response_ns = i % 2 == 0 ? 90 : 110;
-	assert(summary_confidence_ns(&result) < 1e-6);
+	CHECK_NUMBER(summary_confidence_ns(&result), <, 1e-6);
 	for (uint64_t i = 0; i < REQUESTS; i++)
 		requests[i].response_ns = i / 50 % 2 == 0 ? 90 : 110;
 	/* Deviation 10.26 over 20 batches: 2.093 * 10.26 / sqrt(20). */
-	assert(fabs(summary_confidence_ns(&result) - 4.80) < 0.01);
+	CHECK_NUMBER(fabs(summary_confidence_ns(&result) - 4.80), <, 0.01);
 
 	/* Classes in which no request can be are left out. */
 	for (uint64_t i = 0; i < REQUESTS; i++)
 		requests[i].size = i % 20 == 0 ? 5 : 1;
 	summary_classify(&result, &classes);
-	assert(classes.bound_count == 1 && classes.bounds[0] == 5);
+	CHECK_NUMBER(classes.bound_count, ==, 1);
+	CHECK_NUMBER(classes.bounds[0], ==, 5);
 	for (uint64_t i = 0; i < REQUESTS; i++)
 		requests[i].size = 7;
 	summary_classify(&result, &classes);
-	assert(classes.bound_count == 0);
+	CHECK_NUMBER(classes.bound_count, ==, 0);
 
 	result.request_count = 0;
 	summary_all(&result, &s);
-	assert(s.count == 0 && isnan(s.mean_ns) && isnan(s.max_ns));
+	CHECK_NUMBER(s.count, ==, 0);
+	CHECK(isnan(s.mean_ns));
+	CHECK(isnan(s.max_ns));
 	return 0;
 }

@@ -30,6 +30,7 @@
  * have to know when all of them rest.  Nor what is not simulated: --pool auto,
  * exclusive stages, full queues, the thread models of servlib.
  */
+#include "base/test/check.h"
 #include "stages/cores.h"
 #include "base/util.h"
 #include "stages/flags.h"
@@ -40,7 +41,6 @@
 #include "stages/test/fake_cores.h"
 #include "stages/test/watchdog.h"
 
-#include <assert.h>
 #include <math.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ static void spans_add(void *to, const struct span *span)
 {
 	struct spans *s = to;
 
-	assert(s->count < SPANS_MAX);
+	CHECK_NUMBER(s->count, <, SPANS_MAX);
 	s->spans[s->count++] = *span;
 }
 
@@ -166,8 +166,8 @@ static void send_next(const struct trial *t)
 		run.arrival_ns += (uint64_t)llround(
 			1e9 *
 			t->config.gaps_s[run.sent_count % t->config.gap_count]);
-	assert(stage_send(run.group->stages[item->path.steps[0].stage],
-			  &item->event));
+	CHECK(stage_send(run.group->stages[item->path.steps[0].stage],
+			 &item->event));
 }
 
 /* Let the other thread send one. */
@@ -248,7 +248,7 @@ static void handle(struct event *ev, void *arg)
 				});
 	if (item->step < item->path.step_count) {
 		step = &item->path.steps[item->step];
-		assert(stage_send(run.group->stages[step->stage], ev));
+		CHECK(stage_send(run.group->stages[step->stage], ev));
 		return;
 	}
 	uint32_t finished = atomic_fetch_add(&run.finished_count, 1) + 1;
@@ -267,7 +267,7 @@ static void handle(struct event *ev, void *arg)
 
 static void start_worker(struct worker *w)
 {
-	assert(!pthread_create(&w->thread, NULL, worker_main, w));
+	CHECK(!pthread_create(&w->thread, NULL, worker_main, w));
 	run.group->thread_count++;
 }
 
@@ -319,17 +319,17 @@ static void run_threads(struct trial *t, const struct cores *cores)
 					      .cores = cores });
 	run.group = g;
 	for (uint32_t i = 0; i < STAGES; i++)
-		assert(group_add(g, &(struct stage_config){
-					    .name = names[i],
-					    .handler = handle,
-					    .arg = t,
-					    .slots = REQUESTS,
-				    }) != NULL);
+		CHECK(group_add(g, &(struct stage_config){
+					   .name = names[i],
+					   .handler = handle,
+					   .arg = t,
+					   .slots = REQUESTS,
+				   }) != NULL);
 	g->is_started = true;
-	assert(group_plan(g));
+	CHECK(group_plan(g));
 	make_first(g, t->config.present_first);
 	if (t->schedule.balance == BALANCE_PARTITION)
-		assert(group_partition(g, t->config.parts));
+		CHECK(group_partition(g, t->config.parts));
 	atomic_store(&clock_is_virtual, true);
 	start_threads(t);
 	while (run.sent_count < REQUESTS) {
@@ -353,7 +353,7 @@ static void read_trace(struct spans *out)
 	uint32_t count = group_read_trace(run.group, 0, &next, spans,
 					  TRACE_SPANS, &missed);
 
-	assert(missed == 0);
+	CHECK_NUMBER(missed, ==, 0);
 	for (uint32_t i = 0; i < count; i++)
 		if (spans[i].kind != SPAN_SLEEP)
 			spans_add(out, &spans[i]);
@@ -428,7 +428,7 @@ static void fail(const struct choice *c, uint32_t at, const struct span *thread,
 				(unsigned long long)s->start_ns,
 				(unsigned long long)s->end_ns);
 	}
-	assert(!"the simulator differs from the threads");
+	CHECK(!"the simulator differs from the threads");
 }
 
 /*
@@ -492,9 +492,9 @@ static void set_all(struct schedule *s, const struct choice *c)
 		const char *value = c->values[f];
 
 		if (value != NULL)
-			assert(schedule_set(s, flags[f],
-					    value[0] == '\0' ? NULL : value,
-					    names, STAGES));
+			CHECK(schedule_set(s, flags[f],
+					   value[0] == '\0' ? NULL : value,
+					   names, STAGES));
 	}
 }
 
@@ -510,7 +510,7 @@ static uint32_t number_value(uint32_t factor, const char *value)
 	if (value == NULL)
 		value = "default";
 	while (seen[factor][i] != NULL && strcmp(seen[factor][i], value) != 0)
-		assert(++i < VALUES_MAX);
+		CHECK_NUMBER(++i, <, VALUES_MAX);
 	seen[factor][i] = value;
 	return i;
 }
@@ -597,7 +597,7 @@ static bool try(const struct choice *c, const struct cores *cores)
 	if (c->client_count != 1)
 		compare_all(c, &simulated);
 	compare_events(c, &simulated);
-	assert(simulated.count > REQUESTS);
+	CHECK_NUMBER(simulated.count, >, REQUESTS);
 	count_pauses();
 	group_free(run.group);
 	trial_release(&t);
@@ -669,16 +669,18 @@ static void try_worker(const struct policy *p, const struct choice *c,
 		 * schedule.c.
 		 */
 		if (is_refused)
-			assert(count == 0);
+			CHECK_NUMBER(count, ==, 0);
 		else if (p->has_central_queue)
-			assert(count == (is_partition || !is_plain ? 0 :
-					 has_slice ? RANKED_COUNT :
-						     QUEUED_COUNT));
+			CHECK_NUMBER(count, ==,
+				     (is_partition || !is_plain ? 0 :
+				      has_slice                 ? RANKED_COUNT :
+								  QUEUED_COUNT));
 		else
-			assert(count ==
-			       ARRAY_SIZE(regimes) * ARRAY_SIZE(thresholds) *
-				       (has_slice ? RANKED_COUNT :
-						    ARRAY_SIZE(disciplines)));
+			CHECK_NUMBER(
+				count, ==,
+				ARRAY_SIZE(regimes) * ARRAY_SIZE(thresholds) *
+					(has_slice ? RANKED_COUNT :
+						     ARRAY_SIZE(disciplines)));
 	}
 }
 
@@ -759,13 +761,13 @@ static void test_one_request(const struct policy *p, const struct cores *cores)
 		count += try_orders(&c, cores);
 	}
 	if (p->workers == POLICY_WORKERS_CALLER)
-		assert(count == 2);
+		CHECK_NUMBER(count, ==, 2);
 	else if (p->workers == POLICY_WORKERS_FIBRES)
-		assert(count == 5);
+		CHECK_NUMBER(count, ==, 5);
 	else if (p->workers == POLICY_WORKERS_STAY)
-		assert(count == 7 * QUEUED_COUNT + RANKED_COUNT);
+		CHECK_NUMBER(count, ==, 7 * QUEUED_COUNT + RANKED_COUNT);
 	else
-		assert(count >= 4 * QUEUED_COUNT);
+		CHECK_NUMBER(count, >=, 4 * QUEUED_COUNT);
 }
 
 /* One core: the policy alone decides which thread runs next. */
@@ -786,7 +788,7 @@ static void test_one_scheduler(const struct policy *p,
 		c.values[POLICY_FLAG] = p->name;
 		c.core_count = 1;
 		c.values[RESOURCES_FLAG] = i % 2 == 0 ? "learn" : "ignore";
-		assert(try(&c, cores));
+		CHECK(try(&c, cores));
 	}
 }
 
@@ -807,8 +809,9 @@ int main(void)
 		test_one_request(*p, cores);
 	}
 	cores_free(cores);
-	assert(paused_count > 0);
-	assert(woken_count > 0 && woken_count < rest_count);
+	CHECK_NUMBER(paused_count, >, 0);
+	CHECK_NUMBER(woken_count, >, 0);
+	CHECK_NUMBER(woken_count, <, rest_count);
 	(void)fprintf(stderr, "%u of %u combinations\n", run_count,
 		      accepted_count);
 	return 0;

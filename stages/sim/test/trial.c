@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/sim/test/trial.h"
 
-#include <assert.h>
+#include "base/test/check.h"
 
 void trial_init(struct trial *t, const char *graph, uint32_t cores,
 		double rate_per_s)
@@ -21,7 +21,7 @@ void trial_init(struct trial *t, const char *graph, uint32_t cores,
 	t->config.schedule = &t->schedule;
 	for (uint32_t i = 0; i < STAGES_MAX; i++)
 		t->schedule.pool_threads[i] = 1;
-	assert(model_read(&t->model, graph, ".", &why));
+	CHECK(model_read(&t->model, graph, ".", &why));
 }
 
 void trial_run(struct trial *t)
