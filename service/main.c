@@ -163,6 +163,24 @@ static bool is_about_default(const struct options *o, const char *error)
 	return false;
 }
 
+/*
+ * A pool that was not given is 0 in `o`.  Its size depends on the number of
+ * parts, which schedule_complete() finds; until then it has any valid one.
+ */
+static bool complete_with_pools(const struct options *o, uint32_t core_count,
+				struct schedule *s, struct error *error)
+{
+	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+		if (s->pool_threads[i] == 0)
+			s->pool_threads[i] = 1;
+	if (!schedule_complete(s, PIPELINE_STEPS, core_count, error))
+		return false;
+	(void)memcpy(s->pool_threads, o->schedule.pool_threads,
+		     sizeof(s->pool_threads));
+	options_fit_pools(s, core_count);
+	return true;
+}
+
 static void complete_schedule(const struct options *o, uint32_t core_count,
 			      struct schedule *s)
 {
@@ -170,7 +188,7 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 	struct error error;
 
 	*s = o->schedule;
-	if (!schedule_complete(s, PIPELINE_STEPS, core_count, &error)) {
+	if (!complete_with_pools(o, core_count, s, &error)) {
 		bool drops = is_about_default(o, error.text) &&
 			     options_drop_best(o, dropped);
 
@@ -178,7 +196,6 @@ static void complete_schedule(const struct options *o, uint32_t core_count,
 			      drops ? "; " : "", drops ? dropped : "");
 		exit(EXIT_USAGE);
 	}
-	options_fit_pools(s, core_count);
 	options_choose_slice(o, s);
 	if (o->io_threads > 0 && s->policy->workers == POLICY_WORKERS_CALLER) {
 		char value[16];

@@ -68,7 +68,10 @@ struct img_codec {
 	bool (*decode_again)(struct img_header *header, enum img_err err);
 	const struct step_estimate *decode_estimate;
 
-	/* img_encode() of a picture that image_is_shaped(). */
+	/*
+	 * img_encode() of a picture that image_is_shaped(): IMG_GREY or
+	 * IMG_YCBCR.  A format without grey writes grey as colours.
+	 */
 	enum img_err (*encode)(uint8_t **bytes, size_t *count,
 			       struct image *src,
 			       const struct img_transform *transform,

@@ -11,9 +11,15 @@
  *
  *	1. a member to struct img_transform or struct upload_wants
  *	2. the code that uses it, in imgops/ or where uploads are answered
- *	3. an entry to params_table, whose `since` is above those of all
- *	   releases, and whose default gives the pictures of before
+ *	3. an entry to params_table, anywhere, whose `since` is one more than
+ *	   the largest in the table, and whose default gives the pictures of
+ *	   before
  *	4. a row to docs/http-api.md
+ *	5. its values to test_params.c, and its effect to a test of imgops/test,
+ *	   and over HTTP to test_recipe.sh; a member of struct img_transform to
+ *	   fuzz_imgops.c
+ *	6. if it changes the sides of results, its rule to
+ *	   loadgen/report/verify.c
  *
  * If a member has no entry, test_image_meta fails, because different pictures
  * would have equal ids.

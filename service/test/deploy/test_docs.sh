@@ -170,7 +170,7 @@ test_the_example_for_programs_works() {
 	done
 	! node "$work/program.mjs" "$source/README.md" 2>"$work/said" ||
 		fail "a text is a photo"
-	grep -q 'only JPEG and PPM files are read' "$work/said" ||
+	grep -q 'only JPEG.* files are read' "$work/said" ||
 		fail "no detail: $(shown "$work/said")"
 	stop
 	server=
@@ -215,6 +215,11 @@ test_values_are_described() {
 				fail "parameter $name: no $value in $row"
 		done
 	done <"$work/list"
+	for value in $(awk -F '\t' '$1 == "format" { print $3 }' "$work/list"); do
+		sed -n '/^### Formats/,/^### Forms/p' "$api" |
+			has -F "| \`$value\` |" ||
+			fail "format $value has no row in $api, Formats"
+	done
 }
 
 # Every pair of status and code has a row, and no other pair has.

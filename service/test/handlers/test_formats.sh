@@ -59,6 +59,10 @@ test_each_to_each() {
 	expect_problem 400 bad_parameter --data-binary @photo.ppm \
 		"$url/?format=png"
 	grep -q 'format must be jpeg or ppm' "$work/body" || fail "$(shown body)"
+	# A new format is named here, and in no other test.
+	expect_problem 415 not_a_jpeg --data-binary 'some text' "$url/"
+	grep -q 'only JPEG and PPM files are read' "$work/body" ||
+		fail "$(shown body)"
 }
 
 test_variants_have_their_types() {

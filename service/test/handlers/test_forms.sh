@@ -262,7 +262,7 @@ named() {
 	shift
 	[ $# -gt 0 ] || set -- --data-binary @other
 	expect_problem 415 not_a_jpeg "$@" "$url/"
-	detail "The file is $what; only JPEG and PPM files are read."
+	detail "The file is $what; only JPEG"
 }
 
 test_other_files_are_named() {

@@ -90,7 +90,7 @@ test_problems_have_stable_codes() {
 		--data-binary "@$photo" "$url/"
 	echo 'GIF89a, perhaps' >"$work/text"
 	expect_problem 415 not_a_jpeg --data-binary "@$work/text" "$url/"
-	grep -q 'The file is a GIF picture; only JPEG and PPM files are read.' \
+	grep -q 'The file is a GIF picture; only JPEG.* files are read.' \
 		"$work/body" || fail "$(shown "$work/body")"
 	head -c 300000 "$photo" >"$work/half"
 	expect_problem 422 truncated_jpeg --data-binary "@$work/half" "$url/"

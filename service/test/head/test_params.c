@@ -57,11 +57,14 @@ static void test_good_values_are_taken(void)
 /* The transform of one parameter. */
 static struct img_transform transform(const char *key, const char *value)
 {
-	char detail[PARAMS_DETAIL_BYTES];
+	char detail[PARAMS_DETAIL_BYTES] = "";
 	struct params p;
+	bool ok;
 
 	params_init(&p);
-	CHECK(set(&p, key, value, detail));
+	ok = set(&p, key, value, detail);
+	check_case("%s=%s: %s", key, value, detail);
+	CHECK(ok);
 	return p.transform;
 }
 

@@ -13,7 +13,8 @@ test_every_figure_is_described() {
 	local name
 	for name in $(jq -r '[paths | .[-1] | strings] | unique[]' "$1") \
 		cycles instructions cache_misses; do
-		grep -qE "[\`.]$name\`" "$readme" || fail "$name: not in $readme"
+		grep -qE "[\`.]$name\`" "$readme" || fail "figure $name is not in $readme: has script/tables run?" \
+				"What is not in figures.def is in the table by hand."
 	done
 }
 
