@@ -293,7 +293,4 @@ bool program_answer(const struct program *p, const struct flags_asked *asked,
  */
 int program_finish(const struct program *p, int status);
 
-/* Print the completion for bash.  Used by program_answer(). */
-void program_print_completion(const struct program *p, FILE *out);
-
 #endif

@@ -6,7 +6,6 @@
 #include "imgops/formats/jpeg/reader.h"
 #include "imgops/test/support.h"
 #include "imgops/formats/jpeg/partial.h"
-#include "imgops/formats/jpeg/progressive.h"
 
 #include <math.h>
 #include <string.h>

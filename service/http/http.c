@@ -6,7 +6,7 @@
 #include "service/http/http_state.h"
 #include "service/http/request.h"
 #include "service/http/handlers/images/spooler.h"
-#include "service/http/mhd/version.h"
+#include "service/http/mhd/interpose.h"
 #include "service/http/handlers/watch/agent.h"
 #include "service/http/handlers/watch/reports.h"
 #include "service/http/handlers/watch/viewers.h"

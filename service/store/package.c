@@ -2,11 +2,13 @@
 #include "service/store/package.h"
 
 #include "base/file.h"
+#include "base/util.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <nettle/base16.h>
 #include <nettle/sha2.h>
@@ -14,6 +16,7 @@
 static const char begin_text[] = "darkroom-package 1 ";
 
 enum {
+	PIECE_BYTES = 64 << 10, /* read at once */
 	BEGIN_TEXT_BYTES = sizeof(begin_text) - 1,
 	DIGITS = 8,
 	FIRST_LINE_BYTES = BEGIN_TEXT_BYTES + DIGITS + 1,
@@ -200,4 +203,71 @@ bool package_is_meta_of(const char *text, size_t count, const char *id)
 	       memcmp(text, begin, sizeof(begin) - 1) == 0 &&
 	       memcmp(text + sizeof(begin) - 1, id, id_bytes) == 0 &&
 	       text[sizeof(begin) - 1 + id_bytes] == '"';
+}
+
+/* STORE_DAMAGED: there is none, or it gives another number of bytes. */
+static enum store_answer read_own_index(int fd, uint64_t bytes,
+					struct package *p)
+{
+	char head[PACKAGE_INDEX_BYTES_MAX];
+	ssize_t n = pread(fd, head, (size_t)min_u64(bytes, sizeof(head)), 0);
+
+	if (n < 0)
+		return STORE_FAILED;
+	if (package_read_index(p, head, (size_t)n) != STORE_OK ||
+	    p->bytes != bytes)
+		return STORE_DAMAGED;
+	return STORE_OK;
+}
+
+static enum store_answer check_file(int fd, const struct package_file *f)
+{
+	uint8_t digest[SHA256_DIGEST_SIZE], piece[PIECE_BYTES];
+	char text[STORE_ID_BYTES];
+	struct sha256_ctx ctx;
+
+	sha256_init(&ctx);
+	for (uint64_t at = 0; at < f->bytes;) {
+		ssize_t n = pread(fd, piece,
+				  (size_t)min_u64(sizeof(piece), f->bytes - at),
+				  (off_t)(f->offset + at));
+
+		if (n <= 0)
+			return n < 0 ? STORE_FAILED : STORE_DAMAGED;
+		sha256_update(&ctx, (size_t)n, piece);
+		at += (uint64_t)n;
+	}
+	sha256_digest(&ctx, sizeof(digest), digest);
+	base16_encode_update(text, sizeof(digest), digest);
+	return memcmp(text, f->sha256, sizeof(text) - 1) == 0 ? STORE_OK :
+								STORE_DAMAGED;
+}
+
+static enum store_answer check_id(int fd, const struct package *p,
+				  const char *id)
+{
+	const struct package_file *meta = package_find(p, "meta.json");
+	char begin[2 * STORE_ID_BYTES];
+	ssize_t n;
+
+	if (meta == NULL)
+		return STORE_DAMAGED;
+	n = pread(fd, begin, (size_t)min_u64(meta->bytes, sizeof(begin)),
+		  (off_t)meta->offset);
+	if (n < 0)
+		return STORE_FAILED;
+	return package_is_meta_of(begin, (size_t)n, id) ? STORE_OK :
+							  STORE_DAMAGED;
+}
+
+enum store_answer package_check(int fd, uint64_t bytes, const char *id)
+{
+	struct package p;
+	enum store_answer answer = read_own_index(fd, bytes, &p);
+
+	if (answer == STORE_OK)
+		answer = check_id(fd, &p, id);
+	for (uint32_t i = 0; answer == STORE_OK && i < p.file_count; i++)
+		answer = check_file(fd, &p.files[i]);
+	return answer;
 }

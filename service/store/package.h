@@ -32,6 +32,9 @@ enum {
 	PACKAGE_HEAD_BYTES = 64 << 10,
 };
 
+/* The process darkroom-store takes no larger one. */
+#define PACKAGE_BYTES_MAX (UINT64_C(1) << 30)
+
 struct package_file {
 	char name[STORE_FILE_NAME_BYTES];
 	char sha256[STORE_ID_BYTES]; /* hexadecimal digits */
@@ -68,5 +71,12 @@ bool package_is_meta_of(const char *text, size_t count, const char *id);
 /* NULL: there is no such file. */
 const struct package_file *package_find(const struct package *p,
 					const char *name);
+
+/*
+ * Check the package of `bytes` bytes in `fd`: its index, the SHA-256 of each
+ * file, and whether its meta.json is that of the image `id`.
+ */
+MUST_CHECK enum store_answer package_check(int fd, uint64_t bytes,
+					   const char *id);
 
 #endif

@@ -29,7 +29,6 @@
 #include "imgops/formats/jpeg/header.h"
 #include "imgops/formats/jpeg/markers.h"
 #include "imgops/formats/jpeg/partial.h"
-#include "imgops/formats/jpeg/progressive.h"
 #include "imgops/formats/jpeg/reader.h"
 #include "imgops/formats/jpeg/scans.h"
 #include "imgops/formats/jpeg/texture.h"

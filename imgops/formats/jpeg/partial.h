@@ -1,18 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside imgops: partial decode of files of one scan.  A block at n/8 (idct.h)
- * needs few of its 64 coefficients; only these are decoded, and the codes after
- * them are skipped, which is faster than libjpeg.
+ * Inside imgops: partial decode.  A block at n/8 (idct.h) needs few of its 64
+ * coefficients; only these are decoded, and the codes after them are skipped,
+ * which is faster than libjpeg.
  *
- * Only common and intact files are read in this way: 8-bit, Huffman-coded, not
- * progressive, with all components in one scan.  When partial_read() finds
- * anything else, it has not changed the state of libjpeg, which can then read
- * the file and say what is wrong with it.
+ * partial_read(), partial.c
+ *	Files of one scan: 8-bit, Huffman-coded, not progressive, with all
+ *	components in it.
+ *
+ * progressive_read(), progressive.c
+ *	Huffman-coded progressive files whose scans are in order.  Each scan of
+ *	such a file adds bits to some coefficients of all blocks (ITU-T T.81,
+ *	annex G), so libjpeg keeps all coefficients of the picture: 3 bytes for
+ *	each pixel of a 4:2:0 file.  Here all scans are read at the same time: a
+ *	row of MCUs of the first scan, the same row of the second and so on;
+ *	then the row's blocks are complete, and become n x n samples each.  So
+ *	the coefficients of one row are enough, and they stay in the cache.
+ *
+ * Call them after jpeg_read_header().  `img` has n x n samples for each block,
+ * with n from 1 to 4.
+ *
+ * IRREGULAR: it is no such file, it is damaged, or there was no memory.  The
+ * state of libjpeg has not changed, so that libjpeg can then read the file and
+ * say what is wrong with it.  TEXTURE, only with `watches_texture`: what was to
+ * be read has fine texture (texture.h), and `img` is not complete.
  */
 #ifndef IMGOPS_FORMATS_JPEG_PARTIAL_H
 #define IMGOPS_FORMATS_JPEG_PARTIAL_H
 
 #include "imgops/imgops.h"
+#include "imgops/formats/jpeg/scans.h"
 
 #include <stdio.h>
 
@@ -23,13 +40,7 @@ struct table_set {
 	uint32_t dc, ac;
 };
 
-/*
- * Call it after jpeg_read_header(), when jpeg->src has all of the scan.  `img`
- * has n x n samples for each block, with n from 1 to 4.  IRREGULAR: the file
- * was not read this way, or there was no memory.  TEXTURE, only with
- * `watches_texture`: the file has fine texture (texture.h), and `img` is not
- * complete.
- */
+/* jpeg->src has all of the scan. */
 MUST_CHECK enum img_err partial_read(struct image *img, uint32_t n,
 				     bool watches_texture,
 				     const struct jpeg_decompress_struct *jpeg,
@@ -37,5 +48,37 @@ MUST_CHECK enum img_err partial_read(struct image *img, uint32_t n,
 
 /* The memory that partial_read() needs. */
 size_t partial_bytes(struct table_set used);
+
+enum { PROGRESSIVE_SCANS_MAX = 20 };
+
+/*
+ * `pieces` are those of scans_pieces(), or the whole file as one piece;
+ * scans.is_complete must be set for the file.  `pieces` have at most
+ * `scan_count` scans.
+ */
+MUST_CHECK enum img_err
+progressive_read(struct image *img, uint32_t n, bool watches_texture,
+		 const struct jpeg_decompress_struct *jpeg,
+		 const struct piece *pieces, uint32_t piece_count,
+		 uint32_t scan_count, const struct memory *memory);
+
+/*
+ * Blocks of all components in one row of MCUs, and at most how many of them the
+ * frame cuts (edge.h).
+ */
+struct block_count {
+	uint64_t all, cut;
+};
+
+/*
+ * Add the blocks of a component of sampling factors `h` and `v` in a picture of
+ * `size`, whose largest factors are `h_max` and `v_max`.
+ */
+void block_count_add(struct block_count *count, struct img_size size,
+		     uint32_t h, uint32_t h_max, uint32_t v, uint32_t v_max);
+
+/* The memory that progressive_read() needs. */
+size_t progressive_bytes(struct block_count count, uint32_t component_count,
+			 uint32_t scan_count);
 
 #endif

@@ -4,12 +4,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <gnutls/gnutls.h>
+#include <microhttpd.h>
 
 enum { ACCEPT_PAUSE_US = 20000, FDS = 1 << 20 };
 
@@ -151,4 +153,27 @@ ssize_t sendfile64(int to, int from, off64_t *at, size_t bytes)
 		return sent;
 	errno = EIO;
 	return -1;
+}
+
+bool mhd_version_is_known(const char *version)
+{
+	unsigned int major, minor, patch;
+
+	if (sscanf(version, "%u.%u.%u", &major, &minor, &patch) != 3)
+		return false;
+	return (major == 0 && minor == 9 && patch >= 75) ||
+	       (major == 1 && minor == 0);
+}
+
+bool mhd_version_check(struct error *why)
+{
+	const char *version = MHD_get_version();
+
+	if (mhd_version_is_known(version))
+		return true;
+	error_set(why,
+		  "libmicrohttpd %s is not known to this program: it needs "
+		  "0.9.75 or later, before 1.1",
+		  version);
+	return false;
 }

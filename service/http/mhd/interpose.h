@@ -29,6 +29,7 @@
 
 #include "service/http/mhd/input.h"
 
+#include "base/error.h"
 #include "base/util.h"
 
 #include <stdbool.h>
@@ -41,5 +42,14 @@ MUST_CHECK bool interpose_begin(int fd, bool is_plain, struct input *in);
 
 /* The connection ends. */
 void interpose_end(int fd);
+
+/*
+ * How libmicrohttpd calls these functions is not a part of its interface, so
+ * only versions that were tried are used: from 0.9.75 on, before 1.1.
+ * CMakeLists.txt checks the version that is compiled with, and
+ * mhd_version_check() the one that is loaded, which may be another.
+ */
+bool mhd_version_is_known(const char *version);
+MUST_CHECK bool mhd_version_check(struct error *why);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Promise: only versions of libmicrohttpd that were tried are used. */
-#include "service/http/mhd/version.h"
+#include "service/http/mhd/interpose.h"
 
 #include "base/test/check.h"
 #include "base/util.h"

@@ -672,9 +672,9 @@ static void try_worker(const struct policy *p, const struct choice *c,
 			CHECK_NUMBER(count, ==, 0);
 		else if (p->has_central_queue)
 			CHECK_NUMBER(count, ==,
-				     (is_partition || !is_plain ? 0 :
-				      has_slice                 ? RANKED_COUNT :
-								  QUEUED_COUNT));
+				     is_partition || !is_plain ? 0 :
+				     has_slice                 ? RANKED_COUNT :
+								 QUEUED_COUNT);
 		else
 			CHECK_NUMBER(
 				count, ==,

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "service/store/remote/helper/object.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -159,7 +158,7 @@ static bool is_good(struct copy *e, int fd)
 		return false;
 	if (is_same_time(file.st_ctim, e->changed))
 		return true;
-	if (object_check(fd, e->bytes, e->id) != STORE_OK)
+	if (package_check(fd, e->bytes, e->id) != STORE_OK)
 		return false;
 	e->changed = file.st_ctim;
 	return true;

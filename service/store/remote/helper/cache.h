@@ -63,7 +63,7 @@ MUST_CHECK bool cache_begin(struct cache *c, struct cache_draft *d,
 			    const char *id, uint64_t bytes);
 
 /*
- * Complete the copy, whose bytes the caller has checked by object_check().
+ * Complete the copy, whose bytes the caller has checked by package_check().
  * Returns a descriptor of it that only reads, for the caller to close, also if
  * it could not be kept.  -1: it could not be opened again, and is dropped.
  */

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/take.h"
-#include "service/store/remote/helper/object.h"
+#include "service/store/package.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -706,7 +706,7 @@ static void count_check(struct verify *v, struct check *k)
 		count_bad(v, k->id, "damaged: it is longer than the list says");
 	else if (c->result != S3_OK)
 		count_bad(v, k->id, c->detail);
-	else if (object_check(k->fd, c->received_bytes, k->id) != STORE_OK)
+	else if (package_check(k->fd, c->received_bytes, k->id) != STORE_OK)
 		count_bad(v, k->id, "damaged");
 	else {
 		v->counts->good++;
@@ -773,7 +773,7 @@ static bool verify_object(struct verify *v, struct object *o,
 
 	if (!s3_read_key(v->s3, o->key, id))
 		v->counts->others++;
-	else if (o->bytes > OBJECT_BYTES_MAX)
+	else if (o->bytes > PACKAGE_BYTES_MAX)
 		count_bad(v, id, "damaged: it is larger than 1 GiB");
 	else if (!begin_check(v, o, id))
 		return error_fail(error, "%s", strerror(errno));

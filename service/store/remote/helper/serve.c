@@ -2,7 +2,6 @@
 #include "service/store/remote/helper/serve.h"
 
 #include "base/clock.h"
-#include "service/store/remote/helper/object.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -245,7 +244,7 @@ static void receive_put(struct request *r)
 	r->message.is_same = false;
 	if (r->fd < 0 || fstat(r->fd, &file) != 0 || !S_ISREG(file.st_mode) ||
 	    (uint64_t)file.st_size < r->message.bytes ||
-	    r->message.bytes > OBJECT_BYTES_MAX)
+	    r->message.bytes > PACKAGE_BYTES_MAX)
 		answer(r, STORE_FAILED, "the message has no such package");
 	else
 		begin_put(r, r->server->refused_conditions < REFUSED_MAX);
@@ -270,7 +269,7 @@ static int sink_direct(struct s3_call *c)
 static bool is_complete(const struct s3_call *c)
 {
 	return c->object_bytes > c->from &&
-	       c->object_bytes <= OBJECT_BYTES_MAX &&
+	       c->object_bytes <= PACKAGE_BYTES_MAX &&
 	       c->kept_bytes == min_u64(c->to + 1, c->object_bytes) - c->from;
 }
 
@@ -305,7 +304,7 @@ static void begin_direct(struct request *r)
 	c->has_range = true;
 	c->from = r->message.from;
 	c->to = r->message.from + r->message.bytes - 1;
-	c->reply_bytes_max = OBJECT_BYTES_MAX;
+	c->reply_bytes_max = PACKAGE_BYTES_MAX;
 	c->sink = sink_direct;
 	send_call(r);
 }
@@ -375,7 +374,7 @@ static void end_fetch_well(struct request *r)
 	uint64_t bytes = r->draft.bytes;
 	enum store_answer checked =
 		r->draft.is_begun ?
-			object_check(r->draft.fd, bytes, r->message.id) :
+			package_check(r->draft.fd, bytes, r->message.id) :
 			STORE_DAMAGED;
 	int fd;
 
@@ -433,7 +432,7 @@ static void lead_fetch(struct request *r)
 
 	r->is_fetch = !r->is_stale;
 	c->is_read = true;
-	c->reply_bytes_max = OBJECT_BYTES_MAX;
+	c->reply_bytes_max = PACKAGE_BYTES_MAX;
 	c->sink = sink_cache;
 	send_call(r);
 }
@@ -454,8 +453,8 @@ static void receive_read(struct request *r)
 	uint64_t bytes;
 	int fd;
 
-	if (r->message.from > OBJECT_BYTES_MAX ||
-	    r->message.bytes > OBJECT_BYTES_MAX) {
+	if (r->message.from > PACKAGE_BYTES_MAX ||
+	    r->message.bytes > PACKAGE_BYTES_MAX) {
 		answer(r, STORE_FAILED, "the message asks for too many bytes");
 		return;
 	}
