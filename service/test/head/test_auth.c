@@ -328,7 +328,7 @@ static void test_keys_are_those_of_rfc_4231(void)
 		struct signature_key key;
 		uint8_t digest[SHA256_DIGEST_SIZE];
 
-		check_case("cases[%zu]: %s", i, cases[i].key);
+		check_case("cases[%zu]", i);
 		signature_key_set(&key, cases[i].key, cases[i].key_bytes);
 		hmac_sha256_update(&key.start, strlen(cases[i].data),
 				   (const uint8_t *)cases[i].data);
