@@ -182,25 +182,33 @@ export class Page {
 		});
 	}
 
-	// Clicks into its middle, when it is what is seen there.
+	// Clicks into its middle, when it is what is seen there; again, if it has
+	// moved before the click came, as on a busy machine.
 	async click(selector) {
-		const at = await this.until((s) => {
-			const element = document.querySelector(s);
-			element.scrollIntoView({ block: "center" });
-			const box = element.getBoundingClientRect();
-			const x = box.x + box.width / 2;
-			const y = box.y + box.height / 2;
-			const seen = document.elementFromPoint(x, y);
-			return element.contains(seen) && { x, y };
-		}, selector);
+		do {
+			const at = await this.until((s) => {
+				const element = document.querySelector(s);
+				element.scrollIntoView({ block: "center" });
+				const box = element.getBoundingClientRect();
+				const x = box.x + box.width / 2;
+				const y = box.y + box.height / 2;
+				const seen = document.elementFromPoint(x, y);
+				element.isMissed = true;
+				element.addEventListener("click", () => {
+					element.isMissed = false;
+				}, { capture: true, once: true });
+				return element.contains(seen) && { x, y };
+			}, selector);
 
-		for (const type of ["mousePressed", "mouseReleased"])
-			await this.command("Input.dispatchMouseEvent", {
-				type,
-				...at,
-				button: "left",
-				clickCount: 1,
-			});
+			for (const type of ["mousePressed", "mouseReleased"])
+				await this.command("Input.dispatchMouseEvent", {
+					type,
+					...at,
+					button: "left",
+					clickCount: 1,
+				});
+		} while (await this.evaluate((s) =>
+			document.querySelector(s)?.isMissed, selector));
 	}
 
 	// One key, by its name as in KeyboardEvent.key.
