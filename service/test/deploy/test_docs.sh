@@ -303,6 +303,20 @@ test_links_lead_somewhere() {
 	done <"$work/links"
 }
 
+# The same of pictures that are written as HTML.
+test_pictures_are_there() {
+	local file picture
+	grep -rsoE --include='*.md' --exclude-dir={build,node_modules,.git} \
+		'(src|srcset)="[^"]*"' "$source" >"$work/pictures" || true
+	[ "$(wc -l <"$work/pictures")" -ge 8 ] ||
+		fail "few pictures: $(cat "$work/pictures")"
+	while IFS= read -r line; do
+		file=${line%%:*} picture=${line#*\"}
+		[ -e "${file%/*}/${picture%\"}" ] ||
+			fail "$file: no picture ${picture%\"}"
+	done <"$work/pictures"
+}
+
 # The table of all policies is that of the stored results.
 test_figures_are_of_the_results() {
 	local results=$source/docs/results/policies
@@ -360,6 +374,7 @@ test_figures_are_described
 test_flags_are_described
 test_policies_are_listed
 test_links_lead_somewhere
+test_pictures_are_there
 test_figures_are_of_the_results
 test_formats_are_described
 test_the_example_for_programs_works
