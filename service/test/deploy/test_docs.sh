@@ -234,7 +234,8 @@ test_errors_are_described() {
 		fail "< problem.c, > $api: $(diff "$work/codes" "$work/rows")"
 }
 
-# What script/tables makes of figures.def is in the documents and the dashboard.
+# What script/tables makes of figures.def and of the flags is in the documents and
+# the dashboard.
 # What /v1/live has of it is named in its section.
 test_figures_are_described() {
 	local name
