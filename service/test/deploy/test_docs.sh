@@ -234,7 +234,8 @@ test_errors_are_described() {
 		fail "< problem.c, > $api: $(diff "$work/codes" "$work/rows")"
 }
 
-# What script/tables makes of figures.def is in the documents and the dashboard.
+# What script/tables makes of figures.def and of the flags is in the documents and
+# the dashboard.
 # What /v1/live has of it is named in its section.
 test_figures_are_described() {
 	local name
@@ -303,6 +304,20 @@ test_links_lead_somewhere() {
 	done <"$work/links"
 }
 
+# The same of pictures that are written as HTML.
+test_pictures_are_there() {
+	local file picture
+	grep -rsoE --include='*.md' --exclude-dir={build,node_modules,.git} \
+		'(src|srcset)="[^"]*"' "$source" >"$work/pictures" || true
+	[ "$(wc -l <"$work/pictures")" -ge 8 ] ||
+		fail "few pictures: $(cat "$work/pictures")"
+	while IFS= read -r line; do
+		file=${line%%:*} picture=${line#*\"}
+		[ -e "${file%/*}/${picture%\"}" ] ||
+			fail "$file: no picture ${picture%\"}"
+	done <"$work/pictures"
+}
+
 # The table of all policies is that of the stored results.
 test_figures_are_of_the_results() {
 	local results=$source/docs/results/policies
@@ -360,6 +375,7 @@ test_figures_are_described
 test_flags_are_described
 test_policies_are_listed
 test_links_lead_somewhere
+test_pictures_are_there
 test_figures_are_of_the_results
 test_formats_are_described
 test_the_example_for_programs_works
