@@ -99,65 +99,49 @@ static double black(uint32_t component, double x, double y)
 	return component == 0 ? 0 : 128;
 }
 
-static void test_the_hash_is_that_of_others(void)
-{
-	static const struct {
-		struct img_size size;
-		enum img_space space;
-		bool full_chroma;
-		ycc_fn *ycc;
-		const char *blurhash;
-	} cases[] = {
+static const struct {
+	struct img_size size;
+	enum img_space space;
+	bool full_chroma;
+	ycc_fn *ycc;
+	const char *blurhash;
+} hashes[] = {
 #define WIDE "LdAUszdrg1jaRJf{fifRfofifPfR"
 #define HIGH "TdAUszdrg1RJf{fifofifPj_f5fQ"
 #define GREY "L+IOhG~q%Mxut7ofj[j[ayayfQfQ"
-		{ { 32, 32 }, IMG_YCBCR, true, cells_of_colour, WIDE },
-		{ { 64, 64 }, IMG_YCBCR, false, cells_of_colour, WIDE },
-		{ { 640, 448 }, IMG_YCBCR, false, cells_of_colour, WIDE },
-		{ { 640, 448 }, IMG_YCBCR, true, cells_of_colour, WIDE },
-		{ { 6400, 64 }, IMG_YCBCR, false, cells_of_colour, WIDE },
-		{ { 448, 640 }, IMG_YCBCR, false, cells_of_colour, HIGH },
-		{ { 32, 33 },
-		  IMG_GREY,
-		  false,
-		  white,
-		  "T9TSUA~qfQ~qoffQfQfQfQ~qoffQ" },
-		{ { 1, 1 },
-		  IMG_GREY,
-		  false,
-		  white,
-		  "L9TSUA~qfQ~q~qoffQoffQfQfQfQ" },
-		{ { 1, 1 },
-		  IMG_YCBCR,
-		  false,
-		  white,
-		  "L9TSUA~qfQ~q~qoffQoffQfQfQfQ" },
-		{ { 65500, 1 },
-		  IMG_YCBCR,
-		  false,
-		  grey_128,
-		  "L1Eyb[~qfQ~q~qoffQoffQfQfQfQ" },
-		{ { 1, 65500 },
-		  IMG_YCBCR,
-		  false,
-		  grey_128,
-		  "T1Eyb[~qfQ~qoffQfQfQfQ~qoffQ" },
-		{ { 31, 7 },
-		  IMG_YCBCR,
-		  false,
-		  black,
-		  "L00000fQfQfQfQfQfQfQfQfQfQfQ" },
-		{ { 32, 32 }, IMG_GREY, false, cells_of_grey, GREY },
-		{ { 3200, 320 }, IMG_YCBCR, false, cells_of_grey, GREY },
-	};
+	{ { 32, 32 }, IMG_YCBCR, true, cells_of_colour, WIDE },
+	{ { 64, 64 }, IMG_YCBCR, false, cells_of_colour, WIDE },
+	{ { 640, 448 }, IMG_YCBCR, false, cells_of_colour, WIDE },
+	{ { 640, 448 }, IMG_YCBCR, true, cells_of_colour, WIDE },
+	{ { 6400, 64 }, IMG_YCBCR, false, cells_of_colour, WIDE },
+	{ { 448, 640 }, IMG_YCBCR, false, cells_of_colour, HIGH },
+	{ { 32, 33 }, IMG_GREY, false, white, "T9TSUA~qfQ~qoffQfQfQfQ~qoffQ" },
+	{ { 1, 1 }, IMG_GREY, false, white, "L9TSUA~qfQ~q~qoffQoffQfQfQfQ" },
+	{ { 1, 1 }, IMG_YCBCR, false, white, "L9TSUA~qfQ~q~qoffQoffQfQfQfQ" },
+	{ { 65500, 1 },
+	  IMG_YCBCR,
+	  false,
+	  grey_128,
+	  "L1Eyb[~qfQ~q~qoffQoffQfQfQfQ" },
+	{ { 1, 65500 },
+	  IMG_YCBCR,
+	  false,
+	  grey_128,
+	  "T1Eyb[~qfQ~qoffQfQfQfQ~qoffQ" },
+	{ { 31, 7 }, IMG_YCBCR, false, black, "L00000fQfQfQfQfQfQfQfQfQfQfQ" },
+	{ { 32, 32 }, IMG_GREY, false, cells_of_grey, GREY },
+	{ { 3200, 320 }, IMG_YCBCR, false, cells_of_grey, GREY },
+};
 
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+static void test_the_hash_is_that_of_others(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(hashes); i++) {
 		struct img_placeholder p =
-			placeholder_of(cases[i].size, cases[i].space,
-				       cases[i].full_chroma, cases[i].ycc);
+			placeholder_of(hashes[i].size, hashes[i].space,
+				       hashes[i].full_chroma, hashes[i].ycc);
 
-		check_case("cases[%zu]", i);
-		CHECK_TEXT(p.blurhash, cases[i].blurhash);
+		check_case("hashes[%zu]", i);
+		CHECK_TEXT(p.blurhash, hashes[i].blurhash);
 	}
 }
 

@@ -12,8 +12,12 @@
 
 enum { REQUESTS = 1000 };
 
+static struct sim_response requests[REQUESTS];
+static const struct sim_result result = { .request_count = REQUESTS,
+					  .requests = requests };
+
 /* Sizes 1 .. 1000; a request of size n took n * 10 ns; not in order. */
-static void fill(struct sim_response requests[REQUESTS])
+static void fill(void)
 {
 	for (uint64_t i = 0; i < REQUESTS; i++) {
 		uint64_t n = i * 377 % REQUESTS + 1;
@@ -26,8 +30,10 @@ static void fill(struct sim_response requests[REQUESTS])
 }
 
 /* Both reports of 999 requests have a p90, and no p99. */
-static void test_too_few(const struct sim_result *result)
+static void test_too_few(void)
 {
+	const struct sim_result few = { .request_count = REQUESTS - 1,
+					.requests = requests };
 	struct summary s;
 	struct json j;
 	char *text = NULL;
@@ -35,7 +41,8 @@ static void test_too_few(const struct sim_result *result)
 	FILE *out = open_memstream(&text, &size);
 
 	CHECK(out != NULL);
-	summary_all(result, &s);
+	fill();
+	summary_all(&few, &s);
 	CHECK(isnan(s.p99_ns));
 	CHECK(!isnan(s.p90_ns));
 	print_summary(out, "all", &s);
@@ -49,15 +56,11 @@ static void test_too_few(const struct sim_result *result)
 	free(text);
 }
 
-int main(void)
+static void test_all_requests(void)
 {
-	static struct sim_response requests[REQUESTS];
-	struct sim_result result = { .request_count = REQUESTS,
-				     .requests = requests };
-	struct size_classes classes;
 	struct summary s;
 
-	fill(requests);
+	fill();
 	summary_all(&result, &s);
 	CHECK_NUMBER(s.count, ==, 1000);
 	CHECK_NUMBER(s.p50_ns, ==, 5000);
@@ -65,7 +68,14 @@ int main(void)
 	CHECK_NUMBER(s.p99_ns, ==, 9900);
 	CHECK_NUMBER(s.max_ns, ==, 10000);
 	CHECK_NUMBER(fabs(s.mean_ns - 5005), <, 1e-6);
+}
 
+static void test_classes_of_sizes(void)
+{
+	struct size_classes classes;
+	struct summary s;
+
+	fill();
 	summary_classify(&result, &classes);
 	CHECK_NUMBER(classes.bound_count, ==, 3);
 	CHECK_NUMBER(classes.bounds[0], ==, 500);
@@ -84,10 +94,10 @@ int main(void)
 	CHECK_NUMBER(s.p50_ns, ==, 9950);
 	CHECK(isnan(s.p90_ns));
 	CHECK(isnan(s.p99_ns));
-	result.request_count = REQUESTS - 1;
-	test_too_few(&result);
-	result.request_count = REQUESTS;
+}
 
+static void test_interval_of_the_mean(void)
+{
 	/* If all batches have the same mean, the interval has no width. */
 	for (uint64_t i = 0; i < REQUESTS; i++)
 		requests[i].response_ns = i % 2 == 0 ? 90 : 110;
@@ -96,8 +106,12 @@ int main(void)
 		requests[i].response_ns = i / 50 % 2 == 0 ? 90 : 110;
 	/* Deviation 10.26 over 20 batches: 2.093 * 10.26 / sqrt(20). */
 	CHECK_NUMBER(fabs(summary_confidence_ns(&result) - 4.80), <, 0.01);
+}
 
-	/* Classes in which no request can be are left out. */
+static void test_classes_without_requests_are_left_out(void)
+{
+	struct size_classes classes;
+
 	for (uint64_t i = 0; i < REQUESTS; i++)
 		requests[i].size = i % 20 == 0 ? 5 : 1;
 	summary_classify(&result, &classes);
@@ -107,11 +121,26 @@ int main(void)
 		requests[i].size = 7;
 	summary_classify(&result, &classes);
 	CHECK_NUMBER(classes.bound_count, ==, 0);
+}
 
-	result.request_count = 0;
-	summary_all(&result, &s);
+static void test_no_requests(void)
+{
+	const struct sim_result none = { .requests = requests };
+	struct summary s;
+
+	summary_all(&none, &s);
 	CHECK_NUMBER(s.count, ==, 0);
 	CHECK(isnan(s.mean_ns));
 	CHECK(isnan(s.max_ns));
+}
+
+int main(void)
+{
+	test_all_requests();
+	test_too_few();
+	test_classes_of_sizes();
+	test_interval_of_the_mean();
+	test_classes_without_requests_are_left_out();
+	test_no_requests();
 	return 0;
 }
