@@ -37,6 +37,21 @@ static void fail_not_a_number(void)
 	CHECK_NUMBER(0.0 / (double)calls, ==, 0.0 / (double)calls);
 }
 
+static void fail_unequal(void)
+{
+	CHECK_NUMBER(7, !=, 7);
+}
+
+static void fail_less(void)
+{
+	CHECK_NUMBER(7, <, 7);
+}
+
+static void fail_more(void)
+{
+	CHECK_NUMBER(7, >, 7);
+}
+
 static void fail_text(void)
 {
 	CHECK_TEXT("one", "two");
@@ -63,6 +78,9 @@ static const struct {
 	  { "counted(-3) >= 2u", "values: -3 and 2\n", "last case: row 7\n" } },
 	{ fail_real, { "values: 0.5 and 0.25\n" } },
 	{ fail_not_a_number, { "nan" } },
+	{ fail_unequal, { "7 != 7", "values: 7 and 7\n" } },
+	{ fail_less, { "7 < 7" } },
+	{ fail_more, { "7 > 7" } },
 	{ fail_text, { "first: \"one\"\n", "second: \"two\"\n" } },
 	{ fail_null, { "first: NULL\n", "second: \"\"\n" } },
 	{ fail_part,
@@ -122,6 +140,7 @@ static void test_what_holds_is_evaluated_once(void)
 	CHECK_NUMBER(atomic, ==, 4);
 	CHECK_NUMBER('a', !=, 'b');
 	CHECK_NUMBER(true, ==, 1);
+	CHECK_NUMBER(7, >=, 7);
 	CHECK_NUMBER(text, ==, text);
 	CHECK_TEXT(text, "text", "a comment");
 	CHECK_PART(text, "ex");
