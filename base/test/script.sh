@@ -9,23 +9,26 @@ set -euo pipefail
 work=$(mktemp -d)
 log=$work/log
 has_said=
+place=
 
-# Where the script is: the line of each function that is running, the innermost
-# first.
-print_place() {
-	local i place=
-	for ((i = 2; i < ${#FUNCNAME[@]}; i++)); do
+# find_place DEPTH: set $place to where the script is, the line of each function
+# that is running; not of the innermost DEPTH of them, of which this is one
+find_place() {
+	local i
+	place=
+	for ((i = $1; i < ${#FUNCNAME[@]}; i++)); do
 		place+=", ${BASH_SOURCE[i]##*/}:${BASH_LINENO[i - 1]}"
 		[ "${FUNCNAME[i]}" = main ] || place+=" in ${FUNCNAME[i]}()"
 	done
-	[ -z "$place" ] || echo "at ${place#, }" >&2
+	place=${place#, }
 }
 
 # fail WHAT...: print what is wrong, and end
 fail() {
 	has_said=1
+	find_place 2
 	echo "FAIL: $*" >&2
-	print_place
+	echo "at $place" >&2
 	[ ! -s "$log" ] || tail -n 20 "$log" >&2
 	exit 1
 }
@@ -40,12 +43,16 @@ has() {
 # At the end, also where `set -e` ends the script without a word.
 end_script() {
 	local status=$? command=$BASH_COMMAND
+	set +e # whatever at_end() does, $work is removed
 	if [ $status != 0 ] && [ $status != 77 ] && [ -z "$has_said" ]; then
 		echo "FAIL: status $status of: $command" >&2
-		print_place
+		[ -z "$place" ] || echo "at $place" >&2
 	fi
 	! declare -F at_end >/dev/null || at_end
 	rm -rf --one-file-system "$work"
 	exit $status
 }
+# In the trap of EXIT, bash no longer knows the line.
+set -o errtrace
+trap 'find_place 1' ERR
 trap end_script EXIT

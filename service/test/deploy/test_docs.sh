@@ -120,7 +120,7 @@ run() {
 	make_photos "$work/script"
 	trap 'wrong "a command failed" "'"$1"'"' ERR
 	. "$work/script" >>"$work/shown"
-	trap - ERR
+	trap 'find_place 1' ERR # as before
 	check_replies "$1"
 }
 
