@@ -756,11 +756,19 @@ enum store_answer entry_reduce(struct entries *e,
 {
 	int entry = folder_open(folder->fd, id);
 	enum store_answer answer = STORE_OK;
+	struct stat old;
+	uint64_t bytes = 0;
 
+	assert(store_is_file_name(name));
 	if (entry < 0)
 		return missing_at(e, folder, id);
-	release_bytes(e, folder_remove_file(entry, name));
-	if (fsync(entry) != 0)
+	if (stat_file(entry, name, &old))
+		bytes = disk_bytes(&old);
+	if (unlinkat(entry, name, 0) == 0)
+		release_bytes(e, bytes);
+	else if (errno != ENOENT)
+		answer = failed_at(e, folder, id, name);
+	if (answer == STORE_OK && fsync(entry) != 0)
 		answer = failed_at(e, folder, id, name);
 	folder_close(entry);
 	return answer;

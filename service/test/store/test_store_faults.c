@@ -44,6 +44,19 @@ WRAP(int, renameat2,
      (int at, const char *name, int to, const char *new, unsigned int flags),
      (at, name, to, new, flags))
 
+static _Atomic bool unlinks_fail;
+
+int __real_unlinkat(int at, const char *name, int flags);
+int __wrap_unlinkat(int at, const char *name, int flags);
+
+int __wrap_unlinkat(int at, const char *name, int flags)
+{
+	if (!atomic_load(&unlinks_fail))
+		return __real_unlinkat(at, name, flags);
+	errno = EIO;
+	return -1;
+}
+
 /* The files and folders synced until now, with a 0 for each rename. */
 static struct {
 	ino_t inodes[16];
@@ -339,6 +352,28 @@ static void test_the_number_of_attempts_is_never_lost(void)
 	check_nothing_is_left();
 }
 
+static void test_attempts_that_cannot_be_removed_are_told(void)
+{
+	struct store *s = open_store(1 << 20);
+	struct spool *spool = store_spool(s);
+
+	CHECK_NUMBER(spool_it(s), ==, STORE_OK);
+	CHECK_NUMBER(spool_set_attempts(spool, ID_A, 1), ==, STORE_OK);
+	atomic_store(&unlinks_fail, true);
+	CHECK_NUMBER(spool_set_attempts(spool, ID_A, 0), ==, STORE_FAILED);
+	CHECK_NUMBER(spool_attempts(spool, ID_A), ==, 1);
+	CHECK_NUMBER(bytes_on_disk(), ==, stats_of(s).used_bytes);
+	atomic_store(&unlinks_fail, false);
+	/* The second time there is nothing to remove. */
+	for (int i = 0; i < 2; i++) {
+		CHECK_NUMBER(spool_set_attempts(spool, ID_A, 0), ==, STORE_OK);
+		CHECK_NUMBER(spool_attempts(spool, ID_A), ==, 0);
+		CHECK_NUMBER(bytes_on_disk(), ==, stats_of(s).used_bytes);
+	}
+	spool_release(spool, &hold);
+	store_close(s);
+}
+
 /* The position of `name` in the order of syncs. */
 static uint32_t when_synced(const char *name)
 {
@@ -423,6 +458,7 @@ int main(void)
 		test_any_call_of_the_spool_may_fail,
 		test_what_is_spooled_is_synced,
 		test_the_number_of_attempts_is_never_lost,
+		test_attempts_that_cannot_be_removed_are_told,
 	};
 
 	run_tests(tests, ARRAY_SIZE(tests));
