@@ -50,20 +50,18 @@ void workload_set_result(struct workload *w, const struct img_view *view,
 			 const struct img_transform *transform)
 {
 	const struct img_header *h = w->header;
+	enum img_space to = format_result_space(transform, h->space);
 	bool keeps = colour_may_keep_profile(h->space, h->icc_bytes, transform);
 
 	w->view = view;
 	w->transform = transform;
-	w->needs_pixels = h->space != IMG_GREY && h->space != IMG_YCBCR;
-	if (h->space == IMG_YCBCR && has_other_profile(h) && !keeps)
-		w->needs_pixels = true;
+	w->needs_pixels = h->space != to || (h->space != IMG_GREY &&
+					     has_other_profile(h) && !keeps);
 	w->uses_lcms = h->icc_bytes > 0 && h->icc_bytes <= PROFILE_BYTES_MAX &&
 		       h->profile == IMG_PROFILE_UNKNOWN;
 	w->keeps_profile = keeps;
 	w->profile_bytes = keeps ? h->icc_bytes : 0;
-	image_shape(&w->scaled, view->size,
-		    h->space == IMG_GREY ? IMG_GREY : IMG_YCBCR,
-		    format_full_chroma(transform));
+	image_shape(&w->scaled, view->size, to, format_full_size(transform));
 	image_shape(&w->pixels, view->size, h->space, true);
 }
 

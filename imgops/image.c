@@ -62,7 +62,7 @@ uint32_t image_planes_of(enum img_space space)
 {
 	static const uint32_t counts[] = {
 		[IMG_GREY] = 1, [IMG_YCBCR] = 3, [IMG_RGB] = 3,
-		[IMG_CMYK] = 4, [IMG_YCCK] = 4,
+		[IMG_CMYK] = 4, [IMG_YCCK] = 4,  [IMG_RGBA] = 4,
 	};
 
 	return counts[space];
@@ -76,7 +76,8 @@ void image_shape(struct image *img, struct img_size size, enum img_space space,
 		.space = space,
 	};
 	for (uint32_t i = 0; i < img->plane_count; i++) {
-		uint32_t step = i == 0 || full_chroma ? 1 : 2;
+		bool is_chroma = space == IMG_YCBCR && i > 0;
+		uint32_t step = is_chroma && !full_chroma ? 2 : 1;
 
 		img->planes[i] = (struct img_plane){
 			.width = (size.width_px + step - 1) / step,
@@ -128,7 +129,7 @@ bool image_is_shaped(const struct image *img)
 	struct img_size size = { luma->width, luma->height };
 	struct image shape;
 
-	if (img->space != IMG_GREY && img->space != IMG_YCBCR)
+	if (img->space == IMG_CMYK || img->space == IMG_YCCK)
 		return false;
 	image_shape(&shape, size, img->space, image_has_full_chroma(img));
 	for (uint32_t i = 0; i < img->plane_count; i++) {

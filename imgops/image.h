@@ -45,8 +45,8 @@ uint64_t image_bytes(const struct image *img);
 uint32_t image_planes_of(enum img_space space);
 
 /*
- * Set the shape of a picture of `size`, without samples.  Chroma has full size
- * or half of each side.
+ * Set the shape of a picture of `size`, without samples.  Chroma of Y'CbCr has
+ * full size or half of each side.
  */
 void image_shape(struct image *img, struct img_size size, enum img_space space,
 		 bool full_chroma);
@@ -65,7 +65,7 @@ struct img_size image_factors_max(const struct img_header *h);
 /* True: the picture has chroma planes as large as luma. */
 bool image_has_full_chroma(const struct image *img);
 
-/* True: `img` holds a grey or Y'CbCr picture, as img_scale() makes. */
+/* True: `img` holds a picture as img_scale() makes: not of inks. */
 bool image_is_shaped(const struct image *img);
 
 #endif

@@ -92,8 +92,8 @@ static inline uint64_t img_pixels(struct img_size size)
 enum { IMG_PLANES_MAX = 4 };
 
 /*
- * The colour space of the planes, as defined by JFIF and, for the last three,
- * by Adobe.  CMYK is stored inverted (255: no ink), with and without an Adobe
+ * The colour space of the planes, as defined by JFIF and, for the inks, by
+ * Adobe.  CMYK is stored inverted (255: no ink), with and without an Adobe
  * marker: Adobe's programs write it so, and djpeg, ImageMagick, libvips and
  * Pillow read it so.
  */
@@ -103,6 +103,12 @@ enum img_space {
 	IMG_RGB,
 	IMG_CMYK,
 	IMG_YCCK, /* CMYK with 255 - C, 255 - M and 255 - Y as Y'CbCr */
+	/*
+	 * R, G and B, each multiplied by alpha (255: opaque) and rounded, and
+	 * alpha.  So a transparent pixel has no colour, and pixels can be
+	 * summed.
+	 */
+	IMG_RGBA,
 };
 
 /*
@@ -188,13 +194,18 @@ struct img_transform {
 	bool as_stored; /* do not apply the EXIF orientation */
 	/* If possible keep the ICC profile, do not convert to sRGB. */
 	bool keep_profile;
-	bool full_chroma;     /* 4:4:4 instead of 4:2:0 */
+	bool full_chroma; /* 4:4:4 instead of 4:2:0 */
+	/* 0xRRGGBB in sRGB, seen through a result that has no alpha. */
+	uint32_t background;
 	double blur_sigma_px; /* in pixels of the result; 0: no blur */
 	enum img_format_number format;
 	int quality; /* 1 .. 100 */
 	bool progressive;
 	bool optimize; /* Huffman tables for this picture; two passes */
-	bool lenient;  /* use the readable part of a damaged file */
+	bool lossless; /* if the format can; then `quality` is not used */
+	/* How much time to spend for fewer bytes; 0: the format's usual. */
+	int effort;   /* 1 .. 9 */
+	bool lenient; /* use the readable part of a damaged file */
 };
 
 /* --- The file's header --- */
@@ -264,6 +275,9 @@ struct img_header {
 	bool has_findings; /* any of the following, or of the format's own */
 	bool is_irregular; /* it is decoded in full, whatever is asked for */
 	enum img_texture texture;
+
+	/* Pictures that follow one another; 0: the file has only one. */
+	uint32_t frames;
 
 	/* Private: a struct of the format's folder. */
 	_Alignas(uint64_t) uint8_t own[IMG_HEADER_OWN_BYTES];
@@ -423,8 +437,9 @@ img_decode_any(struct image *dst, const uint8_t *bytes, size_t count,
 
 /*
  * Scale the part of `src`, made by img_decode(), that `view` shows.  The result
- * is grey or Y'CbCr, has view->size, is upright, and is 4:2:0 unless
- * transform->full_chroma or transform->format needs full chroma, as PPM does.
+ * has view->size and is upright.  It is grey, or what transform->format codes:
+ * Y'CbCr, in 4:2:0 unless transform->full_chroma, or RGB.  A picture with alpha
+ * is RGBA if the format holds alpha, else it is put on transform->background.
  * It is in sRGB, or in the colours of src->profile if
  * transform->keep_profile and the profile can be kept. transform->filter is
  * widened where the size shrinks.  A plane that keeps its size is not filtered:
@@ -467,7 +482,8 @@ enum { IMG_BLURHASH_CHARS = 28 };
 /*
  * Both members are computed from a grid of 32 x 32 cells over the picture.
  * Each cell is the mean of up to 4 x 4 samples, evenly spread over the cell.
- * Samples are read as sRGB, even if the picture keeps another profile.
+ * Samples are read as sRGB, even if the picture keeps another profile.  What is
+ * transparent shows white.
  */
 struct img_placeholder {
 	/*

@@ -81,14 +81,28 @@ static void plane_shrink(uint8_t cells[CELLS], const struct img_plane *p)
 
 static void grid_make(struct grid *g, const struct image *img)
 {
-	uint8_t ycc[3][CELLS];
+	uint8_t cells[IMG_PLANES_MAX][CELLS];
 
-	memset(ycc, 128, sizeof(ycc)); /* a grey picture has neutral chroma */
+	/* A grey picture has neutral chroma. */
+	memset(cells, 128, sizeof(cells));
 	for (uint32_t c = 0; c < img->plane_count; c++)
-		plane_shrink(ycc[c], &img->planes[c]);
-	colour_rgb_from_ycc(
-		(uint8_t *const[]){ g->rgb[0], g->rgb[1], g->rgb[2] },
-		(const uint8_t *const[]){ ycc[0], ycc[1], ycc[2] }, CELLS);
+		plane_shrink(cells[c], &img->planes[c]);
+	if (img->space == IMG_GREY || img->space == IMG_YCBCR) {
+		colour_rgb_from_ycc(
+			(uint8_t *const[]){ g->rgb[0], g->rgb[1], g->rgb[2] },
+			(const uint8_t *const[]){ cells[0], cells[1],
+						  cells[2] },
+			CELLS);
+		return;
+	}
+	if (img->space == IMG_RGB)
+		memset(cells[3], 255, CELLS);
+	for (uint32_t i = 0; i < 3; i++)
+		for (uint32_t x = 0; x < CELLS; x++) {
+			uint32_t on_white = cells[i][x] + 255u - cells[3][x];
+
+			g->rgb[i][x] = (uint8_t)min_u32(on_white, 255);
+		}
 }
 
 static uint32_t level_of(double light)

@@ -187,7 +187,7 @@ uint32_t img_decode_scale(const struct img_header *header,
 
 	if (c->scale == NULL)
 		return DECODE_SCALE_FULL;
-	if (format_full_chroma(transform))
+	if (format_full_size(transform))
 		n *= largest_step(header);
 	return c->scale(header, fmax(ceil(n - 1e-6), 1),
 			share * TEXTURE_MARGIN);

@@ -2,7 +2,8 @@
 /*
  * A row is converted in these steps:
  *
- *	planes -> RGB or CMYK -> [profile] -> sRGB -> Y'CbCr -> chroma halved
+ *	planes -> RGB or CMYK -> [profile] -> sRGB -> [background]
+ *	       -> Y'CbCr -> chroma halved
  *
  * Each step is a loop over plain arrays that the compiler can vectorise: it has
  * no tables and computes in fixed point of 16 bits.
@@ -23,6 +24,13 @@ enum {
 };
 
 #define FIX(x) ((int32_t)((x) * (1 << FIX_BITS) + 0.5))
+
+static uint8_t *plane_row(const struct image *img, uint32_t plane, uint32_t y)
+{
+	const struct img_plane *p = &img->planes[plane];
+
+	return p->samples + y * p->stride_bytes;
+}
 
 /* Only one channel: compilers do not vectorise a loop over more arrays. */
 static void mix_light(uint8_t *restrict out, const uint8_t *const ycc[3],
@@ -48,32 +56,40 @@ void colour_rgb_from_ycc(uint8_t *const rgb[3], const uint8_t *const ycc[3],
 	mix_light(rgb[2], ycc, FIX(1.772), 0, width);
 }
 
+/* The colour of which `alpha` has left `c`. */
+static inline uint8_t undo_share(uint8_t c, float reciprocal)
+{
+	float whole = (float)c * reciprocal + 0.5f;
+
+	return (uint8_t)(whole > 255 ? 255 : whole);
+}
+
+static inline float reciprocal_of(uint8_t alpha)
+{
+	return alpha > 0 ? 255.0f / (float)alpha : 0;
+}
+
 void colour_write_row(uint8_t *to, const struct image *src, uint32_t y)
 {
-	enum { CHUNK_PX = 256 };
-	uint8_t red[CHUNK_PX], green[CHUNK_PX], blue[CHUNK_PX];
-	uint8_t *const rgb[] = { red, green, blue };
+	uint32_t width = src->planes[0].width;
 	const uint8_t *from[IMG_PLANES_MAX];
-	size_t left = src->planes[0].width, n;
 
 	for (uint32_t i = 0; i < src->plane_count; i++)
-		from[i] = src->planes[i].samples +
-			  y * src->planes[i].stride_bytes;
-	if (src->space == IMG_GREY) {
-		memcpy(to, from[0], left);
-		return;
+		from[i] = plane_row(src, i, y);
+	if (src->space == IMG_GREY)
+		memcpy(to, from[0], width);
+	for (uint32_t x = 0; src->space == IMG_RGB && x < width; x++, to += 3) {
+		to[0] = from[0][x];
+		to[1] = from[1][x];
+		to[2] = from[2][x];
 	}
-	assert(image_has_full_chroma(src));
-	for (; left > 0; left -= n) {
-		n = left < CHUNK_PX ? left : CHUNK_PX;
-		colour_rgb_from_ycc(rgb, from, n);
-		for (size_t x = 0; x < n; x++, to += 3) {
-			to[0] = red[x];
-			to[1] = green[x];
-			to[2] = blue[x];
-		}
-		for (uint32_t i = 0; i < src->plane_count; i++)
-			from[i] += n;
+	for (uint32_t x = 0; src->space == IMG_RGBA && x < width;
+	     x++, to += 4) {
+		float r = reciprocal_of(from[3][x]);
+
+		for (uint32_t i = 0; i < 3; i++)
+			to[i] = undo_share(from[i][x], r);
+		to[3] = from[3][x];
 	}
 }
 
@@ -105,14 +121,6 @@ static void colour_ycc_from_rgb(uint8_t *const ycc[3],
 	mix_channels(ycc[2], rgb, weights[2], CHROMA_BIAS, width);
 }
 
-/* a * b / 255, rounded; intermediate sums fit into 16 bits. */
-static inline uint8_t multiply_shares(uint8_t a, uint8_t b)
-{
-	uint16_t product = (uint16_t)(a * b + 128);
-
-	return (uint8_t)((uint16_t)(product + (product >> 8)) >> 8);
-}
-
 /*
  * RGB from CMYK inks without a profile: each ink absorbs its share of the
  * light.  `flip` of a plane is 255 if a sample of 255 means no ink, and 0 if it
@@ -130,7 +138,7 @@ static void rgb_from_cmyk(uint8_t *const rgb[3], const uint8_t *const cmyk[4],
 		uint8_t ink = flip[i] ^ 255;
 
 		for (size_t x = 0; x < width; x++)
-			out[x] = multiply_shares(in[x] ^ ink, k[x] ^ black);
+			out[x] = colour_share(in[x] ^ ink, k[x] ^ black);
 	}
 }
 
@@ -153,6 +161,11 @@ static void halve_row(uint8_t *half, const uint8_t *upper, const uint8_t *lower,
 }
 
 enum { GREY_LEVELS = 256 };
+
+uint32_t colour_channels(enum img_space space)
+{
+	return space == IMG_RGBA ? 3 : image_planes_of(space);
+}
 
 static bool is_inks(enum img_space space)
 {
@@ -186,6 +199,8 @@ bool colour_open(struct colour *c, const struct image *src,
 	enum icc_verdict verdict = ICC_SRGB;
 
 	icc_init(&c->icc);
+	c->to = format_result_space(transform, src->space);
+	c->background = transform->background;
 	c->keeps_profile = false;
 	c->notes = src->notes;
 	if (src->profile == NULL)
@@ -210,19 +225,13 @@ bool colour_open(struct colour *c, const struct image *src,
 
 bool colour_needs_pixels(const struct colour *c, const struct image *src)
 {
-	switch (src->space) {
-	case IMG_GREY:
-		return false;
-	case IMG_YCBCR:
-		return c->icc.channels != 0;
-	default:
-		return true;
-	}
+	return src->space != c->to ||
+	       (src->space != IMG_GREY && c->icc.channels != 0);
 }
 
 /* Rows between the steps of the conversion, all in one block. */
 struct rows {
-	uint8_t *from_ycc[3];
+	uint8_t *rgb[3];
 	uint8_t *srgb[3];
 	uint8_t *chroma[2][2]; /* Cb and Cr of an even row and of an odd row */
 	uint8_t flip[IMG_PLANES_MAX];
@@ -248,7 +257,7 @@ static void rows_init(struct rows *rows, uint8_t *block, size_t width)
 	uint8_t *next = block;
 
 	for (int i = 0; i < 3; i++) {
-		rows->from_ycc[i] = take_row(&next, width);
+		rows->rgb[i] = take_row(&next, width);
 		rows->srgb[i] = take_row(&next, width);
 	}
 	for (int i = 0; i < 2; i++) {
@@ -273,35 +282,82 @@ static void set_flip(struct rows *rows, const struct image *src)
 		rows->flip[3] = 255;
 }
 
-/* Convert row `y` to RGB and point `rgb` to it. */
+static void undo_alpha(uint8_t *const rgb[3],
+		       const uint8_t *const rgba[IMG_PLANES_MAX], size_t width)
+{
+	for (size_t x = 0; x < width; x++) {
+		float r = reciprocal_of(rgba[3][x]);
+
+		for (int i = 0; i < 3; i++)
+			rgb[i][x] = undo_share(rgba[i][x], r);
+	}
+}
+
+static void apply_alpha(uint8_t *const rgb[3], const uint8_t *alpha,
+			size_t width)
+{
+	for (int i = 0; i < 3; i++)
+		for (size_t x = 0; x < width; x++)
+			rgb[i][x] = colour_share(rgb[i][x], alpha[x]);
+}
+
+static void add_background(uint8_t *const out[3], const uint8_t *const rgb[3],
+			   const uint8_t *alpha, uint32_t background,
+			   size_t width)
+{
+	for (int i = 0; i < 3; i++) {
+		uint8_t level = (uint8_t)(background >> (16 - 8 * i));
+
+		for (size_t x = 0; x < width; x++) {
+			uint32_t sum = (uint32_t)rgb[i][x] +
+				       colour_share(level, 255 - alpha[x]);
+
+			/* Scaling may leave more colour than alpha. */
+			out[i][x] = (uint8_t)(sum > 255 ? 255 : sum);
+		}
+	}
+}
+
+/* Convert a row to sRGB and point `rgb` to it; alpha is left applied. */
+static void make_srgb(const uint8_t *rgb[IMG_PLANES_MAX], struct rows *rows,
+		      enum img_space space, const struct icc *icc, size_t width)
+{
+	if (icc->channels == 0) {
+		rgb_from_cmyk(rows->srgb, rgb, rows->flip, width);
+	} else {
+		assert(icc->channels == colour_channels(space));
+		icc_convert(icc, rows->srgb, rgb, rows->flip, (uint32_t)width);
+	}
+	if (space == IMG_RGBA)
+		apply_alpha(rows->srgb, rgb[3], width);
+	memcpy(rgb, rows->srgb, sizeof(rows->srgb));
+}
+
+/*
+ * Convert row `y` to RGB, or RGBA if the result has that, and point `rgb` to
+ * it.
+ */
 static void make_rgb(const uint8_t *rgb[IMG_PLANES_MAX], struct rows *rows,
-		     const struct image *src, const struct icc *icc, uint32_t y)
+		     const struct image *src, const struct colour *c,
+		     uint32_t y)
 {
 	uint32_t width = src->planes[0].width;
 
 	for (uint32_t i = 0; i < src->plane_count; i++)
-		rgb[i] = src->planes[i].samples +
-			 y * src->planes[i].stride_bytes;
+		rgb[i] = plane_row(src, i, y);
 	if (src->space == IMG_YCBCR || src->space == IMG_YCCK) {
-		colour_rgb_from_ycc(rows->from_ycc, rgb, width);
-		memcpy(rgb, rows->from_ycc, sizeof(rows->from_ycc));
+		colour_rgb_from_ycc(rows->rgb, rgb, width);
+		memcpy(rgb, rows->rgb, sizeof(rows->rgb));
+	} else if (src->space == IMG_RGBA && c->icc.channels != 0) {
+		undo_alpha(rows->rgb, rgb, width);
+		memcpy(rgb, rows->rgb, sizeof(rows->rgb));
 	}
-	if (icc->channels != 0) {
-		assert(icc->channels == src->plane_count);
-		icc_convert(icc, rows->srgb, rgb, rows->flip, width);
-	} else if (is_inks(src->space)) {
-		rgb_from_cmyk(rows->srgb, rgb, rows->flip, width);
-	} else {
-		return;
+	if (c->icc.channels != 0 || is_inks(src->space))
+		make_srgb(rgb, rows, src->space, &c->icc, width);
+	if (src->space == IMG_RGBA && c->to != IMG_RGBA) {
+		add_background(rows->srgb, rgb, rgb[3], c->background, width);
+		memcpy(rgb, rows->srgb, sizeof(rows->srgb));
 	}
-	memcpy(rgb, rows->srgb, sizeof(rows->srgb));
-}
-
-static uint8_t *plane_row(const struct image *img, uint32_t plane, uint32_t y)
-{
-	const struct img_plane *p = &img->planes[plane];
-
-	return p->samples + y * p->stride_bytes;
 }
 
 static void halve_chroma(struct image *dst, struct rows *rows, uint32_t y,
@@ -316,26 +372,37 @@ static void halve_chroma(struct image *dst, struct rows *rows, uint32_t y,
 			  rows->chroma[y % 2][i], width);
 }
 
+static void write_ycc_row(struct image *dst, const uint8_t *const rgb[3],
+			  struct rows *rows, uint32_t y)
+{
+	const struct img_plane *p = &dst->planes[0];
+	bool is_halved = !image_has_full_chroma(dst);
+	uint8_t *ycc[3] = { plane_row(dst, 0, y), rows->chroma[y % 2][0],
+			    rows->chroma[y % 2][1] };
+
+	if (!is_halved) {
+		ycc[1] = plane_row(dst, 1, y);
+		ycc[2] = plane_row(dst, 2, y);
+	}
+	colour_ycc_from_rgb(ycc, rgb, p->width);
+	if (is_halved)
+		halve_chroma(dst, rows, y, y == p->height - 1);
+}
+
 static void convert_rows(struct image *dst, const struct image *src,
-			 const struct icc *icc, struct rows *rows,
-			 bool full_chroma)
+			 const struct colour *c, struct rows *rows)
 {
 	uint32_t width = src->planes[0].width, height = src->planes[0].height;
 
 	for (uint32_t y = 0; y < height; y++) {
 		const uint8_t *rgb[IMG_PLANES_MAX];
-		uint8_t *ycc[3] = { plane_row(dst, 0, y),
-				    rows->chroma[y % 2][0],
-				    rows->chroma[y % 2][1] };
 
-		if (full_chroma) {
-			ycc[1] = plane_row(dst, 1, y);
-			ycc[2] = plane_row(dst, 2, y);
-		}
-		make_rgb(rgb, rows, src, icc, y);
-		colour_ycc_from_rgb(ycc, rgb, width);
-		if (!full_chroma)
-			halve_chroma(dst, rows, y, y == height - 1);
+		make_rgb(rgb, rows, src, c, y);
+		if (dst->space == IMG_YCBCR)
+			write_ycc_row(dst, rgb, rows, y);
+		else
+			for (uint32_t i = 0; i < dst->plane_count; i++)
+				memcpy(plane_row(dst, i, y), rgb[i], width);
 		memory_pause(dst->memory);
 	}
 }
@@ -354,7 +421,7 @@ bool colour_convert(struct image *dst, const struct image *src,
 		assert(src->planes[i].height == first->height);
 	}
 	image_shape(dst, (struct img_size){ first->width, first->height },
-		    IMG_YCBCR, full_chroma);
+		    c->to, full_chroma);
 	if (!image_alloc(dst, memory))
 		return false;
 	block = memory->alloc(memory->arg, bytes);
@@ -364,7 +431,7 @@ bool colour_convert(struct image *dst, const struct image *src,
 	}
 	rows_init(&rows, block, first->width);
 	set_flip(&rows, src);
-	convert_rows(dst, src, &c->icc, &rows, full_chroma);
+	convert_rows(dst, src, c, &rows);
 	memory->free(memory->arg, block);
 	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside imgops: conversion of a picture's samples to grey or Y'CbCr, in sRGB
- * or in the picture's own profile if that is kept.
+ * Inside imgops: conversion of a picture's samples to those of its result, in
+ * sRGB or in the picture's own profile if that is kept.
  *
  * Y'CbCr is JFIF's: ITU-R BT.601 in full range, rounded as libjpeg does.
  */
@@ -25,8 +25,13 @@ bool colour_may_keep_profile(enum img_space space, size_t profile_bytes,
 uint64_t colour_lcms_pixels(enum img_space space, struct img_size size,
 			    bool may_keep);
 
+/* How many channels a profile of such a picture has. */
+uint32_t colour_channels(enum img_space space);
+
 struct colour {
+	enum img_space to;
 	struct icc icc; /* the conversion to sRGB; without channels: none */
+	uint32_t background; /* as transform->background */
 	bool keeps_profile;
 	uint32_t notes; /* bits of image.notes */
 };
@@ -73,13 +78,21 @@ MUST_CHECK bool colour_label(struct image *dst, const struct image *src,
 
 void colour_close(struct colour *c);
 
+/* a * b / 255, rounded; intermediate sums fit into 16 bits. */
+static inline uint8_t colour_share(uint8_t a, uint8_t b)
+{
+	uint16_t product = (uint16_t)(a * b + 128);
+
+	return (uint8_t)((uint16_t)(product + (product >> 8)) >> 8);
+}
+
 /* Convert `width` samples of each plane.  Planes must not overlap. */
 void colour_rgb_from_ycc(uint8_t *const rgb[3], const uint8_t *const ycc[3],
 			 size_t width);
 
 /*
- * Write row `y` of a picture made by img_scale(), of full chroma or grey: its
- * pixels as R, G and B, or its samples.
+ * Write row `y` of a picture that is grey, RGB or RGBA: the samples of each
+ * pixel side by side.  Colours are not multiplied by alpha there.
  */
 void colour_write_row(uint8_t *to, const struct image *src, uint32_t y);
 

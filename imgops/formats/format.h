@@ -23,6 +23,13 @@
 
 struct step_estimate; /* imgops/estimate.h */
 
+/* The planes of a coloured result. */
+enum format_planes {
+	FORMAT_YCBCR,     /* 4:2:0, or 4:4:4 if transform->full_chroma */
+	FORMAT_YCBCR_420, /* whatever is asked for */
+	FORMAT_RGB,
+};
+
 struct img_codec {
 	/*
 	 * Can a file of the format begin with these bytes, IMG_BEGIN_BYTES to
@@ -69,8 +76,9 @@ struct img_codec {
 	const struct step_estimate *decode_estimate;
 
 	/*
-	 * img_encode() of a picture that image_is_shaped(): IMG_GREY or
-	 * IMG_YCBCR.  A format without grey writes grey as colours.
+	 * img_encode() of a picture that image_is_shaped(): IMG_GREY;
+	 * IMG_YCBCR or IMG_RGB, as planes() says; or IMG_RGBA if the format
+	 * holds alpha.  A format without grey writes grey as colours.
 	 */
 	enum img_err (*encode)(uint8_t **bytes, size_t *count,
 			       struct image *src,
@@ -78,8 +86,9 @@ struct img_codec {
 			       const struct memory *memory);
 	const struct step_estimate *encode_estimate;
 
-	/* Facts for img_scale(), which makes what encode() gets. */
-	bool is_full_chroma; /* it has all components of each pixel */
+	/* For img_scale(), which makes what encode() gets. */
+	enum format_planes (*planes)(const struct img_transform *transform);
+	bool holds_alpha;
 	bool holds_profile;
 };
 
@@ -91,11 +100,25 @@ format_of_result(const struct img_transform *transform)
 	return img_formats[transform->format]->codec;
 }
 
-/* True: the result has chroma of full size: it is asked for, or needed. */
-static inline bool format_full_chroma(const struct img_transform *transform)
+/* The space of the result of a picture of `space`. */
+static inline enum img_space
+format_result_space(const struct img_transform *transform, enum img_space space)
 {
-	return transform->full_chroma ||
-	       format_of_result(transform)->is_full_chroma;
+	const struct img_codec *c = format_of_result(transform);
+
+	if (space == IMG_GREY || (space == IMG_RGBA && c->holds_alpha))
+		return space;
+	return c->planes(transform) == FORMAT_RGB ? IMG_RGB : IMG_YCBCR;
+}
+
+/* True: all planes of a coloured result have full size. */
+static inline bool format_full_size(const struct img_transform *transform)
+{
+	enum format_planes planes =
+		format_of_result(transform)->planes(transform);
+
+	return planes == FORMAT_RGB ||
+	       (planes == FORMAT_YCBCR && transform->full_chroma);
 }
 
 /*

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The registry: one line per format, its name in C and its word, in the order
- * in which users see them.  The first is the default of a result.
+ * in which users see them.  The first is the default of a result.  imgops/
+ * CMakeLists.txt defines IMG_<NAME> for a format that needs a library.
  */
 FORMAT(JPEG, jpeg)
+#ifdef IMG_PNG
+FORMAT(PNG, png)
+#endif
+#ifdef IMG_WEBP
+FORMAT(WEBP, webp)
+#endif
 FORMAT(PPM, ppm)

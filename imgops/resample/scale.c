@@ -281,7 +281,7 @@ static bool scale_pixels(struct image *dst, const struct image *src,
 	struct image pixels = { 0 };
 	bool ok = scale_shaped(&pixels, src, view, true, transform->filter,
 			       memory) &&
-		  colour_convert(dst, &pixels, c, format_full_chroma(transform),
+		  colour_convert(dst, &pixels, c, format_full_size(transform),
 				 memory);
 
 	img_release(&pixels);
@@ -302,7 +302,7 @@ enum img_err img_scale(struct image *dst, const struct image *src,
 	if (colour_needs_pixels(&c, src)) {
 		ok = scale_pixels(dst, src, view, &c, transform, memory);
 	} else {
-		ok = scale_shaped(dst, src, view, format_full_chroma(transform),
+		ok = scale_shaped(dst, src, view, format_full_size(transform),
 				  transform->filter, memory);
 		if (ok)
 			colour_convert_grey(dst, &c);
@@ -418,7 +418,7 @@ static uint64_t scale_bytes(const struct workload *w)
 	 * If the profile turns out to be bad, it is ignored, and the picture is
 	 * scaled without a conversion.
 	 */
-	if (!w->needs_pixels || w->header->space == IMG_YCBCR)
+	if (!w->needs_pixels || w->header->space == w->scaled.space)
 		direct = scaled +
 			 max_u64(planes_bytes(&w->scaled, w), w->profile_bytes);
 	if (!w->needs_pixels)
@@ -482,7 +482,7 @@ static void count_plane(double *counts, const struct img_plane *to,
 /* The work of lcms2. */
 static void count_lcms(double *counts, const struct workload *w)
 {
-	uint32_t channels = w->header->component_count;
+	uint32_t channels = colour_channels(w->header->space);
 	uint64_t pixels = colour_lcms_pixels(w->header->space, w->view->size,
 					     w->keeps_profile);
 	uint64_t entries = icc_table_entries(channels, pixels);

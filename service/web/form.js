@@ -46,6 +46,9 @@ function makeControl(parameter, attributes) {
 				{ ...attributes, type: "range", min, max, value }),
 			element("output", { for: attributes.id, "aria-live": "off" },
 				value));
+	case "colour":
+		return element("input",
+			{ ...attributes, type: "color", value: `#${value}` });
 	default:
 		return isCheckbox(parameter)
 			? element("input", { ...attributes, type: "checkbox",
@@ -88,6 +91,8 @@ function read(parameter) {
 		return null;
 	if (control.type === "checkbox")
 		return control.checked ? "1" : "0";
+	if (control.type === "color")
+		return control.value.slice(1);
 	if (!["number", "range"].includes(control.type))
 		return control.value;
 	return Number.isNaN(control.valueAsNumber)

@@ -723,6 +723,12 @@ static uint32_t jpeg_scale_used(const struct img_header *h, uint32_t scale)
 	return path_of(h, scale).dct_scale;
 }
 
+static enum format_planes jpeg_planes(const struct img_transform *transform)
+{
+	(void)transform;
+	return FORMAT_YCBCR;
+}
+
 static const struct img_codec codec = {
 	.magic_bytes = JPEG_MAGIC_BYTES,
 	.recognise = jpeg_recognise,
@@ -734,6 +740,7 @@ static const struct img_codec codec = {
 	.decode_estimate = &jpeg_decode_estimate,
 	.encode = jpeg_encode,
 	.encode_estimate = &jpeg_encode_estimate,
+	.planes = jpeg_planes,
 	.holds_profile = true,
 };
 

@@ -141,6 +141,12 @@ static enum img_err ppm_decode(struct image *dst, const uint8_t *bytes,
 	return IMG_OK;
 }
 
+static enum format_planes ppm_planes(const struct img_transform *transform)
+{
+	(void)transform;
+	return FORMAT_RGB;
+}
+
 static enum img_err ppm_encode(uint8_t **bytes, size_t *count,
 			       struct image *src,
 			       const struct img_transform *transform,
@@ -173,7 +179,7 @@ static enum img_err ppm_encode(uint8_t **bytes, size_t *count,
  * divided by 1.6.
  */
 enum { DECODED, DIVIDED, DECODED_ROWS, DECODE_TERMS };
-enum { COPIED, CONVERTED, ENCODED_ROWS, ENCODE_TERMS };
+enum { COPIED, WOVEN, ENCODED_ROWS, ENCODE_TERMS };
 
 static const struct estimate_term decode_terms[DECODE_TERMS] = {
 	[DECODED] = { "sample", 0.3 },
@@ -183,7 +189,7 @@ static const struct estimate_term decode_terms[DECODE_TERMS] = {
 
 static const struct estimate_term encode_terms[ENCODE_TERMS] = {
 	[COPIED] = { "sample of a grey result", 0.085 },
-	[CONVERTED] = { "pixel of a coloured result", 2.6 },
+	[WOVEN] = { "pixel of a coloured result", 0.6 },
 	[ENCODED_ROWS] = { "row", 6 },
 };
 
@@ -205,7 +211,7 @@ static uint64_t decode_bytes(const struct workload *w)
 
 static void encode_count(double *counts, const struct workload *w)
 {
-	counts[w->scaled.space == IMG_GREY ? COPIED : CONVERTED] =
+	counts[w->scaled.space == IMG_GREY ? COPIED : WOVEN] =
 		(double)img_pixels(w->view->size);
 	counts[ENCODED_ROWS] = w->view->size.height_px;
 }
@@ -229,7 +235,7 @@ static const struct img_codec codec = {
 		&(const struct step_estimate){ "encode", encode_terms,
 					       ENCODE_TERMS, encode_count,
 					       encode_bytes },
-	.is_full_chroma = true,
+	.planes = ppm_planes,
 };
 
 const struct img_format ppm_format = {

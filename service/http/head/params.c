@@ -66,10 +66,12 @@ static const struct param_word formats[] = {
 #define SIDE(field)                                                            \
 	.kind = PARAM_SIDE, .min = 1, .max = SIDE_PX_MAX,                      \
 	MEMBER(uint32_t, field), .if_absent = "no limit"
-#define QUALITY(field)                                                         \
-	.kind = PARAM_QUALITY, .min = 1, .max = 100, MEMBER(int, field)
+#define QUALITY(field, from, to)                                               \
+	.kind = PARAM_QUALITY, .min = from, .max = to, MEMBER(int, field)
 #define SIGMA(field)                                                           \
 	.kind = PARAM_SIGMA, .min = 0.3, .max = 100, MEMBER(double, field)
+#define COLOUR(field)                                                          \
+	.kind = PARAM_COLOUR, .max = 0xffffff, MEMBER(uint32_t, field)
 #define SWITCH(field, array)                                                   \
 	.kind = PARAM_SWITCH, .words = array, .word_count = ARRAY_SIZE(array), \
 	MEMBER(bool, field)
@@ -106,9 +108,9 @@ const struct param params_table[] = {
 	{ "blur", "Blur", SIGMA(transform.blur_sigma_px), .default_text = "0",
 	  .help = "standard deviation of a Gaussian blur; 0: no blur",
 	  .other_names = "sigma", .since = 1 },
-	{ "q", "Quality", QUALITY(transform.quality), .default_text = "80",
-	  .help = "JPEG quality of the result", .other_names = "quality",
-	  .since = 1 },
+	{ "q", "Quality", QUALITY(transform.quality, 1, 100),
+	  .default_text = "80", .help = "quality of the result, as of a JPEG",
+	  .other_names = "quality", .since = 1 },
 	{ "icc", "Colours", SWITCH(transform.keep_profile, profiles),
 	  .default_text = "srgb", .help = "what happens to an ICC profile",
 	  .is_advanced = true, .other_names = "profile", .since = 1 },
@@ -125,6 +127,18 @@ const struct param params_table[] = {
 	  WORD(enum img_format_number, transform.format, formats),
 	  .default_text = "jpeg", .help = "file format of the result",
 	  .is_advanced = true, .other_names = "output fm type", .since = 2 },
+	{ "background", "Background", COLOUR(transform.background),
+	  .default_text = "ffffff",
+	  .help = "colour under transparent parts, if the format needs one",
+	  .is_advanced = true, .other_names = "bg flatten matte", .since = 3 },
+	{ "lossless", "Lossless", SWITCH(transform.lossless, zero_one),
+	  .default_text = "0",
+	  .help = "the exact pixels, in formats that can, such as WebP",
+	  .is_advanced = true, .since = 3 },
+	{ "effort", "Effort", QUALITY(transform.effort, 0, 9),
+	  .default_text = "0",
+	  .help = "1: fast .. 9: small; 0: as usual for the format",
+	  .is_advanced = true, .other_names = "speed method", .since = 3 },
 	{ "strict", "Strict", SWITCH(transform.lenient, zero_one),
 	  .default_text = "1",
 	  .help = "refuse a damaged file; 0: return its readable part",
@@ -177,6 +191,8 @@ static const char *print_range(char out[RANGE_BYTES], const struct param *param)
 			       "0 or a number of pixels from %g to %g",
 			       param->min, param->max);
 		return out;
+	case PARAM_COLOUR:
+		return "a colour as six hexadecimal digits, such as ff8000";
 	case PARAM_SWITCH:
 	case PARAM_WORD:
 		print_words(out, param);
@@ -202,6 +218,14 @@ static bool read_sigma(const struct param *param, const char *text, double *out)
 	    (value > 0 && value < param->min))
 		return false;
 	*out = value;
+	return true;
+}
+
+static bool read_colour(const char *text, uint32_t *out)
+{
+	if (strspn(text, "0123456789abcdefABCDEF") != 6 || text[6] != '\0')
+		return false;
+	*out = (uint32_t)strtoul(text, NULL, 16);
 	return true;
 }
 
@@ -239,6 +263,8 @@ static bool read_value(struct params *p, const struct param *param,
 		return true;
 	case PARAM_SIGMA:
 		return read_sigma(param, text, field);
+	case PARAM_COLOUR:
+		return read_colour(text, field);
 	case PARAM_SWITCH:
 		if (!read_word(param, text, &word))
 			return false;
@@ -296,6 +322,10 @@ static void print_value(char out[VALUE_BYTES], const struct params *p,
 		/* 17 digits: different doubles have different texts. */
 		(void)snprintf(out, VALUE_BYTES, "%.17g",
 			       *(const double *)field);
+		return;
+	case PARAM_COLOUR:
+		(void)snprintf(out, VALUE_BYTES, "%06" PRIx32,
+			       *(const uint32_t *)field);
 		return;
 	case PARAM_SWITCH:
 		print_switch(out, param, *(const unsigned char *)field);

@@ -44,6 +44,7 @@ enum param_kind {
 	PARAM_SIDE,    /* uint32_t, min .. max; 0: not given */
 	PARAM_QUALITY, /* int, min .. max */
 	PARAM_SIGMA,   /* double, 0 or min .. max */
+	PARAM_COLOUR,  /* uint32_t, 0xRRGGBB, min .. max */
 	PARAM_SWITCH,  /* bool: words for false and true */
 	PARAM_WORD,    /* enum: a word for each value */
 };

@@ -16,10 +16,15 @@
 #include <string.h>
 
 static const char *const kinds[] = {
-	[PARAM_SIDE] = "side",   [PARAM_QUALITY] = "quality",
-	[PARAM_SIGMA] = "sigma", [PARAM_SWITCH] = "switch",
-	[PARAM_WORD] = "word",
+	[PARAM_SIDE] = "side",     [PARAM_QUALITY] = "quality",
+	[PARAM_SIGMA] = "sigma",   [PARAM_COLOUR] = "colour",
+	[PARAM_SWITCH] = "switch", [PARAM_WORD] = "word",
 };
+
+static bool has_range(const struct param *param)
+{
+	return param->word_count == 0 && param->kind != PARAM_COLOUR;
+}
 
 static void add_parameter(struct json *j, const struct param *param)
 {
@@ -27,7 +32,7 @@ static void add_parameter(struct json *j, const struct param *param)
 	json_add_text(j, "name", param->name);
 	json_add_text(j, "label", param->label);
 	json_add_text(j, "kind", kinds[param->kind]);
-	if (param->word_count == 0) {
+	if (has_range(param)) {
 		json_add_number(j, "min", param->min);
 		json_add_number(j, "max", param->max);
 	}
@@ -89,7 +94,7 @@ static void print_dictionary(void)
 		(void)printf("\"%s=\"\n", p->name);
 		for (uint32_t k = 0; k < p->word_count; k++)
 			(void)printf("\"%s=%s\"\n", p->name, p->words[k].name);
-		if (p->word_count == 0)
+		if (has_range(p))
 			(void)printf("\"%s=%g\"\n\"%s=%g\"\n", p->name, p->min,
 				     p->name, p->max);
 	}
@@ -106,7 +111,7 @@ static void print_list(void)
 		for (uint32_t k = 0; k < p->word_count; k++)
 			(void)printf("%s%s", k > 0 ? " " : "",
 				     p->words[k].name);
-		if (p->word_count == 0)
+		if (has_range(p))
 			(void)printf("%g %g", p->min, p->max);
 		(void)printf("\n");
 	}

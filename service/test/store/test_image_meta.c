@@ -138,7 +138,12 @@ static void test_each_value_has_its_own_id(void)
 		for (uint32_t k = 0; k < param->word_count; k++)
 			try_value(param, param->words[k].name);
 		for (uint32_t k = 0; param->word_count == 0 && k < 4; k++) {
-			(void)snprintf(value, sizeof(value), "%g", numbers[k]);
+			if (param->kind == PARAM_COLOUR)
+				(void)snprintf(value, sizeof(value), "%06x",
+					       (uint32_t)numbers[k]);
+			else
+				(void)snprintf(value, sizeof(value), "%g",
+					       numbers[k]);
 			try_value(param, value);
 		}
 	}
