@@ -560,26 +560,17 @@ static void set_gaps(struct sim_config *c)
 		may_idle ? ARRAY_SIZE(sparse_gaps_s) : ARRAY_SIZE(gaps_s);
 }
 
-/* False: the choices make no sense together.  Otherwise perhaps run them. */
-static bool try(const struct choice *c, const struct cores *cores)
+/* Simulate a combination, have the threads do it, and compare. */
+static void compare(const struct choice *c, const struct schedule *schedule,
+		    const struct cores *cores)
 {
 	static struct spans simulated;
 	struct trial t;
-	struct error error;
 
-	trial_init(&t, graph, c->core_count, 0);
-	set_all(&t.schedule, c);
-	if (!schedule_complete(&t.schedule, STAGES, c->core_count, &error)) {
-		model_release(&t.model);
-		return false;
-	}
-	accepted_count++;
-	if (accepted_count % sample != 0 && !is_new_pair(c)) {
-		model_release(&t.model);
-		return true;
-	}
 	run_count++;
 	simulated.count = 0;
+	trial_init(&t, graph, c->core_count, 0);
+	t.schedule = *schedule;
 	t.config.present_first = c->present_first;
 	t.config.present_count = c->present_count;
 	t.config.client_count = c->client_count;
@@ -601,6 +592,20 @@ static bool try(const struct choice *c, const struct cores *cores)
 	count_pauses();
 	group_free(run.group);
 	trial_release(&t);
+}
+
+/* False: the choices make no sense together.  Otherwise perhaps run them. */
+static bool try(const struct choice *c, const struct cores *cores)
+{
+	struct schedule schedule;
+	struct error error;
+
+	set_all(&schedule, c);
+	if (!schedule_complete(&schedule, STAGES, c->core_count, &error))
+		return false;
+	accepted_count++;
+	if (accepted_count % sample == 0 || is_new_pair(c))
+		compare(c, &schedule, cores);
 	return true;
 }
 
