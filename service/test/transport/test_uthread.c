@@ -40,6 +40,7 @@ enum { CLIENTS = 8, REQUESTS = 8, WAKE_ROUNDS = 100000 };
 enum {
 	CONNECTIONS = 12, /* of each client, at once */
 	BODY_BYTES_MAX = 300000,
+	SEEDS = 1000, /* of bodies */
 	BUFFER_BYTES = 8192,
 	WAITERS = 50,
 	/*
@@ -131,9 +132,24 @@ struct io {
 	_Atomic uint32_t blocked_count;
 };
 
-static uint8_t body_byte(uint32_t seed, size_t at)
+/*
+ * The body of each seed is another part of these bytes, which look random.  So
+ * bytes that are lost, moved or another body's are noticed.
+ */
+static uint8_t all_bodies[SEEDS + BODY_BYTES_MAX];
+
+static void make_bodies(void)
 {
-	return (uint8_t)(seed + at * 31 + (at >> 8) * 7);
+	uint64_t random = 1;
+
+	for (size_t i = 0; i < sizeof(all_bodies); i++)
+		all_bodies[i] = (uint8_t)random_below(&random, 256);
+}
+
+static const uint8_t *body(uint32_t seed, size_t from)
+{
+	CHECK_NUMBER(seed, <=, SEEDS);
+	return all_bodies + seed + from;
 }
 
 /* errno is read by the function that called, on the same kernel thread. */
@@ -166,9 +182,9 @@ static enum transfer_need read_step(void *arg, char *buffer, size_t bytes)
 		}
 		if (io->head != NULL)
 			memcpy(io->head + io->done, buffer, (size_t)n);
-		for (ssize_t i = 0; i < n && io->head == NULL; i++)
-			CHECK_NUMBER((uint8_t)buffer[i], ==,
-				     body_byte(io->seed, io->done + (size_t)i));
+		else
+			CHECK(memcmp(buffer, body(io->seed, io->done),
+				     (size_t)n) == 0);
 		io->done += (size_t)n;
 	}
 	return TRANSFER_DONE;
@@ -182,8 +198,8 @@ static enum transfer_need write_step(void *arg, char *buffer, size_t bytes)
 		size_t most = io->bytes - io->done;
 		size_t count = most < bytes ? most : bytes;
 
-		for (size_t i = 0; i < count; i++)
-			buffer[i] = (char)body_byte(io->seed, io->done + i);
+		memcpy(buffer, body(io->seed, io->done), count);
+
 		ssize_t n = send(io->fd, buffer, count, MSG_NOSIGNAL);
 
 		if (n < 0)
@@ -254,12 +270,9 @@ static void send_all(int fd, const void *bytes, size_t count)
 	}
 }
 
-static void send_body(const struct connection *c, uint8_t *buffer, size_t from,
-		      size_t to)
+static void send_body(const struct connection *c, size_t from, size_t to)
 {
-	for (size_t i = from; i < to; i++)
-		buffer[i] = body_byte(c->head.seed, i);
-	send_all(c->theirs, buffer + from, to - from);
+	send_all(c->theirs, body(c->head.seed, from), to - from);
 }
 
 static void receive_body(const struct connection *c, uint8_t *buffer)
@@ -270,9 +283,9 @@ static void receive_body(const struct connection *c, uint8_t *buffer)
 		ssize_t n = recv(c->theirs, buffer, bytes - i, 0);
 
 		CHECK_NUMBER(n, >, 0);
-		for (ssize_t j = 0; j < n; j++, i++)
-			CHECK_NUMBER(buffer[j], ==,
-				     body_byte(c->head.seed + 1, i));
+		CHECK(memcmp(buffer, body(c->head.seed + 1, i), (size_t)n) ==
+		      0);
+		i += (size_t)n;
 	}
 }
 
@@ -288,17 +301,17 @@ static void *run_client(void *arg)
 			struct connection *c = &all[i];
 
 			c->head = (struct head){
-				.seed = random_below(&random, 1000),
+				.seed = random_below(&random, SEEDS),
 				.in_bytes =
 					random_below(&random, BODY_BYTES_MAX),
 				.out_bytes =
 					random_below(&random, BODY_BYTES_MAX),
 			};
 			send_all(c->theirs, &c->head, sizeof(c->head));
-			send_body(c, buffer, 0, c->head.in_bytes / 2);
+			send_body(c, 0, c->head.in_bytes / 2);
 		}
 		for (int i = 0; i < CONNECTIONS; i++)
-			send_body(&all[i], buffer, all[i].head.in_bytes / 2,
+			send_body(&all[i], all[i].head.in_bytes / 2,
 				  all[i].head.in_bytes);
 		for (int i = 0; i < CONNECTIONS; i++)
 			receive_body(&all[i], buffer);
@@ -780,16 +793,12 @@ static void test_switches_of_large_transfer(const struct model *m)
 	open_pair(u, &o.io.fd, &theirs);
 	CHECK(uthread_spawn(u, read_dribbles, &o));
 	for (uint32_t i = 0; i < DRIBBLES; i++) {
-		uint8_t bytes[DRIBBLE_BYTES];
-
-		for (size_t j = 0; j < sizeof(bytes); j++)
-			bytes[j] = body_byte(1, i * sizeof(bytes) + j);
 		/* All was read, and the thread waits again. */
 		while (!uthreads_block(u) &&
 		       (atomic_load(&o.io.blocked_count) <= i ||
 			read_counts(u).transferring_count == 0))
 			(void)sched_yield();
-		send_all(theirs, bytes, sizeof(bytes));
+		send_all(theirs, body(1, i * DRIBBLE_BYTES), DRIBBLE_BYTES);
 	}
 	uthreads_stop(u);
 	CHECK_NUMBER(o.io.done, ==, o.io.bytes);
@@ -814,13 +823,10 @@ static void test_ready_transfer_needs_no_switch(const struct model *m)
 {
 	struct uthreads *u = start(m, 1);
 	struct one o = { .owner = u, .io.seed = 1, .io.bytes = 3 };
-	uint8_t bytes[3];
 	int theirs;
 
 	open_pair(u, &o.io.fd, &theirs);
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		bytes[i] = body_byte(1, i);
-	send_all(theirs, bytes, sizeof(bytes));
+	send_all(theirs, body(1, 0), o.io.bytes);
 	CHECK(uthread_spawn(u, read_dribbles, &o));
 	uthreads_stop(u);
 	CHECK_NUMBER(before_end.switch_count, ==, 1);
@@ -947,6 +953,7 @@ int main(void)
 	struct error why;
 
 	watchdog_start();
+	make_bodies();
 	cores = cores_new(NULL, &why);
 	CHECK(cores != NULL);
 	CHECK(!uthread_should_pause());
