@@ -50,6 +50,18 @@ void check_case(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The rest is for these macros only. */
 
+/*
+ * Where the compiler does not inline them, the functions below are not
+ * sanitized: some tests call them millions of times, and they only compare
+ * copies.
+ */
+#ifdef __OPTIMIZE__
+#define CHECK_PLAIN
+#else
+#define CHECK_PLAIN                                                            \
+	__attribute__((no_sanitize("address", "thread", "undefined")))
+#endif
+
 struct check_place {
 	const char *file, *function;
 	int line;
@@ -86,28 +98,29 @@ struct check_value {
 		default: check_as_pointer)(value)
 /* clang-format on */
 
-static inline struct check_value check_as_signed(int64_t number)
+CHECK_PLAIN static inline struct check_value check_as_signed(int64_t number)
 {
 	return (struct check_value){ CHECK_SIGNED, { .number = number } };
 }
 
-static inline struct check_value check_as_count(uint64_t count)
+CHECK_PLAIN static inline struct check_value check_as_count(uint64_t count)
 {
 	return (struct check_value){ CHECK_UNSIGNED, { .count = count } };
 }
 
-static inline struct check_value check_as_real(double real)
+CHECK_PLAIN static inline struct check_value check_as_real(double real)
 {
 	return (struct check_value){ CHECK_REAL, { .real = real } };
 }
 
-static inline struct check_value check_as_pointer(const volatile void *pointer)
+CHECK_PLAIN static inline struct check_value
+check_as_pointer(const volatile void *pointer)
 {
 	return (struct check_value){ CHECK_POINTER,
 				     { .count = (uintptr_t)pointer } };
 }
 
-static inline double check_real_of(struct check_value value)
+CHECK_PLAIN static inline double check_real_of(struct check_value value)
 {
 	return value.kind == CHECK_REAL   ? value.real :
 	       value.kind == CHECK_SIGNED ? (double)value.number :
@@ -115,7 +128,8 @@ static inline double check_real_of(struct check_value value)
 }
 
 /* -1, 0 or 1: a is below, at or above b; 2: one of them is not a number. */
-static inline int check_compared(struct check_value a, struct check_value b)
+CHECK_PLAIN static inline int check_compared(struct check_value a,
+					     struct check_value b)
 {
 	bool a_below = a.kind == CHECK_SIGNED && a.number < 0;
 	bool b_below = b.kind == CHECK_SIGNED && b.number < 0;
@@ -137,9 +151,9 @@ _Noreturn void check_number_failed(struct check_place place,
 				   struct check_value b);
 
 /* Inline, because some tests compare millions of pixels. */
-static inline void check_number(struct check_place place,
-				const char *expression, struct check_value a,
-				const char *operator, struct check_value b)
+CHECK_PLAIN static inline void
+check_number(struct check_place place, const char *expression,
+	     struct check_value a, const char *operator, struct check_value b)
 {
 	int order = check_compared(a, b);
 	bool or_equal = operator[1] == '=' && order == 0; /* of <= and >= */
