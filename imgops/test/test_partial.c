@@ -596,6 +596,16 @@ static void test_a_run_past_the_block_is_refused(void)
 	free(jpeg.data);
 }
 
+/*
+ * With a sanitizer, which makes it slow, two or three bits of each byte, so
+ * that each position is flipped in some bytes.
+ */
+#ifdef __SANITIZE_ADDRESS__
+enum { BITS_STEP = 3 };
+#else
+enum { BITS_STEP = 1 };
+#endif
+
 static void test_no_flipped_bit_changes_the_verdict(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -607,13 +617,13 @@ static void test_no_flipped_bit_changes_the_verdict(void)
 		spec.optimize = i > 0;
 		struct bytes jpeg = jpeg_make(&spec);
 
-		for (size_t bit = 0; bit < jpeg.count * 8; bit++) {
+		for (size_t bit = 0; bit < jpeg.count * 8; bit += BITS_STEP) {
 			jpeg.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 			read_count += check_agrees(jpeg);
 			jpeg.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		}
-		CHECK_NUMBER(read_count, >, 500);
-		CHECK_NUMBER(read_count, <, jpeg.count * 8);
+		CHECK_NUMBER(read_count, >, 500 / BITS_STEP);
+		CHECK_NUMBER(read_count, <, jpeg.count * 8 / BITS_STEP);
 		free(jpeg.data);
 	}
 }
