@@ -613,7 +613,7 @@ int main(int argc, char **argv)
 	CHECK_NUMBER(argc, ==, 2);
 	CHECK(cores != NULL);
 	read_photo(argv[1]);
-	shrink_photo(cores, 500);
+	shrink_photo(cores, 200);
 	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
 		printf("%s\n", (*p)->name);
 		test_one_done_each_and_same_bytes(*p, cores, 1);

@@ -173,6 +173,7 @@ int main(int argc, char **argv)
 	CHECK_NUMBER(argc, ==, 2);
 	CHECK(cores != NULL);
 	read_photo(argv[1]);
+	shrink_photo(cores, 200);
 	for (const struct policy *const *p = policy_list; *p != NULL; p++)
 		check_all(*p, cores);
 	test_client_may_go_until_it_begins(cores);
