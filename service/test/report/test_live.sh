@@ -5,10 +5,11 @@
 # when one leaves, another can come.  A server with viewers stops like one
 # without.
 #
-# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_live.sh SAMPLES_DIR
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM [SANITIZED=WORDS] test_live.sh SAMPLES_DIR
 . "$(dirname "$0")/../server.sh"
 dir=$1
 key=api-key-0123456789-one
+[ -z "${SANITIZED:-}" ] || shrink 700 # a sanitizer makes pixels slow
 
 # watch NAME CURL-ARGUMENTS...: start a viewer in the background; its pid is in
 # $viewer
