@@ -20,7 +20,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends \
         libnettle8t64 libgnutls30t64 libcurl3t64-gnutls libexpat1 ca-certificates curl \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /src/build/release/darkroom /src/build/release/darkroom-store \
-    /src/build/release/loadgen /usr/local/bin/
+    /src/build/release/darkroom-decoder /src/build/release/loadgen /usr/local/bin/
 COPY datasets/samples /usr/share/darkroom/samples
 COPY LICENSE datasets/README.md /usr/share/darkroom/
 # For --store /var/lib/darkroom: a new volume gets the owner of this folder.

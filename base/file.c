@@ -267,3 +267,18 @@ bool file_write_text(const char *dir, const char *name, const char *text,
 	(void)fputs(text, draft.out);
 	return file_draft_commit(&draft, error);
 }
+
+bool file_beside_program(char *path, const char *name)
+{
+	ssize_t count = readlink("/proc/self/exe", path, PATH_MAX - 1);
+	char *end;
+
+	if (count <= 0)
+		return false;
+	path[count] = '\0';
+	end = strrchr(path, '/');
+	if (end == NULL || (size_t)(end + 1 - path) + strlen(name) >= PATH_MAX)
+		return false;
+	(void)strcpy(end + 1, name);
+	return access(path, X_OK) == 0;
+}

@@ -48,6 +48,12 @@ MUST_CHECK bool file_close_figures(FILE *figures, const char *path,
 MUST_CHECK bool file_write_all(int fd, const void *bytes, size_t count);
 
 /*
+ * The path of the program `name` in the folder of this program, for at most
+ * PATH_MAX bytes.  False: nobody may run it, or there is none.
+ */
+MUST_CHECK bool file_beside_program(char *path, const char *name);
+
+/*
  * If stdin, stdout or stderr is closed, open /dev/null in its place.  Otherwise
  * a socket or a file could get its number, and receive what is printed.  What
  * is printed to such a stdout is lost, which file_finish() finds out.

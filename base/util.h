@@ -17,6 +17,13 @@
 #define container_of(pointer, type, member)                                    \
 	((type *)((char *)(pointer)-offsetof(type, member)))
 
+/* Is this build one of a sanitizer's? */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HAS_SANITIZERS 1
+#else
+#define HAS_SANITIZERS 0
+#endif
+
 /* A function whose result must not be ignored. */
 #define MUST_CHECK __attribute__((warn_unused_result))
 

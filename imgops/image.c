@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 enum { ROW_ALIGN_BYTES = 32 }; /* the size of a vector register */
 
@@ -142,6 +143,68 @@ bool image_is_shaped(const struct image *img)
 	return img->block != NULL;
 }
 
+static bool is_side(uint32_t side, double span)
+{
+	return side > 0 && side <= IMG_SIDE_PX_MAX && span > side - 1.0 &&
+	       span <= side;
+}
+
+static bool is_possible(const struct image *img)
+{
+	if (img->space > IMG_RGBA ||
+	    img->plane_count != image_planes_of(img->space))
+		return false;
+	for (uint32_t i = 0; i < img->plane_count; i++) {
+		const struct img_plane *p = &img->planes[i];
+
+		if (!is_side(p->width, p->span_x) ||
+		    !is_side(p->height, p->span_y))
+			return false;
+	}
+	return true;
+}
+
+static void copy_samples(struct img_plane *to, const struct img_plane *from,
+			 const struct memory *memory)
+{
+	for (size_t y = 0; y < to->height; y++) {
+		memcpy(to->samples + y * to->stride_bytes,
+		       from->samples + y * from->stride_bytes, to->width);
+		memory_pause(memory);
+	}
+}
+
+enum img_err img_copy(struct image *dst, const struct image *src,
+		      const struct memory *memory)
+{
+	struct image copy = { .plane_count = src->plane_count,
+			      .space = src->space,
+			      .notes = src->notes,
+			      .is_srgb = src->is_srgb };
+
+	if (!is_possible(src))
+		return IMG_ERR_CORRUPT;
+	for (uint32_t i = 0; i < src->plane_count; i++) {
+		copy.planes[i] = src->planes[i];
+		copy.planes[i].samples = NULL;
+	}
+	if (!image_alloc(&copy, memory))
+		return IMG_ERR_NO_MEMORY;
+	for (uint32_t i = 0; i < src->plane_count; i++)
+		copy_samples(&copy.planes[i], &src->planes[i], memory);
+	if (src->profile_bytes > 0) {
+		copy.profile = memory_alloc(memory, src->profile_bytes);
+		if (copy.profile == NULL) {
+			img_release(&copy);
+			return IMG_ERR_NO_MEMORY;
+		}
+		memcpy(copy.profile, src->profile, src->profile_bytes);
+		copy.profile_bytes = src->profile_bytes;
+	}
+	*dst = copy;
+	return IMG_OK;
+}
+
 void img_release(struct image *img)
 {
 	if (img->block != NULL)
@@ -165,6 +228,7 @@ const char *img_strerror(enum img_err err)
 		[IMG_ERR_IRREGULAR] = "an irregular file",
 		[IMG_ERR_NEEDS_ALL_SCANS] = "a file that needs all scans",
 		[IMG_ERR_TEXTURE] = "a file with fine texture",
+		[IMG_ERR_LOST] = "its decoder crashed, or took too long",
 	};
 
 	assert((size_t)err < ARRAY_SIZE(text));

@@ -43,6 +43,8 @@ enum img_err {
 	IMG_ERR_IRREGULAR,
 	IMG_ERR_NEEDS_ALL_SCANS,
 	IMG_ERR_TEXTURE,
+	/* Only of a decoder elsewhere: it crashed, or took too long. */
+	IMG_ERR_LOST,
 };
 
 /* A few English words for logs and replies.  Never NULL, never freed. */
@@ -64,6 +66,8 @@ struct img_format {
 	const char *word;       /* for programs, as in list.h: "jpeg" */
 	const char *media_type; /* of a result: "image/jpeg" */
 	const char *suffix;     /* of a result's file, without the dot: "jpg" */
+	/* Its decoder is a library that was not made for hostile files. */
+	bool is_fragile;
 	/* Private: formats/format.h. */
 	const struct img_codec *codec;
 };
@@ -152,6 +156,14 @@ struct image {
  * Free everything that `img` owns and make it empty.  An empty image is fine.
  */
 void img_release(struct image *img);
+
+/*
+ * Make `dst` a copy of `src`, which may have come from outside of this program:
+ * of `src` only its samples and its profile must exist, and its strides hold a
+ * row.  CORRUPT: no picture has such planes.  Errors: NO_MEMORY.
+ */
+MUST_CHECK enum img_err img_copy(struct image *dst, const struct image *src,
+				 const struct memory *memory);
 
 /* --- Transform parameters --- */
 

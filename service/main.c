@@ -351,6 +351,8 @@ static void check_values(const struct options *o)
 	char why_no_list[NETWORKS_WHY_BYTES];
 	char why[PARAMS_DETAIL_BYTES];
 	const char *why_not;
+	struct error error;
+	uint32_t isolated;
 
 	if (!presets_check(o->presets, why))
 		refuse_flag(o, "presets", o->presets, why);
@@ -362,6 +364,8 @@ static void check_values(const struct options *o)
 	if (!networks_read(&networks, o->trusted_proxies, why_no_list))
 		refuse_flag(o, "trusted-proxies", o->trusted_proxies,
 			    why_no_list);
+	if (!options_isolated(o, &isolated, &error))
+		refuse_flag(o, "isolate", o->isolate, error.text);
 	check_store(o);
 }
 

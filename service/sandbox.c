@@ -28,12 +28,6 @@
 
 #include <seccomp.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HAS_SANITIZERS 1
-#else
-#define HAS_SANITIZERS 0
-#endif
-
 /*
  * Headers may be older than the kernel: those of Debian 12 end with version 2
  * of Landlock's ABI.

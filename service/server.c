@@ -7,6 +7,7 @@
 #include "service/log/log.h"
 #include "service/pipeline/pipeline_graph.h"
 #include "service/report/report.h"
+#include "service/decoder/decoder.h"
 #include "service/resources.h"
 #include "service/user.h"
 
@@ -29,6 +30,9 @@ enum {
 
 /* Read or written by one call: a large buffer needs fewer calls. */
 enum { TRANSFER_BYTES = 128 * 1024 };
+
+/* Lanes of the decoder, in addition to one for each core. */
+enum { DECODER_LANES_MORE = 2 };
 
 struct server {
 	const struct options *options;
@@ -683,17 +687,45 @@ static int run_logged(struct server *s, const sigset_t *signals)
 	return status;
 }
 
+/* Before there are threads and a sandbox.  Returns an exit status. */
+static int start_decoder(const struct options *o, struct pipeline_config *c)
+{
+	uint32_t cores = cores_count(c->cores);
+	struct decoder_config config = {
+		.lanes = min_u32(cores + DECODER_LANES_MORE, UINT8_MAX),
+		.file_bytes = o->body_bytes_max,
+		.bytes_max = o->limits.decode_bytes_max,
+	};
+	struct error error;
+
+	if (!options_isolated(o, &config.formats, &error))
+		return resources_refuse(o, EXIT_USAGE, "isolate", o->isolate,
+					error.text);
+	if (config.formats == 0)
+		return EXIT_SUCCESS;
+	c->decoder = decoder_start(&config, &error);
+	if (c->decoder != NULL)
+		return EXIT_SUCCESS;
+	return resources_refuse(o, EXIT_FAILURE, "isolate",
+				o->isolate != NULL ? o->isolate : "",
+				error.text);
+}
+
 int server_run(const struct options *o, const struct pipeline_config *config,
 	       const sigset_t *signals)
 {
+	struct pipeline_config own = *config;
 	struct server s = {
 		.options = o,
-		.config = config,
+		.config = &own,
 	};
 	int status = server_resources_init(&s.resources, o);
 
 	if (status == EXIT_SUCCESS)
+		status = start_decoder(o, &own);
+	if (status == EXIT_SUCCESS)
 		status = run_logged(&s, signals);
+	decoder_free(own.decoder);
 	server_resources_release(&s.resources);
 	return status;
 }

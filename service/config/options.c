@@ -239,6 +239,12 @@ static const struct flag own_flags[] = {
 	  "the kernel supports it; require: do not start if a part is\n"
 	  "missing; off: none",
 	  FLAG_CHOICE_FIELD(struct options, sandbox) },
+	{ "isolate", "FORMATS", NULL,
+	  "decode uploads of these formats in processes of their own, so that\n"
+	  "a file which crashes its decoder ends nothing else: words with\n"
+	  "commas between them, as of format=; or none; default: all whose\n"
+	  "decoders are not made for hostile files",
+	  FLAG_FIELD(struct options, isolate) },
 	{ "hardware-counters", NULL, NULL,
 	  "count cycles, instructions and cache misses of each stage for\n"
 	  "/stats, if the system allows it; the sandbox then allows it too",
@@ -521,6 +527,42 @@ static bool is_remote(const struct options *o)
 uint64_t options_read_bytes(const struct options *o)
 {
 	return is_remote(o) ? o->memory_bytes_max / READ_SHARE : 0;
+}
+
+/* -1: there is no format of this name. */
+static int format_of(const char *word, size_t chars)
+{
+	for (uint32_t i = 0; i < IMG_FORMATS; i++)
+		if (strlen(img_formats[i]->word) == chars &&
+		    strncmp(img_formats[i]->word, word, chars) == 0)
+			return (int)i;
+	return -1;
+}
+
+bool options_isolated(const struct options *o, uint32_t *formats,
+		      struct error *error)
+{
+	const char *word = o->isolate;
+
+	*formats = 0;
+	for (uint32_t i = 0; word == NULL && i < IMG_FORMATS; i++)
+		if (img_formats[i]->is_fragile)
+			*formats |= UINT32_C(1) << i;
+	if (word == NULL || strcmp(word, "none") == 0)
+		return true;
+	for (bool is_last = false; !is_last;) {
+		size_t chars = strcspn(word, ",");
+		int format = format_of(word, chars);
+
+		if (format < 0)
+			return error_fail(error,
+					  "'%.*s' is no format of this build",
+					  (int)chars, word);
+		*formats |= UINT32_C(1) << format;
+		is_last = word[chars] == '\0';
+		word += chars + 1;
+	}
+	return true;
 }
 
 /* Set the limits of one upload whose default depends on others. */

@@ -80,6 +80,7 @@ struct options {
 	uint64_t store_cache_quota_bytes;
 	enum spool_mode spool;
 	enum sandbox_mode sandbox;
+	const char *isolate; /* see options_isolated(); NULL: default */
 	bool counts_hardware;
 	enum log_mode log_mode;
 	uint32_t log_slow_ms;   /* 0: none is slow */
@@ -116,6 +117,13 @@ void options_release(struct options *o);
 MUST_CHECK bool options_inherit(struct options *o,
 				const struct listen_variables *v,
 				struct error *error);
+
+/*
+ * The formats of --isolate, a bit for each enum img_format_number.  False: one
+ * is not known; `error` says which are.
+ */
+MUST_CHECK bool options_isolated(const struct options *o, uint32_t *formats,
+				 struct error *error);
 
 /* Does any source set the flag? */
 bool options_is_given(const struct options *o, const char *flag);

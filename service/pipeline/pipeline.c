@@ -66,6 +66,7 @@ struct store_stage {
 
 struct pipeline {
 	struct pipeline_config config;
+	struct steps steps;
 	struct buffers *buffers;
 	struct memory memory; /* of `buffers`; pauses events */
 	bool is_taken;        /* `memory` says to stages/ what is taken */
@@ -514,7 +515,7 @@ static enum upload_end estimate_again(struct pipeline *p, struct upload *u,
 	uint64_t left_ns = atomic_load(&u->left_ns);
 	enum upload_end end;
 
-	*err = steps_estimate(u, &p->config.limits);
+	*err = steps_estimate(u, &p->steps);
 	if (*err != IMG_OK)
 		return UPLOAD_ENDED;
 	end = check_estimate(p, u, clock_now_ns());
@@ -561,13 +562,12 @@ static enum upload_end call_step(struct pipeline *p, enum pipeline_step step,
 	struct upload *u = v->upload;
 	enum upload_end end = UPLOAD_ENDED;
 
-	*err = steps_run(step, v, &p->config.limits, &p->memory);
+	*err = steps_run(step, v, &p->steps, &p->memory);
 	while (step == PIPELINE_DECODE && end == UPLOAD_ENDED &&
 	       img_decode_again(&u->header, *err)) {
 		end = estimate_other_way(p, u, err);
 		if (end == UPLOAD_ENDED && *err == IMG_OK)
-			*err = steps_run(step, v, &p->config.limits,
-					 &p->memory);
+			*err = steps_run(step, v, &p->steps, &p->memory);
 	}
 	if (step == PIPELINE_DECODE && end == UPLOAD_ENDED && *err == IMG_OK &&
 	    u->on_decoded != NULL)
@@ -776,7 +776,7 @@ bool pipeline_peek(struct pipeline *p, struct upload *u)
 	uint64_t bytes, cpu_ns;
 
 	u->end = UPLOAD_ENDED;
-	u->err = steps_estimate(u, &p->config.limits);
+	u->err = steps_estimate(u, &p->steps);
 	if (u->err == IMG_ERR_TRUNCATED)
 		return false;
 	if (u->err != IMG_OK || u->variant_count == 0)
@@ -838,7 +838,7 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 	if (!budget_take_slot(&u->charge))
 		return refuse_upload(p, u, UPLOAD_NO_SLOT);
 	u->end = UPLOAD_ENDED;
-	u->err = steps_estimate(u, &p->config.limits);
+	u->err = steps_estimate(u, &p->steps);
 	if (u->err == IMG_OK)
 		over = check_estimate(p, u, u->submitted_ns);
 	if (u->err == IMG_OK && over == UPLOAD_ENDED)
@@ -1097,6 +1097,7 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 	if (p == NULL)
 		return NULL;
 	p->config = *config;
+	p->steps = (struct steps){ config->limits, config->decoder };
 	budget_init(&p->budget,
 		    memory_pool_guaranteed(config->memory_bytes_max),
 		    config->uploads_max);

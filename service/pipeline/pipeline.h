@@ -42,6 +42,7 @@ struct pipeline_config {
 	bool counts_hardware;
 	uint32_t uploads_max;
 	struct img_limits limits;
+	struct decoder *decoder; /* of steps.h; must outlive the pipeline */
 	/* Limit for all results of one upload; 0: none. */
 	uint64_t output_pixels_max;
 	/* Limit for the estimate of one upload; 0: none. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/pipeline/steps.h"
 
+#include "base/clock.h"
 #include "imgops/imgops.h"
 
 #include <assert.h>
@@ -13,7 +14,14 @@
 enum {
 	BLOCKS_MAX = 24, /* the most that a variant has in the pool at once */
 	SENTENCE_BYTES = 128,
+	/*
+	 * A decoder in another process is ended after this many times its
+	 * estimate, and LOST_NS_MIN.
+	 */
+	LOST_TIMES = 10,
 };
+
+#define LOST_NS_MIN (2000 * NS_PER_MS)
 
 static uint64_t pixels(const struct variant *v)
 {
@@ -75,8 +83,9 @@ static enum img_err analyse(struct upload *u, const struct img_limits *limits)
 	return err;
 }
 
-enum img_err steps_estimate(struct upload *u, const struct img_limits *limits)
+enum img_err steps_estimate(struct upload *u, const struct steps *steps)
 {
+	const struct img_limits *limits = &steps->limits;
 	struct img_cost_part parts[VARIANTS_MAX];
 	struct img_cost cost;
 	uint32_t dct_scale;
@@ -107,6 +116,9 @@ enum img_err steps_estimate(struct upload *u, const struct img_limits *limits)
 	atomic_store(&u->left_ns, cost.cpu_ns);
 	u->estimated_bytes = memory_pool_charges_max(
 		cost.bytes, (size_t)BLOCKS_MAX * u->variant_count);
+	if (decoder_takes(steps->decoder, u->header.format))
+		u->estimated_bytes +=
+			decoder_extra_bytes(u->jpeg_bytes, cost.bytes);
 	return IMG_OK;
 }
 
@@ -201,13 +213,20 @@ void steps_explain(const struct upload *u, const struct img_limits *limits,
 	*excess = e;
 }
 
-static enum img_err run_decode(struct upload *u,
-			       const struct img_limits *limits,
+static enum img_err run_decode(struct upload *u, const struct steps *steps,
 			       const struct memory *memory)
 {
-	return img_decode(&u->decoded, u->jpeg, u->jpeg_bytes, &u->header,
-			  &u->decoded_for->view, &u->decoded_for->transform,
-			  limits, memory);
+	const struct variant *v = u->decoded_for;
+	uint64_t expected_ns = u->variants[0].estimated_ns[PIPELINE_DECODE];
+
+	if (!decoder_takes(steps->decoder, u->header.format))
+		return img_decode(&u->decoded, u->jpeg, u->jpeg_bytes,
+				  &u->header, &v->view, &v->transform,
+				  &steps->limits, memory);
+	return decoder_decode(steps->decoder, &u->decoded, u->jpeg,
+			      u->jpeg_bytes, &u->header, &v->view,
+			      &v->transform, &steps->limits,
+			      LOST_NS_MIN + LOST_TIMES * expected_ns, memory);
 }
 
 /* The last variant to be scaled releases the decoded planes. */
@@ -246,12 +265,11 @@ static enum img_err run_encode(struct variant *v, const struct memory *memory)
 }
 
 enum img_err steps_run(enum pipeline_step step, struct variant *v,
-		       const struct img_limits *limits,
-		       const struct memory *memory)
+		       const struct steps *steps, const struct memory *memory)
 {
 	switch (step) {
 	case PIPELINE_DECODE:
-		return run_decode(v->upload, limits, memory);
+		return run_decode(v->upload, steps, memory);
 	case PIPELINE_SCALE:
 		return run_scale(v, memory);
 	case PIPELINE_BLUR:

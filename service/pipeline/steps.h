@@ -15,17 +15,25 @@
 #ifndef SERVICE_STEPS_H
 #define SERVICE_STEPS_H
 
+#include "service/decoder/decoder.h"
 #include "service/pipeline/upload.h"
+
+/* What the steps of all uploads have in common. */
+struct steps {
+	struct img_limits limits;
+	/* For files that are decoded in another process; NULL: none is. */
+	struct decoder *decoder;
+};
 
 /*
  * Set, from the header, the size of each result and the estimate for all steps.
  * May be called again when more bytes of the same file have come: the analysis
  * of the file continues where it stopped, and the estimate is made again.
  * Without variants, only the file is analysed.  Errors: as img_probe_more();
- * TOO_LARGE also if a result would exceed `limits`.
+ * TOO_LARGE also if a result would exceed the limits.
  */
 MUST_CHECK enum img_err steps_estimate(struct upload *u,
-				       const struct img_limits *limits);
+				       const struct steps *steps);
 
 /*
  * For an upload that ended with IMG_ERR_TOO_LARGE or IMG_ERR_TOO_MANY_SCANS: a
@@ -36,7 +44,7 @@ void steps_explain(const struct upload *u, const struct img_limits *limits,
 
 /* The errors are those of the function in imgops.h with the step's name. */
 MUST_CHECK enum img_err steps_run(enum pipeline_step step, struct variant *v,
-				  const struct img_limits *limits,
+				  const struct steps *steps,
 				  const struct memory *memory);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "service/http/http_config.h"
 #include "service/report/report.h"
+#include "service/decoder/decoder.h"
 #include "service/store/store.h"
 
 #include "base/json.h"
@@ -68,6 +69,7 @@ struct counts {
 	bool always; /* true */
 	bool has_fibres, has_threads;
 	bool has_store, has_disk, has_quota, is_remote;
+	bool has_decoder;
 	bool has_hardware;
 	uint64_t uptime_ns;
 	uint32_t uploads_max;
@@ -77,6 +79,7 @@ struct counts {
 	struct fibre_stats fibres;
 	struct uthreads_counts threads;
 	struct store_stats store;
+	struct decoder_stats decoder;
 	struct http_report http; /* zero in /stats */
 };
 

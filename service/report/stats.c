@@ -141,6 +141,7 @@ void stats_read(struct stats_source *source, const struct http_report *http,
 		.always = true,
 		.has_threads = source->uthreads != NULL,
 		.has_store = source->store != NULL,
+		.has_decoder = source->config->decoder != NULL,
 		.has_hardware = group_counts_hardware(g),
 		.uploads_max = source->config->uploads_max,
 	};
@@ -152,6 +153,8 @@ void stats_read(struct stats_source *source, const struct http_report *http,
 	out->has_fibres = group_read_fibres(g, &out->fibres);
 	if (out->has_threads)
 		uthreads_read(source->uthreads, &out->threads);
+	if (out->has_decoder)
+		decoder_read(source->config->decoder, &out->decoder);
 	if (out->has_store)
 		store_stats(source->store, &out->store);
 	out->is_remote = out->has_store && out->store.remote.is_remote;

@@ -134,6 +134,9 @@ static const struct {
 	[PROBLEM_CORRUPT_PICTURE] = { 422, "corrupt_picture", "Corrupt picture",
 				      "The file's data contradict "
 				      "themselves." },
+	[PROBLEM_DECODER_LOST] = { 422, "decoder_lost", "Decoder lost",
+				   "Decoding this file crashed its decoder, or "
+				   "took too long." },
 	[PROBLEM_TRUNCATED_PICTURE] = { 422, "truncated_picture",
 					"Truncated picture",
 					"The file ends before its last "
@@ -220,6 +223,8 @@ static enum problem problem_of_image(enum img_err err,
 		return PROBLEM_PICTURE_TOO_LARGE;
 	case IMG_ERR_TOO_MANY_SCANS:
 		return PROBLEM_TOO_MANY_SCANS;
+	case IMG_ERR_LOST:
+		return PROBLEM_DECODER_LOST;
 	case IMG_ERR_NO_MEMORY:
 		return PROBLEM_OUT_OF_MEMORY;
 	case IMG_ERR_IRREGULAR:

@@ -773,23 +773,6 @@ bool remote_read_url(struct remote_config *out, const char *url,
 	return true;
 }
 
-/* The program `darkroom-store` in the folder of this program. */
-static bool find_helper(char path[PATH_MAX])
-{
-	static const char name[] = "darkroom-store";
-	ssize_t count = readlink("/proc/self/exe", path, PATH_MAX - 1);
-	char *end;
-
-	if (count <= 0)
-		return false;
-	path[count] = '\0';
-	end = strrchr(path, '/');
-	if (end == NULL || (size_t)(end + 1 - path) + sizeof(name) > PATH_MAX)
-		return false;
-	(void)strcpy(end + 1, name);
-	return access(path, X_OK) == 0;
-}
-
 /* The helper's command line; texts of `c`, `quota` and this program. */
 static void list_arguments(struct keeper_config *k,
 			   const struct remote_config *c, const char *quota)
@@ -826,7 +809,7 @@ static bool set_program(struct keeper_config *k, const struct remote_config *c,
 			char path[PATH_MAX], struct error *error)
 {
 	k->program = c->program;
-	if (k->program == NULL && !find_helper(path))
+	if (k->program == NULL && !file_beside_program(path, "darkroom-store"))
 		return error_fail(error,
 				  "the program darkroom-store is not beside "
 				  "this program: it is needed for s3://");

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/decoder/decoder.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "service/decoder/protocol.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	START_MS = 10000, /* for the program's first message */
+	/*
+	 * CPU time has a limit, and waiting for it another one, because a
+	 * process may also be stopped, or wait for the CPU itself.
+	 */
+	PATIENCE = 10,
+	PATIENCE_MS = 30000,
+	END_MS = 10000,      /* for a process to end */
+	KEPT_BYTES = 1 << 20 /* of each lane's shared memory */
+};
+
+struct lane {
+	uint32_t number;
+	int socket;
+	int memory; /* a file; -1 once the program has it */
+	uint8_t *shared;
+	size_t bytes;
+	uint64_t request; /* the number of the last one */
+};
+
+struct decoder {
+	uint32_t formats;
+	size_t file_bytes;
+	int control;
+	pid_t program; /* 0: not started */
+	struct lane lanes[DECODER_LANES_MAX];
+	uint32_t lane_count;
+
+	pthread_mutex_t lock;
+	pthread_cond_t lane_is_free;
+	struct lane *free[DECODER_LANES_MAX];
+	uint32_t free_count;
+
+	_Atomic uint64_t decoded_count, lost_count;
+};
+
+/* --- Start and end --- */
+
+/* The other end of its socket is *theirs. */
+static bool lane_open(struct lane *l, uint32_t number, size_t bytes,
+		      int *theirs)
+{
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	int ends[2];
+
+	*l = (struct lane){ .number = number, .socket = -1, .bytes = bytes };
+	l->memory = memfd_create("decoder", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (l->memory < 0 || ftruncate(l->memory, (off_t)bytes) != 0 ||
+	    fcntl(l->memory, F_ADD_SEALS, seals) != 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+		return false;
+	l->socket = ends[0];
+	*theirs = ends[1];
+	l->shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_NORESERVE, l->memory, 0);
+	return l->shared != MAP_FAILED;
+}
+
+static void lane_close(struct lane *l)
+{
+	if (l->socket >= 0)
+		(void)close(l->socket);
+	if (l->memory >= 0)
+		(void)close(l->memory);
+	if (l->shared != NULL && l->shared != MAP_FAILED)
+		(void)munmap(l->shared, l->bytes);
+}
+
+/* The descriptors of the program, from DECODER_CONTROL on. */
+enum { DESCRIPTORS_MAX = 1 + 2 * DECODER_LANES_MAX };
+
+/*
+ * In the new process.  It gets no environment: that may hold keys.  Returns
+ * only if it fails.
+ */
+static void become_program(const char *program, char *const *arguments,
+			   int *fds, int count)
+{
+	static char *const environment[] = { NULL };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	/* First above all final numbers, then to these. */
+	for (int i = 0; i < count; i++)
+		fds[i] =
+			fcntl(fds[i], F_DUPFD_CLOEXEC, DECODER_CONTROL + count);
+	for (int i = 0; i < count; i++)
+		if (dup2(fds[i], DECODER_CONTROL + i) < 0)
+			return;
+	if (dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
+		return;
+	(void)close_range((unsigned)(DECODER_CONTROL + count), ~0U,
+			  CLOSE_RANGE_CLOEXEC);
+	(void)execve(program, arguments, environment);
+}
+
+static bool start_program(struct decoder *d, const struct decoder_config *c,
+			  const char *program, int *fds, struct error *error)
+{
+	char lanes[16], bytes_max[32];
+	char *const arguments[] = { (char *)"darkroom-decoder",
+				    (char *)DECODER_VERSION, lanes, bytes_max,
+				    NULL };
+	int ends[2];
+	pid_t pid;
+
+	(void)snprintf(lanes, sizeof(lanes), "%" PRIu32, d->lane_count);
+	(void)snprintf(bytes_max, sizeof(bytes_max), "%" PRIu64, c->bytes_max);
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return error_fail(error, "%s", strerror(errno));
+	d->control = ends[1];
+	fds[0] = ends[0];
+	pid = fork();
+	if (pid == 0) {
+		become_program(program, arguments, fds,
+			       1 + 2 * (int)d->lane_count);
+		_exit(127);
+	}
+	if (pid < 0)
+		error_set(error, "%s", strerror(errno));
+	(void)close(ends[0]);
+	d->program = pid > 0 ? pid : 0;
+	return pid > 0;
+}
+
+static bool wait_for(const struct lane *l, int ms)
+{
+	struct pollfd wait = { .fd = l->socket, .events = POLLIN };
+	uint64_t end_ns = clock_after_ms((uint64_t)ms), now;
+	int n;
+
+	do {
+		now = clock_now_ns();
+		n = poll(&wait, 1,
+			 now < end_ns ? (int)((end_ns - now) / NS_PER_MS) + 1 :
+					0);
+	} while (n < 0 && errno == EINTR);
+	return n > 0;
+}
+
+/* The program has started, and is of this version. */
+static bool is_ready(const struct lane *first, const char *program,
+		     struct error *error)
+{
+	struct decoder_reply reply;
+
+	if (wait_for(first, START_MS) &&
+	    recv(first->socket, &reply, sizeof(reply), 0) == sizeof(reply))
+		return true;
+	return error_fail(error,
+			  "%s does not start: is it of the same version?",
+			  program);
+}
+
+static bool start(struct decoder *d, const struct decoder_config *c,
+		  struct error *error)
+{
+	size_t bytes = DECODER_FILE_AT + d->file_bytes + c->bytes_max;
+	char path[PATH_MAX];
+	const char *program = c->program;
+	int fds[DESCRIPTORS_MAX];
+	uint32_t opened = 0;
+	bool ok = true;
+
+	if (program == NULL && !file_beside_program(path, "darkroom-decoder"))
+		return error_fail(error, "the program darkroom-decoder is not "
+					 "beside this program");
+	if (program == NULL)
+		program = path;
+	for (; ok && opened < d->lane_count; opened += ok) {
+		int *own = &fds[1 + 2 * opened];
+
+		ok = lane_open(&d->lanes[opened], opened, bytes, &own[0]);
+		own[1] = d->lanes[opened].memory;
+	}
+	if (!ok)
+		error_set(error, "%s", strerror(errno));
+	ok = ok && start_program(d, c, program, fds, error);
+	for (uint32_t i = 0; i < opened; i++) {
+		(void)close(fds[1 + 2 * i]);
+		(void)close(d->lanes[i].memory);
+		d->lanes[i].memory = -1;
+	}
+	return ok && is_ready(&d->lanes[0], program, error);
+}
+
+struct decoder *decoder_start(const struct decoder_config *c,
+			      struct error *error)
+{
+	struct decoder *d = calloc(1, sizeof(*d));
+
+	if (d == NULL) {
+		error_set(error, "no memory");
+		return NULL;
+	}
+	d->formats = c->formats;
+	d->file_bytes = (c->file_bytes + DECODER_FILE_AT - 1) /
+			DECODER_FILE_AT * DECODER_FILE_AT;
+	d->lane_count = min_u32(c->lanes, DECODER_LANES_MAX);
+	d->control = -1;
+	assert(d->lane_count > 0);
+	for (uint32_t i = 0; i < d->lane_count; i++)
+		d->lanes[i].socket = d->lanes[i].memory = -1;
+	(void)pthread_mutex_init(&d->lock, NULL);
+	(void)pthread_cond_init(&d->lane_is_free, NULL);
+	if (!start(d, c, error)) {
+		decoder_free(d);
+		return NULL;
+	}
+	for (uint32_t i = d->lane_count; i > 0; i--)
+		d->free[d->free_count++] = &d->lanes[i - 1];
+	return d;
+}
+
+void decoder_free(struct decoder *d)
+{
+	if (d == NULL)
+		return;
+	if (d->control >= 0)
+		(void)close(d->control);
+	/* A server cannot wait for processes any more, in its sandbox. */
+	if (d->program > 0 && kill(d->program, SIGKILL) == 0)
+		(void)waitpid(d->program, NULL, 0);
+	for (uint32_t i = 0; i < d->lane_count; i++)
+		lane_close(&d->lanes[i]);
+	(void)pthread_cond_destroy(&d->lane_is_free);
+	(void)pthread_mutex_destroy(&d->lock);
+	free(d);
+}
+
+/* --- A file --- */
+
+bool decoder_takes(const struct decoder *d, const struct img_format *format)
+{
+	for (uint32_t i = 0; d != NULL && i < IMG_FORMATS; i++)
+		if (img_formats[i] == format)
+			return (d->formats >> i & 1) != 0;
+	return false;
+}
+
+static uint32_t number_of(const struct img_format *format)
+{
+	uint32_t i = 0;
+
+	while (img_formats[i] != format)
+		i++;
+	return i;
+}
+
+static struct lane *lane_take(struct decoder *d)
+{
+	struct lane *l;
+
+	(void)pthread_mutex_lock(&d->lock);
+	while (d->free_count == 0)
+		(void)pthread_cond_wait(&d->lane_is_free, &d->lock);
+	l = d->free[--d->free_count];
+	(void)pthread_mutex_unlock(&d->lock);
+	return l;
+}
+
+static void lane_give(struct decoder *d, struct lane *l)
+{
+	(void)pthread_mutex_lock(&d->lock);
+	d->free[d->free_count++] = l;
+	(void)pthread_cond_signal(&d->lane_is_free);
+	(void)pthread_mutex_unlock(&d->lock);
+}
+
+/* False: none has come in time, or none can come any more. */
+static bool receive(const struct lane *l, int ms, struct decoder_reply *reply)
+{
+	do {
+		if (!wait_for(l, ms) ||
+		    recv(l->socket, reply, sizeof(*reply), MSG_DONTWAIT) !=
+			    (ssize_t)sizeof(*reply))
+			return false;
+	} while (reply->number != l->request);
+	return true;
+}
+
+/* As receive(), for as long as the request may take. */
+static bool wait_for_reply(const struct decoder *d, const struct lane *l,
+			   uint64_t cpu_ns, struct decoder_reply *reply)
+{
+	uint64_t ms = cpu_ns / NS_PER_MS * PATIENCE + PATIENCE_MS;
+	uint8_t number = (uint8_t)l->number;
+
+	if (receive(l, (int)min_u64(ms, INT_MAX), reply))
+		return true;
+	(void)!write(d->control, &number, 1);
+	return receive(l, END_MS, reply);
+}
+
+/* `bytes` at `offset` lie in the lane's memory, behind the file. */
+static bool is_inside(const struct decoder *d, const struct lane *l,
+		      uint64_t offset, uint64_t bytes)
+{
+	return offset >= DECODER_FILE_AT + d->file_bytes &&
+	       offset <= l->bytes && bytes <= l->bytes - offset;
+}
+
+/* False: a plane is outside of the memory, or larger than in the file. */
+static bool read_plane(struct img_plane *to, const struct decoder_plane *p,
+		       const struct decoder *d, const struct lane *l,
+		       struct img_size stored)
+{
+	*to = (struct img_plane){
+		.samples = l->shared + p->offset,
+		.width = p->width,
+		.height = p->height,
+		.stride_bytes = (size_t)p->stride_bytes,
+		.span_x = p->span_x,
+		.span_y = p->span_y,
+	};
+	return p->width <= stored.width_px && p->height <= stored.height_px &&
+	       p->stride_bytes >= p->width && p->stride_bytes <= l->bytes &&
+	       is_inside(d, l, p->offset, p->stride_bytes * p->height);
+}
+
+static enum img_err read_image(struct image *dst,
+			       const struct decoder_reply *reply,
+			       const struct decoder *d, const struct lane *l,
+			       const struct img_header *header,
+			       const struct memory *memory)
+{
+	struct image src = {
+		.plane_count = reply->plane_count,
+		.space = (enum img_space)reply->space,
+		.notes = reply->notes,
+		.is_srgb = reply->is_srgb != 0,
+	};
+
+	if (reply->plane_count > IMG_PLANES_MAX)
+		return IMG_ERR_LOST;
+	for (uint32_t i = 0; i < reply->plane_count; i++)
+		if (!read_plane(&src.planes[i], &reply->planes[i], d, l,
+				header->stored))
+			return IMG_ERR_LOST;
+	if (reply->profile_bytes > 0) {
+		src.profile = l->shared + reply->profile_offset;
+		src.profile_bytes = (size_t)reply->profile_bytes;
+		if (reply->profile_bytes > header->icc_bytes ||
+		    !is_inside(d, l, reply->profile_offset,
+			       reply->profile_bytes))
+			return IMG_ERR_LOST;
+	}
+	return img_copy(dst, &src, memory);
+}
+
+/* Give what the lane has used back to the system. */
+static void empty(const struct decoder *d, const struct lane *l)
+{
+	size_t at = DECODER_FILE_AT + d->file_bytes;
+
+	(void)madvise(l->shared + DECODER_FILE_AT, d->file_bytes, MADV_REMOVE);
+	if (l->bytes > at + KEPT_BYTES)
+		(void)madvise(l->shared + at + KEPT_BYTES,
+			      l->bytes - at - KEPT_BYTES, MADV_REMOVE);
+}
+
+static enum img_err ask(struct decoder *d, struct lane *l, struct image *dst,
+			struct decoder_request *request,
+			const struct img_header *header,
+			const struct memory *memory)
+{
+	struct decoder_reply reply;
+
+	request->number = ++l->request;
+	request->format = number_of(header->format);
+	request->file_bytes_max = d->file_bytes;
+	if (send(l->socket, request, sizeof(*request), MSG_NOSIGNAL) !=
+		    (ssize_t)sizeof(*request) ||
+	    !wait_for_reply(d, l, request->cpu_ns, &reply) ||
+	    reply.err > IMG_ERR_LOST)
+		return IMG_ERR_LOST;
+	if (reply.err != IMG_OK)
+		return (enum img_err)reply.err;
+	return read_image(dst, &reply, d, l, header, memory);
+}
+
+enum img_err decoder_decode(struct decoder *d, struct image *dst,
+			    const uint8_t *bytes, size_t count,
+			    const struct img_header *header,
+			    const struct img_view *view,
+			    const struct img_transform *transform,
+			    const struct img_limits *limits, uint64_t cpu_ns,
+			    const struct memory *memory)
+{
+	struct decoder_request request = {
+		.cpu_ns = cpu_ns,
+		.file_bytes = count,
+		.header = *header,
+		.view = *view,
+		.transform = *transform,
+		.limits = *limits,
+	};
+	struct lane *l;
+	enum img_err err;
+
+	if (count > d->file_bytes)
+		return IMG_ERR_TOO_LARGE;
+	request.header.format = NULL;
+	l = lane_take(d);
+	(void)memcpy(l->shared + DECODER_FILE_AT, bytes, count);
+	err = ask(d, l, dst, &request, header, memory);
+	empty(d, l);
+	lane_give(d, l);
+	atomic_fetch_add(&d->decoded_count, 1);
+	if (err == IMG_ERR_LOST)
+		atomic_fetch_add(&d->lost_count, 1);
+	return err;
+}
+
+uint64_t decoder_extra_bytes(size_t file_bytes, uint64_t decode_bytes)
+{
+	/* The shared planes, and what the process allocates for them. */
+	return file_bytes + 2 * decode_bytes;
+}
+
+void decoder_read(const struct decoder *d, struct decoder_stats *out)
+{
+	*out = (struct decoder_stats){
+		.decoded_count = atomic_load(&d->decoded_count),
+		.lost_count = atomic_load(&d->lost_count),
+	};
+}

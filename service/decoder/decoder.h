@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decoder: img_decode() in other processes, for formats whose decoders may
+ * crash, hang or be taken over by a file.
+ *
+ *	server --control--> darkroom-decoder --fork--> a process for each lane
+ *	   \________________ lane: socket and shared memory ________/
+ *
+ * A lane decodes one file at a time.  The file and the planes are in memory
+ * that both sides share, and a process of its own, without rights, decodes it.
+ * If that process ends, the file is IMG_ERR_LOST, and the next file of the lane
+ * gets a new process.  darkroom-decoder itself reads no file: it waits, forks
+ * and collects.  It is started before the server enters its sandbox, in which
+ * nothing can be started.
+ *
+ * Threads    Any number may decode at once; each waits until a lane is free,
+ *            and for its file's process, without using CPU.
+ * Trust      Nothing that comes from a process is used unchecked.
+ * Memory     For each lane up to a MiB of shared memory is kept.  More of it,
+ *            and what a process allocates, exists only while a file is decoded;
+ *            the caller counts it: decoder_extra_bytes().
+ */
+#ifndef SERVICE_DECODER_H
+#define SERVICE_DECODER_H
+
+#include "base/error.h"
+#include "imgops/imgops.h"
+
+#include <limits.h>
+
+struct decoder;
+
+struct decoder_config {
+	uint32_t formats;   /* a bit for each enum img_format_number */
+	uint32_t lanes;     /* files that are decoded at the same time */
+	size_t file_bytes;  /* the largest file */
+	uint64_t bytes_max; /* memory of one process: see img_limits */
+	/* The program; NULL: darkroom-decoder in the folder of this program. */
+	const char *program;
+};
+
+struct decoder_stats {
+	uint64_t decoded_count; /* files, also those that have errors */
+	uint64_t lost_count;    /* processes that ended while they decoded */
+};
+
+/*
+ * Start the program.  Call it before there are threads and a sandbox.  NULL:
+ * `error` says why.
+ */
+struct decoder *decoder_start(const struct decoder_config *c,
+			      struct error *error);
+
+/* Is this format decoded in another process?  `d` may be NULL: no. */
+bool decoder_takes(const struct decoder *d, const struct img_format *format);
+
+/*
+ * As img_decode().  A process that uses more CPU time than `cpu_ns` is ended.
+ * IMG_ERR_LOST: the process has ended, or was ended.
+ */
+MUST_CHECK enum img_err decoder_decode(struct decoder *d, struct image *dst,
+				       const uint8_t *bytes, size_t count,
+				       const struct img_header *header,
+				       const struct img_view *view,
+				       const struct img_transform *transform,
+				       const struct img_limits *limits,
+				       uint64_t cpu_ns,
+				       const struct memory *memory);
+
+/*
+ * Memory outside of struct memory that such a file takes, if decoding it by
+ * img_decode() takes `decode_bytes`.
+ */
+uint64_t decoder_extra_bytes(size_t file_bytes, uint64_t decode_bytes);
+
+void decoder_read(const struct decoder *d, struct decoder_stats *out);
+
+/* End all processes.  No thread may decode.  NULL is fine. */
+void decoder_free(struct decoder *d);
+
+#endif

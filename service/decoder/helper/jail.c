@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/decoder/helper/jail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <seccomp.h>
+
+/* Data of the program and its libraries, and what malloc() keeps. */
+enum { OWN_BYTES = 64 << 20 };
+
+static bool limit(__rlimit_resource_t what, uint64_t most)
+{
+	const struct rlimit limits = { most, most };
+
+	return setrlimit(what, &limits) == 0;
+}
+
+static bool limit_all(uint64_t bytes_max)
+{
+	return limit(RLIMIT_DATA, bytes_max + OWN_BYTES) &&
+	       limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0);
+}
+
+/* The kernel ends this process first, and not the server. */
+static void be_first_to_end(void)
+{
+	int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (file < 0)
+		return;
+	(void)!write(file, "800", 3);
+	(void)close(file);
+}
+
+static bool allow(scmp_filter_ctx filter, int socket)
+{
+	static const int calls[] = {
+		/* memory */
+		SCMP_SYS(brk), SCMP_SYS(madvise), SCMP_SYS(mremap),
+		SCMP_SYS(munmap),
+		/* its time, and its end */
+		SCMP_SYS(clock_gettime), SCMP_SYS(exit), SCMP_SYS(exit_group),
+		SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(gettimeofday),
+		SCMP_SYS(restart_syscall), SCMP_SYS(rt_sigaction),
+		SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn),
+		SCMP_SYS(setitimer),
+		/* locks, of which there are no others to hold them */
+		SCMP_SYS(futex), SCMP_SYS(getrandom), SCMP_SYS(sched_yield)
+	};
+	const struct scmp_arg_cmp not_executable =
+		SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+	const struct scmp_arg_cmp by_socket =
+		SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)socket);
+	const struct scmp_arg_cmp itself =
+		SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid());
+	const struct scmp_arg_cmp own_thread = SCMP_A0(SCMP_CMP_EQ, 0);
+	const struct {
+		int call;
+		struct scmp_arg_cmp condition;
+	} rules[] = {
+		{ SCMP_SYS(mmap), not_executable },
+		{ SCMP_SYS(mprotect), not_executable },
+		{ SCMP_SYS(recvfrom), by_socket },
+		{ SCMP_SYS(sendto), by_socket },
+		{ SCMP_SYS(tgkill), itself }, /* abort() */
+		{ SCMP_SYS(sched_getaffinity), own_thread },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0) != 0)
+			return false;
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
+		if (seccomp_rule_add(filter, SCMP_ACT_ALLOW, rules[i].call, 1,
+				     rules[i].condition) != 0)
+			return false;
+	return true;
+}
+
+static bool forbid_calls(int socket)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	bool ok = filter != NULL && allow(filter, socket) &&
+		  seccomp_load(filter) == 0;
+
+	seccomp_release(filter);
+	return ok;
+}
+
+bool jail_enter(int socket, uint64_t bytes_max)
+{
+	be_first_to_end();
+	(void)prctl(PR_SET_NAME, "decoder-lane", 0, 0, 0);
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (HAS_SANITIZERS)
+		return true;
+	return close_range(STDERR_FILENO + 1, (unsigned)socket - 1, 0) == 0 &&
+	       close_range((unsigned)socket + 1, ~0U, 0) == 0 &&
+	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       limit_all(bytes_max) && forbid_calls(socket);
+}

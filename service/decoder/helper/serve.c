@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parent has one thread and waits.  For a lane with a request and without a
+ * process it forks; when a process has ended, it says which request was lost.
+ */
+#include "service/decoder/helper/serve.h"
+
+#include "base/util.h"
+#include "service/decoder/helper/jail.h"
+#include "service/decoder/protocol.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+	BLOCK_ALIGN = 64,
+	/* A freed block of this size goes back to the system. */
+	MALLOC_KEPT_BYTES = 1 << 20,
+};
+
+struct lane {
+	int socket;
+	int memory;
+	struct decoder_shared *shared;
+	size_t bytes; /* of the shared memory */
+	pid_t process;
+};
+
+/*
+ * Memory for img_decode(): the shared memory after the file, from which the
+ * server copies the planes.  Freed blocks are used again only for the next
+ * file.
+ */
+struct blocks {
+	uint8_t *next;
+	size_t left_bytes;
+};
+
+static void *take_block(void *arg, size_t bytes)
+{
+	struct blocks *b = arg;
+	size_t whole = (bytes + BLOCK_ALIGN - 1) / BLOCK_ALIGN * BLOCK_ALIGN;
+	uint8_t *block = b->next;
+
+	if (whole < bytes || whole > b->left_bytes)
+		return NULL;
+	b->next += whole;
+	b->left_bytes -= whole;
+	return block;
+}
+
+static void leave_block(void *arg, void *block)
+{
+	(void)arg;
+	(void)block;
+}
+
+static void describe(struct decoder_reply *reply, const struct image *img,
+		     const uint8_t *shared)
+{
+	reply->plane_count = img->plane_count;
+	reply->space = img->space;
+	reply->notes = img->notes;
+	reply->is_srgb = img->is_srgb;
+	reply->profile_bytes = img->profile_bytes;
+	if (img->profile != NULL)
+		reply->profile_offset = (uint64_t)(img->profile - shared);
+	for (uint32_t i = 0; i < img->plane_count; i++) {
+		const struct img_plane *p = &img->planes[i];
+
+		reply->planes[i] = (struct decoder_plane){
+			.offset = (uint64_t)(p->samples - shared),
+			.stride_bytes = p->stride_bytes,
+			.width = p->width,
+			.height = p->height,
+			.span_x = p->span_x,
+			.span_y = p->span_y,
+		};
+	}
+}
+
+/* 0: no limit from now on. */
+static void limit_cpu(uint64_t ns)
+{
+	const struct itimerval timer = {
+		.it_value = { .tv_sec = (time_t)(ns / 1000000000),
+			      .tv_usec = (suseconds_t)(ns / 1000 % 1000000) },
+	};
+
+	(void)setitimer(ITIMER_PROF, &timer, NULL);
+}
+
+static void answer(struct decoder_reply *reply, struct decoder_request *q,
+		   const struct lane *l, decode_fn *decode)
+{
+	uint8_t *shared = (uint8_t *)l->shared;
+	size_t blocks_at = DECODER_FILE_AT + (size_t)q->file_bytes_max;
+	struct blocks blocks = { shared + blocks_at, l->bytes - blocks_at };
+	const struct memory memory = { .alloc = take_block,
+				       .free = leave_block,
+				       .arg = &blocks };
+	struct image img = { 0 };
+
+	*reply = (struct decoder_reply){ .number = q->number };
+	q->header.format = img_formats[q->format];
+	limit_cpu(q->cpu_ns);
+	reply->err = decode(&img, shared + DECODER_FILE_AT,
+			    (size_t)q->file_bytes, &q->header, &q->view,
+			    &q->transform, &q->limits, &memory);
+	limit_cpu(0);
+	if (reply->err == IMG_OK)
+		describe(reply, &img, shared);
+}
+
+/*
+ * The next request.  False: the server has ended.  `taken` is set first, so
+ * that no request is lost without the parent knowing which.
+ */
+static bool take(struct decoder_request *q, const struct lane *l)
+{
+	ssize_t n;
+
+	do {
+		n = recv(l->socket, q, sizeof(*q), MSG_PEEK);
+	} while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(*q))
+		return false;
+	atomic_store(&l->shared->taken, q->number);
+	return recv(l->socket, q, sizeof(*q), 0) == (ssize_t)sizeof(*q);
+}
+
+/* In the new process. */
+static _Noreturn void decode_files(struct lane *lanes, uint32_t count,
+				   const struct lane *own, pid_t parent,
+				   uint64_t bytes_max, decode_fn *decode)
+{
+	struct decoder_request request;
+	struct decoder_reply reply;
+	sigset_t none;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != parent) /* it had ended before */
+		_exit(EXIT_FAILURE);
+	for (uint32_t i = 0; i < count; i++)
+		if (&lanes[i] != own)
+			(void)munmap(lanes[i].shared, lanes[i].bytes);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)mallopt(M_MMAP_THRESHOLD, MALLOC_KEPT_BYTES);
+	(void)mallopt(M_TRIM_THRESHOLD, MALLOC_KEPT_BYTES);
+	if (!jail_enter(own->socket, bytes_max))
+		_exit(EXIT_FAILURE);
+	while (take(&request, own)) {
+		answer(&reply, &request, own, decode);
+		if (send(own->socket, &reply, sizeof(reply), MSG_NOSIGNAL) < 0)
+			break;
+	}
+	_exit(EXIT_SUCCESS);
+}
+
+static void collect(struct lane *lanes, uint32_t count)
+{
+	pid_t pid;
+
+	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
+		uint32_t i = 0;
+
+		while (i < count && lanes[i].process != pid)
+			i++;
+		if (i == count)
+			continue;
+		lanes[i].process = 0;
+
+		const struct decoder_reply lost = {
+			.number = atomic_load(&lanes[i].shared->taken),
+			.err = IMG_ERR_LOST,
+		};
+
+		(void)!send(lanes[i].socket, &lost, sizeof(lost),
+			    MSG_DONTWAIT | MSG_NOSIGNAL);
+	}
+}
+
+/* False: the server has ended. */
+static bool take_control(const struct lane *lanes, uint32_t count)
+{
+	uint8_t lane;
+	ssize_t n = read(DECODER_CONTROL, &lane, 1);
+
+	if (n == 1 && lane < count && lanes[lane].process > 0)
+		(void)kill(lanes[lane].process, SIGKILL);
+	return n == 1 || (n < 0 && errno == EINTR);
+}
+
+static bool lane_open(struct lane *l, uint32_t number)
+{
+	struct stat file;
+
+	*l = (struct lane){ .socket = DECODER_LANES + 2 * (int)number,
+			    .memory = DECODER_LANES + 2 * (int)number + 1 };
+	if (fstat(l->memory, &file) != 0)
+		return false;
+	l->bytes = (size_t)file.st_size;
+	l->shared = mmap(NULL, l->bytes, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_NORESERVE, l->memory, 0);
+	return l->shared != MAP_FAILED;
+}
+
+/* -1: it cannot be made. */
+static int open_signals(void)
+{
+	sigset_t child;
+
+	(void)signal(SIGTERM, SIG_IGN);
+	(void)signal(SIGINT, SIG_IGN);
+	(void)signal(SIGHUP, SIG_IGN);
+	(void)sigemptyset(&child);
+	(void)sigaddset(&child, SIGCHLD);
+	(void)sigprocmask(SIG_BLOCK, &child, NULL);
+	return signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void wait_and_fork(struct lane *lanes, uint32_t count, int signals,
+			  uint64_t bytes_max, decode_fn *decode)
+{
+	struct pollfd waits[2 + DECODER_LANES_MAX] = {
+		{ .fd = DECODER_CONTROL, .events = POLLIN },
+		{ .fd = signals, .events = POLLIN },
+	};
+	struct signalfd_siginfo ignored;
+	pid_t parent = getpid();
+
+	for (bool is_over = false; !is_over;) {
+		for (uint32_t i = 0; i < count; i++)
+			waits[2 + i] = (struct pollfd){
+				.fd = lanes[i].process > 0 ? -1 :
+							     lanes[i].socket,
+				.events = POLLIN,
+			};
+		(void)poll(waits, 2 + count, -1);
+		if (waits[1].revents != 0)
+			(void)!read(signals, &ignored, sizeof(ignored));
+		collect(lanes, count);
+		if (waits[0].revents != 0)
+			is_over = !take_control(lanes, count);
+		for (uint32_t i = 0; i < count; i++) {
+			if (lanes[i].process > 0 || waits[2 + i].revents == 0)
+				continue;
+			lanes[i].process = fork();
+			if (lanes[i].process == 0)
+				decode_files(lanes, count, &lanes[i], parent,
+					     bytes_max, decode);
+		}
+	}
+}
+
+int decoder_serve(uint32_t count, uint64_t bytes_max, decode_fn *decode)
+{
+	const struct decoder_reply ready = { .number = 0 };
+	struct lane lanes[DECODER_LANES_MAX];
+	int signals = open_signals();
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!lane_open(&lanes[i], i))
+			return EXIT_FAILURE;
+	if (signals < 0 ||
+	    send(lanes[0].socket, &ready, sizeof(ready), MSG_NOSIGNAL) < 0)
+		return EXIT_FAILURE;
+	wait_and_fork(lanes, count, signals, bytes_max, decode);
+	for (uint32_t i = 0; i < count; i++)
+		if (lanes[i].process > 0)
+			(void)kill(lanes[i].process, SIGKILL);
+	return EXIT_SUCCESS;
+}

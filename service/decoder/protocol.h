@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What server and decoder processes send each other.
+ *
+ *	server  --> request      a file is in the shared memory
+ *	process --> reply        planes are there, or an error
+ *	parent  --> reply LOST   the process of the lane has ended
+ *
+ * Messages of a lane's socket are whole packets (SOCK_SEQPACKET).  Replies have
+ * the number of their request, so an old one is recognised.  A process writes
+ * the number of a request to `taken` before it takes the request off the
+ * socket; so its parent knows which request is lost with it.
+ *
+ * The control pipe carries numbers of lanes, in one byte: end its process.  At
+ * the pipe's end all processes end.
+ *
+ * Both sides are built from the same sources; the parent checks that.
+ */
+#ifndef SERVICE_DECODER_PROTOCOL_H
+#define SERVICE_DECODER_PROTOCOL_H
+
+#include "imgops/imgops.h"
+
+#include <stdatomic.h>
+
+enum {
+	DECODER_CONTROL = 3, /* descriptors in darkroom-decoder */
+	DECODER_LANES,       /* of each lane the socket, then the memory */
+	DECODER_LANES_MAX = 64,
+};
+
+/* The first argument of the program. */
+#define DECODER_VERSION "darkroom decoder, version 1"
+
+/* The beginning of a lane's shared memory. */
+struct decoder_shared {
+	_Atomic uint64_t taken; /* see above */
+};
+
+enum { DECODER_FILE_AT = 4096 /* the file, after struct decoder_shared */ };
+
+struct decoder_request {
+	uint64_t number; /* 1, 2, ... */
+	uint64_t cpu_ns;
+	uint64_t file_bytes;
+	uint64_t file_bytes_max; /* what img_decode() allocates is behind it */
+	uint32_t format;
+	struct img_header header; /* its `format` is NULL */
+	struct img_view view;
+	struct img_transform transform;
+	struct img_limits limits;
+};
+
+struct decoder_plane {
+	uint64_t offset; /* in the shared memory */
+	uint64_t stride_bytes;
+	uint32_t width, height;
+	double span_x, span_y;
+};
+
+struct decoder_reply {
+	uint64_t number;
+	uint32_t err; /* enum img_err */
+	uint32_t plane_count;
+	uint32_t space;
+	uint32_t notes;
+	uint32_t is_srgb;
+	uint64_t profile_offset, profile_bytes;
+	struct decoder_plane planes[IMG_PLANES_MAX];
+};
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * darkroom-decoder with faults that files ask for: PPM files whose comment is
+ * #crash, #loop, #wild, #large (planes that the file does not have), #outside
+ * (planes outside of the shared memory), #open (a file, a process), or #memory.
+ */
+#include "service/decoder/helper/serve.h"
+
+#include "base/take.h"
+#include "service/decoder/protocol.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HELD_BYTES = 1 << 20 };
+
+static void *volatile nowhere;
+
+static bool asks_for(const uint8_t *bytes, size_t count, const char *what)
+{
+	size_t chars = strlen(what);
+
+	return count > 3 + chars && memcmp(bytes + 3, what, chars) == 0;
+}
+
+/* All memory that there is; what is touched is really taken. */
+static void take_memory(void)
+{
+	for (volatile char *block; (block = malloc(HELD_BYTES)) != NULL;)
+		for (size_t i = 0; i < HELD_BYTES; i += 4096)
+			block[i] = 1;
+}
+
+static enum img_err decode(struct image *dst, const uint8_t *bytes,
+			   size_t count, const struct img_header *header,
+			   const struct img_view *view,
+			   const struct img_transform *transform,
+			   const struct img_limits *limits,
+			   const struct memory *memory)
+{
+	enum img_err err;
+
+	if (asks_for(bytes, count, "#crash"))
+		abort();
+	if (asks_for(bytes, count, "#loop"))
+		for (volatile int i = 0;; i++)
+			;
+	if (asks_for(bytes, count, "#wild"))
+		*(volatile int *)nowhere = 1;
+	if (asks_for(bytes, count, "#open") &&
+	    (open("/proc/self/maps", O_RDONLY) >= 0 || fork() >= 0 ||
+	     kill(getppid(), 0) == 0))
+		abort();
+	if (asks_for(bytes, count, "#memory")) {
+		take_memory();
+		return IMG_ERR_NO_MEMORY;
+	}
+	err = img_decode(dst, bytes, count, header, view, transform, limits,
+			 memory);
+	if (asks_for(bytes, count, "#large"))
+		dst->planes[0].width = dst->planes[0].height = 60000;
+	if (asks_for(bytes, count, "#outside"))
+		dst->planes[0].samples += UINT64_C(1) << 40;
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t lanes, bytes_max;
+
+	if (argc != 4 || strcmp(argv[1], DECODER_VERSION) != 0 ||
+	    !number_read_whole(argv[2], 1, DECODER_LANES_MAX, &lanes) ||
+	    !number_read_whole(argv[3], 1, UINT64_MAX, &bytes_max))
+		return 2;
+	return decoder_serve((uint32_t)lanes, bytes_max, decode);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promises: a file has the same planes in another process as in this one, by
+ * several threads at once; a process that crashes, hangs, is killed, has no
+ * rights, takes all memory or tells lies costs its own file, and the next file
+ * is decoded; a program that cannot be started is named.
+ *
+ * usage: test_decoder PROGRAM
+ */
+#include "service/decoder/decoder.h"
+
+#include "base/clock.h"
+#include "base/test/check.h"
+#include "imgops/test/support.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	WIDTH = 300,
+	HEIGHT = 200,
+	FILE_BYTES = 1 << 20,
+	LANES = 3,
+	THREADS = 6,
+	FILES_EACH = 40,
+};
+
+static const char *program;
+static const uint64_t cpu_ns = 1000 * NS_PER_MS;
+
+static struct decoder *start(void)
+{
+	struct decoder_config c = {
+		.formats = 1u << IMG_FORMAT_PPM,
+		.lanes = LANES,
+		.file_bytes = FILE_BYTES,
+		.bytes_max = 64 << 20,
+		.program = program,
+	};
+	struct error error = { "" };
+	struct decoder *d = decoder_start(&c, &error);
+
+	CHECK_TEXT(error.text, "");
+	CHECK(d != NULL);
+	return d;
+}
+
+/* A PPM; `word` is in its comment. */
+static struct bytes make_file(const char *word)
+{
+	struct bytes file = { malloc(FILE_BYTES), 0 };
+
+	CHECK(file.data != NULL);
+	file.count =
+		(size_t)snprintf((char *)file.data, FILE_BYTES,
+				 "P6\n#%s\n%d %d\n255\n", word, WIDTH, HEIGHT);
+	for (int i = 0; i < WIDTH * HEIGHT * 3; i++)
+		file.data[file.count++] = (uint8_t)(i * 7 + i / 900);
+	return file;
+}
+
+/* Decode by `d`, or here if that is NULL. */
+static enum img_err decode(struct decoder *d, struct image *img,
+			   struct bytes file, uint64_t ns,
+			   const struct memory *memory)
+{
+	const struct img_transform t = { .quality = 80 };
+	struct img_header h;
+	struct img_view view;
+
+	CHECK_NUMBER(img_probe(&h, file.data, file.count, &no_limits), ==,
+		     IMG_OK);
+	view = img_fit(&h, &t);
+	return d == NULL ? img_decode(img, file.data, file.count, &h, &view, &t,
+				      &no_limits, memory) :
+			   decoder_decode(d, img, file.data, file.count, &h,
+					  &view, &t, &no_limits, ns, memory);
+}
+
+static bool has_same_planes(const struct image *a, const struct image *b)
+{
+	if (a->plane_count != b->plane_count || a->space != b->space)
+		return false;
+	for (uint32_t i = 0; i < a->plane_count; i++)
+		for (uint32_t y = 0; y < HEIGHT; y++)
+			if (memcmp(a->planes[i].samples +
+					   y * a->planes[i].stride_bytes,
+				   b->planes[i].samples +
+					   y * b->planes[i].stride_bytes,
+				   WIDTH) != 0)
+				return false;
+	return true;
+}
+
+static void check_good(struct decoder *d)
+{
+	struct bytes file = make_file("good");
+	struct image here = { 0 }, there = { 0 };
+	struct heap h;
+
+	heap_init(&h);
+	CHECK_NUMBER(decode(NULL, &here, file, 0, &h.memory), ==, IMG_OK);
+	CHECK_NUMBER(decode(d, &there, file, cpu_ns, &h.memory), ==, IMG_OK);
+	CHECK(has_same_planes(&here, &there));
+	img_release(&here);
+	img_release(&there);
+	CHECK_NUMBER(h.live_count, ==, 0);
+	free(file.data);
+}
+
+static void check_fault(struct decoder *d, const char *word, enum img_err want)
+{
+	struct bytes file = make_file(word);
+	struct image img = { 0 };
+	struct heap h;
+
+	check_case("%s", word);
+	heap_init(&h);
+	CHECK_NUMBER(decode(d, &img, file, 100 * NS_PER_MS, &h.memory), ==,
+		     want);
+	CHECK_NUMBER(img.plane_count, ==, 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
+	check_good(d);
+	free(file.data);
+}
+
+static void test_faults_cost_their_own_file(void)
+{
+	struct decoder *d = start();
+	struct decoder_stats stats;
+
+	check_good(d);
+	check_fault(d, "crash", IMG_ERR_LOST);
+	check_fault(d, "loop", IMG_ERR_LOST);
+	check_fault(d, "wild", IMG_ERR_LOST);
+	check_fault(d, "large", IMG_ERR_LOST);
+	check_fault(d, "outside", IMG_ERR_LOST);
+	decoder_read(d, &stats);
+	CHECK_NUMBER(stats.lost_count, ==, 5);
+	CHECK_NUMBER(stats.decoded_count, ==, 11);
+	decoder_free(d);
+}
+
+/* Builds with sanitizers have no jail. */
+static void test_jail(void)
+{
+	struct decoder *d = start();
+	struct bytes file = make_file("open");
+	struct image img = { 0 };
+	struct heap h;
+
+	heap_init(&h);
+	CHECK_NUMBER(decode(d, &img, file, cpu_ns, &h.memory), ==, IMG_OK);
+	img_release(&img);
+	free(file.data);
+	check_fault(d, "memory", IMG_ERR_NO_MEMORY);
+	decoder_free(d);
+}
+
+/* The processes whose parent is `parent`, at most `most`. */
+static uint32_t children_of(pid_t parent, pid_t *out, uint32_t most)
+{
+	DIR *all = opendir("/proc");
+	struct dirent *entry;
+	uint32_t count = 0;
+
+	CHECK(all != NULL);
+	while ((entry = readdir(all)) != NULL && count < most) {
+		char path[300], text[512] = "";
+		FILE *f;
+		int of = 0;
+
+		(void)snprintf(path, sizeof(path), "/proc/%s/stat",
+			       entry->d_name);
+		if (strspn(entry->d_name, "0123456789") !=
+			    strlen(entry->d_name) ||
+		    (f = fopen(path, "r")) == NULL)
+			continue;
+		if (fread(text, 1, sizeof(text) - 1, f) > 0 &&
+		    strrchr(text, ')') != NULL &&
+		    sscanf(strrchr(text, ')') + 1, " %*c %d", &of) == 1 &&
+		    of == parent)
+			out[count++] = atoi(entry->d_name);
+		(void)fclose(f);
+	}
+	(void)closedir(all);
+	return count;
+}
+
+/* An idle process that is killed costs nothing. */
+static void test_killed_while_idle(void)
+{
+	struct decoder *d = start();
+	pid_t parent, lane;
+
+	CHECK_NUMBER(children_of(getpid(), &parent, 1), ==, 1);
+	for (int i = 0; i < 20; i++) {
+		struct decoder_stats stats;
+
+		check_good(d);
+		CHECK_NUMBER(children_of(parent, &lane, 1), ==, 1);
+		CHECK_NUMBER(kill(lane, SIGKILL), ==, 0);
+		check_good(d);
+		decoder_read(d, &stats);
+		CHECK_NUMBER(stats.lost_count, ==, 0);
+	}
+	decoder_free(d);
+}
+
+struct job {
+	struct decoder *d;
+	uint32_t seed;
+	_Atomic uint32_t *lost_count;
+};
+
+static void *decode_many(void *arg)
+{
+	struct job *job = arg;
+
+	for (uint32_t i = 0; i < FILES_EACH; i++) {
+		bool is_bad = (i + job->seed) % 8 == 0;
+		struct bytes file = make_file(is_bad ? "crash" : "good");
+		struct image here = { 0 }, there = { 0 };
+		enum img_err err;
+		struct heap h;
+
+		heap_init(&h);
+		err = decode(job->d, &there, file, cpu_ns, &h.memory);
+		CHECK_NUMBER(err, ==, (is_bad ? IMG_ERR_LOST : IMG_OK));
+		if (is_bad) {
+			atomic_fetch_add(job->lost_count, 1);
+		} else {
+			CHECK_NUMBER(decode(NULL, &here, file, 0, &h.memory),
+				     ==, IMG_OK);
+			CHECK(has_same_planes(&here, &there));
+		}
+		img_release(&here);
+		img_release(&there);
+		free(file.data);
+	}
+	return NULL;
+}
+
+static void test_threads(void)
+{
+	struct decoder *d = start();
+	_Atomic uint32_t lost_count = 0;
+	struct decoder_stats stats;
+	pthread_t threads[THREADS];
+	struct job jobs[THREADS];
+
+	for (uint32_t i = 0; i < THREADS; i++) {
+		jobs[i] = (struct job){ d, i, &lost_count };
+		CHECK_NUMBER(pthread_create(&threads[i], NULL, decode_many,
+					    &jobs[i]),
+			     ==, 0);
+	}
+	for (uint32_t i = 0; i < THREADS; i++)
+		(void)pthread_join(threads[i], NULL);
+	decoder_read(d, &stats);
+	CHECK_NUMBER(stats.lost_count, ==, lost_count);
+	CHECK_NUMBER(stats.decoded_count, ==, THREADS * FILES_EACH);
+	decoder_free(d);
+}
+
+static void test_wrong_program(void)
+{
+	static const char *const wrong[] = { "/none/such", "/bin/true" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		struct decoder_config c = { .formats = 1,
+					    .lanes = 1,
+					    .file_bytes = 1,
+					    .bytes_max = 1,
+					    .program = wrong[i] };
+		struct error error;
+
+		CHECK(decoder_start(&c, &error) == NULL);
+		CHECK(strstr(error.text, wrong[i]) != NULL);
+	}
+}
+
+static void test_formats(void)
+{
+	struct decoder *d = start();
+
+	CHECK(decoder_takes(d, img_formats[IMG_FORMAT_PPM]));
+	CHECK(!decoder_takes(d, img_formats[IMG_FORMAT_JPEG]));
+	CHECK(!decoder_takes(d, NULL));
+	CHECK(!decoder_takes(NULL, img_formats[IMG_FORMAT_PPM]));
+	decoder_free(d);
+}
+
+int main(int argc, char **argv)
+{
+	CHECK_NUMBER(argc, ==, 2);
+	program = argv[1];
+	test_formats();
+	test_faults_cost_their_own_file();
+	if (!HAS_SANITIZERS)
+		test_jail();
+	test_killed_while_idle();
+	test_threads();
+	test_wrong_program();
+	return 0;
+}

@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# With --isolate, replies are the same; a file that crashes its decoder, or that
+# never ends, costs one request, also beside others and again and again; killed
+# decoders cost no other upload than theirs; no process is left.
+#
+# usage: DARKROOM=PROGRAM test_isolate.sh SAMPLES_DIR PLANTED
+. "$(dirname "$0")/../server.sh"
+samples=$1
+planted=$(realpath "$2")
+cd "$work"
+
+# ppm FILE COMMENT SIDE: a square picture
+ppm() {
+	{
+		printf 'P6\n#%s\n%d %d\n255\n' "$2" "$3" "$3"
+		head -c $((3 * $3 * $3)) /dev/zero | tr '\0' 'x'
+	} >"$1"
+}
+
+# programs_of PARENT: the processes that it has started
+programs_of() {
+	local children
+	read -r -a children <"/proc/$1/task/$1/children" || true
+	echo "${children[*]}"
+}
+
+# decoder: the program that the server has started
+decoder() {
+	local pid
+	for pid in $(programs_of "$server"); do
+		[ "$(<"/proc/$pid/comm")" != darkroom-decode ] || echo "$pid"
+	done
+}
+
+# number NAME: of the decoder in /stats
+number() {
+	curl -fsS "$url/stats" | "$JSON_VALUE" ".decoder.$1"
+}
+
+test_replies_are_the_same() {
+	local file query
+	start --isolate jpeg,ppm
+	for file in ppm "$samples"/*.jpg; do
+		for query in w=100 'w=40&h=40&fit=cover' 'strict=0&w=300'; do
+			curl -fsS --data-binary "@$file" -o there "$url/?$query"
+			curl -fsS --data-binary "@$file" -o here "$plain/?$query"
+			cmp here there || fail "$file, $query"
+		done
+		head -c 5000 "$file" >cut
+		[ "$(curl -sS --data-binary @cut "$url/" | "$JSON_VALUE" .code)" = \
+			"$(curl -sS --data-binary @cut "$plain/" |
+				"$JSON_VALUE" .code)" ] || fail "cut $file"
+	done
+	[ "$(number decoded)" -gt 0 ] || fail "nothing was decoded there"
+	[ "$(number lost)" = 0 ] || fail "lost: $(number lost)"
+	stop
+}
+
+# upload NAME TIMES FILE: write the statuses of the replies to NAME.codes
+upload() {
+	local i
+	for ((i = 0; i < $2; i++)); do
+		curl -sS -o "$1.body" -w '%{http_code}\n' --data-binary "@$3" \
+			"$url/?w=50" || echo gone
+	done >"$1.codes"
+}
+
+# only STATUS TIMES NAME...
+only() {
+	local status=$1 times=$2 name
+	shift 2
+	for name; do
+		[ "$(sort "$name.codes" | uniq -c | tr -s ' ')" = \
+			" $times $status" ] ||
+			fail "$name: $(sort "$name.codes" | uniq -c)"
+	done
+}
+
+test_faults_cost_their_own_request() {
+	local jobs=()
+	mkdir programs
+	cp "$DARKROOM" programs/darkroom
+	cp "$planted" programs/darkroom-decoder
+	DARKROOM=programs/darkroom start --isolate ppm
+	upload crash 8 crash &
+	jobs+=($!)
+	upload loop 1 loop &
+	jobs+=($!)
+	upload good 30 ppm &
+	jobs+=($!)
+	upload jpeg 30 "$samples/clownfish.jpg" &
+	jobs+=($!)
+	wait "${jobs[@]}"
+	only 422 8 crash
+	only 422 1 loop
+	only 200 30 good jpeg
+	[ "$("$JSON_VALUE" .code <crash.body)" = decoder_lost ] ||
+		fail "$(shown crash.body)"
+	[ "$(number lost)" = 9 ] || fail "lost: $(number lost)"
+}
+
+# Uploads go on; each death costs at most the file in it.
+test_killed_decoders() {
+	local i pid killed=0 refused
+	upload killed 150 large &
+	for ((i = 0; i < 40; i++)); do
+		for pid in $(programs_of "$(decoder)"); do
+			kill -KILL "$pid" 2>/dev/null && killed=$((killed + 1))
+		done
+		sleep 0.02
+	done
+	wait $!
+	refused=$(grep -vc 200 killed.codes || true)
+	[ "$refused" -le "$killed" ] || fail "$refused of $killed"
+	! grep -vqE '200|422' killed.codes || fail "$(sort killed.codes | uniq -c)"
+	curl -fsS --data-binary @ppm -o body "$url/?w=50"
+}
+
+# gone PID: wait until it has ended
+gone() {
+	local _
+	for _ in $(patience); do
+		[ -e "/proc/$1" ] || return 0
+		sleep 0.02
+	done
+	fail "process $1 is left"
+}
+
+test_no_process_is_left() {
+	local program lane
+	program=$(decoder)
+	lane=$(programs_of "$program")
+	stop
+	gone "$program"
+	for pid in $lane; do
+		gone "$pid"
+	done
+	start --isolate ppm
+	curl -fsS --data-binary @ppm -o body "$url/?w=50"
+	program=$(decoder)
+	lane=$(programs_of "$program")
+	[ -n "$lane" ] || fail "no process decodes"
+	kill -KILL "$server"
+	gone "$program"
+	gone "$lane"
+}
+
+test_what_is_wrong_is_named() {
+	"$DARKROOM" --isolate ppm,bmp >out 2>&1 && fail "it started"
+	grep -q -- "--isolate.*'bmp' is no format" out || fail "$(cat out)"
+	mkdir alone
+	cp "$DARKROOM" alone/darkroom
+	alone/darkroom --listen 127.0.0.1:0 --isolate ppm >out 2>&1 &&
+		fail "it started"
+	grep -q 'darkroom-decoder is not beside' out || fail "$(cat out)"
+	start --isolate none
+	[ -z "$(decoder)" ] || fail "a decoder runs"
+	stop
+}
+
+ppm ppm good 64
+ppm crash crash 64
+ppm loop loop 64
+ppm large good 600
+start
+plain=$url plain_server=$server
+test_replies_are_the_same
+test_faults_cost_their_own_request
+test_killed_decoders
+test_no_process_is_left
+test_what_is_wrong_is_named
+server=$plain_server
+stop
