@@ -11,6 +11,7 @@
 #include "service/http/connection/listen.h"
 #include "service/http/head/auth.h"
 #include "service/http/head/browsers.h"
+#include "service/http/head/formats.h"
 #include "service/http/head/query.h"
 #include "service/http/head/urls.h"
 #include "service/http/handlers/watch/agent.h"
@@ -348,6 +349,7 @@ static void check_urls(const struct options *o)
 static void check_values(const struct options *o)
 {
 	struct networks networks;
+	struct formats formats;
 	char why_no_list[NETWORKS_WHY_BYTES];
 	char why[PARAMS_DETAIL_BYTES];
 	const char *why_not;
@@ -356,6 +358,8 @@ static void check_values(const struct options *o)
 
 	if (!presets_check(o->presets, why))
 		refuse_flag(o, "presets", o->presets, why);
+	if (!formats_read(&formats, o->formats, why))
+		refuse_flag(o, "formats", o->formats, why);
 	if (o->host_names != NULL &&
 	    !browsers_check_names(o->host_names, &why_not))
 		refuse_flag(o, "host", o->host_names, why_not);

@@ -453,6 +453,7 @@ static int serve_http(struct server *s, const sigset_t *signals)
 		.rate_min = s->options->rate_min,
 		.body_bytes_max = s->options->body_bytes_max,
 		.presets = s->options->presets,
+		.formats = s->options->formats,
 		.deadline_ms = s->options->deadline_ms,
 		.agent_half_ms = s->options->agent_half_ms,
 		.log = s->log,

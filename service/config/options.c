@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "service/http/connection/acceptor.h"
 #include "service/http/connection/clients.h"
+#include "service/http/head/formats.h"
 #include "service/http/head/query.h"
 
 #include "stages/cores.h"
@@ -253,6 +254,12 @@ static const struct flag own_flags[] = {
 	  "variants that uploads may request by name, such as\n"
 	  "'thumb:w=320,h=320,fit=cover;page:w=1280'",
 	  FLAG_FIELD(struct options, presets) },
+	{ "formats", "WORD,...", NULL,
+	  "formats of which an upload with format=auto gets the one that its\n"
+	  "Accept prefers, at equal weight the first; if this flag is given,\n"
+	  "uploads without `format` are such uploads, too; default: avif,\n"
+	  "webp and jpeg, as far as they are built in",
+	  FLAG_FIELD(struct options, formats) },
 	{ "log", "auto|json|text|off", "auto",
 	  "a line on stderr for each request; auto: text on a terminal, else\n"
 	  "JSON",
@@ -529,39 +536,22 @@ uint64_t options_read_bytes(const struct options *o)
 	return is_remote(o) ? o->memory_bytes_max / READ_SHARE : 0;
 }
 
-/* -1: there is no format of this name. */
-static int format_of(const char *word, size_t chars)
-{
-	for (uint32_t i = 0; i < IMG_FORMATS; i++)
-		if (strlen(img_formats[i]->word) == chars &&
-		    strncmp(img_formats[i]->word, word, chars) == 0)
-			return (int)i;
-	return -1;
-}
-
-bool options_isolated(const struct options *o, uint32_t *formats,
+bool options_isolated(const struct options *o, uint32_t *isolated,
 		      struct error *error)
 {
-	const char *word = o->isolate;
+	char why[FORMATS_WHY_BYTES];
+	struct formats formats = { .count = 0 };
 
-	*formats = 0;
-	for (uint32_t i = 0; word == NULL && i < IMG_FORMATS; i++)
+	*isolated = 0;
+	for (uint32_t i = 0; o->isolate == NULL && i < IMG_FORMATS; i++)
 		if (img_formats[i]->is_fragile)
-			*formats |= UINT32_C(1) << i;
-	if (word == NULL || strcmp(word, "none") == 0)
+			*isolated |= UINT32_C(1) << i;
+	if (o->isolate == NULL || strcmp(o->isolate, "none") == 0)
 		return true;
-	for (bool is_last = false; !is_last;) {
-		size_t chars = strcspn(word, ",");
-		int format = format_of(word, chars);
-
-		if (format < 0)
-			return error_fail(error,
-					  "'%.*s' is no format of this build",
-					  (int)chars, word);
-		*formats |= UINT32_C(1) << format;
-		is_last = word[chars] == '\0';
-		word += chars + 1;
-	}
+	if (!formats_read(&formats, o->isolate, why))
+		return error_fail(error, "%s", why);
+	for (uint32_t i = 0; i < formats.count; i++)
+		*isolated |= UINT32_C(1) << formats.list[i];
 	return true;
 }
 

@@ -88,6 +88,7 @@ struct options {
 	const char *graph;      /* file to read */
 	const char *save_graph; /* file to write */
 	const char *presets;    /* see query.h; NULL: none */
+	const char *formats;    /* see formats.h; NULL: not given */
 	struct flags_asked asked;
 	bool wants_policies, wants_config, wants_check;
 	const char *config; /* NULL: none */
@@ -122,7 +123,7 @@ MUST_CHECK bool options_inherit(struct options *o,
  * The formats of --isolate, a bit for each enum img_format_number.  False: one
  * is not known; `error` says which are.
  */
-MUST_CHECK bool options_isolated(const struct options *o, uint32_t *formats,
+MUST_CHECK bool options_isolated(const struct options *o, uint32_t *isolated,
 				 struct error *error);
 
 /* Does any source set the flag? */

@@ -441,7 +441,8 @@ struct http *http_start(const struct http_config *config, struct error *why)
 	reading_init(&h->reading, config->read_bytes_max, config->read_threads,
 		     config->connections_max);
 	minute_init(&h->minute, read_gauges, h, clock_now_ns());
-	if (!networks_read(&h->trusted, config->trusted_proxies, text)) {
+	if (!networks_read(&h->trusted, config->trusted_proxies, text) ||
+	    !formats_read(&h->formats, config->formats, text)) {
 		error_set(why, "%s", text);
 		http_stop(h);
 		return NULL;

@@ -120,7 +120,12 @@ struct http_config {
 	uint32_t head_ms, idle_ms;
 	uint64_t rate_min; /* of bodies and replies, bytes per s; 0: no limit */
 	uint64_t body_bytes_max;
-	const char *presets;  /* see query.h; NULL: none */
+	const char *presets; /* see query.h; NULL: none */
+	/*
+	 * A list that formats_read() accepts; then a request without `format`
+	 * has format=auto.  NULL: the usual formats.
+	 */
+	const char *formats;
 	uint32_t deadline_ms; /* of an upload, counted from its head; 0: none */
 	uint32_t agent_half_ms; /* see pipeline_weight_percent() */
 	/*

@@ -15,6 +15,7 @@
 #include "service/http/connection/clients.h"
 #include "service/http/http_config.h"
 #include "service/http/handlers/images/reading.h"
+#include "service/http/head/formats.h"
 #include "service/http/transport.h"
 #include "service/http/handlers/watch/minute.h"
 #include "service/store/store.h"
@@ -103,6 +104,7 @@ struct port {
 struct http {
 	struct http_config config;
 	struct networks trusted; /* proxies */
+	struct formats formats;  /* of which format=auto is one */
 	struct accepted_list accepted;
 	struct port main, admin;
 	struct viewers *viewers;

@@ -3,6 +3,7 @@
 // Pure.
 
 const VARIANT_NAME = /^[a-z0-9_-]{1,32}$/;
+const ANY_PICTURE = "image/*";
 
 // Does the server accept this standard deviation?  NaN counts as accepted.
 export function isSigma(sigma, { min }) {
@@ -33,6 +34,22 @@ export function formatOf({ format, variants }) {
 		? /(?:^|,)format=([^,]*)/.exec(variants[0].parameters) ?? [] : [];
 
 	return own ?? format;
+}
+
+// May the server choose a format?  Presets are not known here.
+function isAuto({ format, variants }) {
+	return format === "auto" || variants.some(({ parameters }) =>
+		/(?:^|,)format=auto(?:,|$)/.test(parameters));
+}
+
+// The value of Accept; shown: the types that the server may choose among.
+export function accept(asked, shown) {
+	const named = isAuto(asked) ? shown : [];
+
+	return isSeveral(asked)
+		? ["application/json", ...named.map((type) => `${type};q=0.9`)]
+			.join()
+		: [...named, ANY_PICTURE].join();
 }
 
 // URL encoding that keeps the separators of a variant readable.
@@ -96,14 +113,16 @@ export function resultName(name, variant = "", ending = "jpg") {
 
 // The curl command for a file of that name.  It does not contain the key, so the
 // shell's history does not either.
-export function curlLine(url, name, { isKeyed, isSeveral, ending }) {
+export function curlLine(url, name,
+	{ isKeyed, isSeveral, accept: wanted, ending }) {
 	const made = resultName(name, "", isSeveral ? "json" : ending);
 
 	return [
 		"curl --data-binary",
 		shellQuoted("@" + filePath(name)),
 		...isKeyed ? ['-H "Authorization: Bearer $DARKROOM_KEY"'] : [],
-		...isSeveral ? ["-H 'Accept: application/json'"] : [],
+		...wanted === ANY_PICTURE ? []
+			: ["-H", shellQuoted(`Accept: ${wanted}`)],
 		shellQuoted(url),
 		"-o",
 		shellQuoted(filePath(made)),

@@ -14,7 +14,7 @@ import { checkForm, makeForm, readForm } from "./form.js";
 import { key } from "./key.js";
 import { formats, parameters } from "./parameters.js";
 import { uploads } from "./ports.js";
-import { curlLine, formatOf, isSeveral, query } from "./query.js";
+import { accept, curlLine, formatOf, isSeveral, query } from "./query.js";
 import { forgetResults, showPlaceholder, showResults } from "./results.js";
 import { pastedPicture, testPicture } from "./sample.js";
 import { timeline } from "./server_timing.js";
@@ -26,6 +26,7 @@ const SETTLE_MS = 300; // after the last change, before it is sent
 
 let photo = null;
 let base = "."; // of the URL that uploads are sent to
+let types = []; // of results, that the browser says it can show
 let sending = new AbortController();
 let settling;
 
@@ -67,6 +68,7 @@ function tellCurl() {
 		photo?.name ?? "photo.jpg", {
 			isKeyed: key.value !== "",
 			isSeveral: isSeveral(all),
+			accept: accept(all, types),
 			ending: formats.find(({ word }) =>
 				word === formatOf(all))?.ending,
 		});
@@ -115,8 +117,11 @@ async function send() {
 	}
 	tell(`Sending ${photo.name} (${formatBytes(photo.size)})…`);
 	const all = asked();
-	const outcome = await upload(photo, query(all, parameters),
-		isSeveral(all), signal);
+	const outcome = await upload(photo, {
+		query: query(all, parameters),
+		accept: accept(all, types),
+		isSeveral: isSeveral(all),
+	}, signal);
 	if (signal.aborted)
 		return;
 	const words = await tellOutcome(outcome);
@@ -196,6 +201,15 @@ async function copy() {
 		: "Selected: copy it with the keyboard or the menu.";
 }
 
+async function findTypes() {
+	const all = formats.map(({ type }) => type);
+	const answers = await Promise.all(all.map((type) =>
+		globalThis.ImageDecoder?.isTypeSupported(type) ?? false));
+
+	types = all.filter((_, i) => answers[i]);
+	check();
+}
+
 export function make(root) {
 	const input = byId("photo");
 	const form = byId("form");
@@ -233,5 +247,6 @@ export function make(root) {
 	takePastes(root);
 	comparison.make();
 	check();
+	findTypes();
 	return {};
 }

@@ -92,9 +92,8 @@ async function readOne(reply) {
 }
 
 // { problem }, or { results, placeholder, metrics, warnings, seen_ms }; without
-// meaning after `signal` has aborted it.  Several results are requested as JSON.
-export async function upload(photo, query, isSeveral, signal) {
-	const wanted = isSeveral ? "application/json" : "image/*";
+// meaning after `signal` has aborted it.
+export async function upload(photo, { query, accept, isSeveral }, signal) {
 	const base = await uploads;
 	const start_ms = performance.now();
 
@@ -105,7 +104,7 @@ export async function upload(photo, query, isSeveral, signal) {
 			// whether it may send it to another port.
 			body: photo.slice(),
 			cache: "no-store",
-			headers: { Accept: wanted },
+			headers: { Accept: accept },
 			signal,
 		});
 

@@ -52,7 +52,7 @@ static void make(const struct query *q, const char *presets)
 	struct upload u = { .variants = variants, .variant_count = count };
 
 	assert(count <= VARIANTS_MAX);
-	if (!check_detail(query_make(q, presets, &u, detail)))
+	if (!check_detail(query_make(q, presets, IMG_FORMAT_PPM, &u, detail)))
 		return;
 	for (uint32_t i = 0; i < count; i++) {
 		assert((variants[i].name[0] == '\0') ==

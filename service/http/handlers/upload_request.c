@@ -434,7 +434,8 @@ static enum problem make_variants(struct request *r)
 	if (u->variants == NULL)
 		return PROBLEM_OUT_OF_MEMORY;
 	u->variant_count = count;
-	if (query_make(&q, r->config->presets, u, detail))
+	if (query_make(&q, r->config->presets,
+		       formats_choose(&r->http->formats, r->head), u, detail))
 		return PROBLEM_NONE;
 	request_explain(r, "%s", detail);
 	return PROBLEM_BAD_PARAMETER;
@@ -545,6 +546,8 @@ static enum problem admit_upload(struct request *r)
 		return PROBLEM_STOPPING;
 	}
 	query_init(&own->query);
+	if (r->config->formats != NULL)
+		query_default_auto(&own->query);
 	own->peek_bytes_min = PEEK_BYTES_MIN;
 	problem = set_deadline(r);
 	if (problem != PROBLEM_NONE)

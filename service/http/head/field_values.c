@@ -163,28 +163,48 @@ static enum match match_type(const struct media_range *range, const char *type)
 	return MATCH_NONE;
 }
 
-uint32_t field_quality(const struct request_head *head, const char *type)
+/*
+ * The weight by the most specific range, of those that match at least this
+ * well; 0: there is none.  *has_ranges: Accept has a valid member.
+ */
+static uint32_t weigh(const struct request_head *head, const char *type,
+		      enum match least, bool *has_ranges)
 {
 	struct field_list l = { .head = head, .name = "Accept" };
 	enum match best = MATCH_NONE;
-	bool has_ranges = false;
 	uint32_t quality = 0;
 
+	*has_ranges = false;
 	while (field_list_next(&l)) {
 		struct media_range range;
 		enum match match;
 
 		if (!read_media_range(l.item, &range))
 			continue;
-		has_ranges = true;
+		*has_ranges = true;
 		match = match_type(&range, type);
-		if (match > best || (match == best && match != MATCH_NONE &&
-				     range.quality > quality)) {
-			best = match;
+		if (match < least)
+			continue;
+		if (match > best || (match == best && range.quality > quality))
 			quality = range.quality;
-		}
+		best = match > best ? match : best;
 	}
+	return quality;
+}
+
+uint32_t field_quality(const struct request_head *head, const char *type)
+{
+	bool has_ranges;
+	uint32_t quality = weigh(head, type, MATCH_ALL, &has_ranges);
+
 	return has_ranges ? quality : FIELD_QUALITY_MAX;
+}
+
+uint32_t field_quality_named(const struct request_head *head, const char *type)
+{
+	bool has_ranges;
+
+	return weigh(head, type, MATCH_PARAMETERS, &has_ranges);
 }
 
 /* A tag may contain commas and backslashes, which mean nothing in it. */

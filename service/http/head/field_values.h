@@ -43,6 +43,9 @@ enum { FIELD_QUALITY_MAX = 1000 };
 
 uint32_t field_quality(const struct request_head *head, const char *type);
 
+/* The same, by ranges that name the type itself.  0: there are none. */
+uint32_t field_quality_named(const struct request_head *head, const char *type);
+
 /*
  * Is `tag`, an entity tag with its quotes, in the list?  "*" alone stands for
  * any.  `tag` NULL: there is nothing to compare with, which no list names; "":

@@ -57,6 +57,7 @@ static const struct param_word formats[] = {
 #define FORMAT(name, word) [IMG_FORMAT_##name] = { #word, NULL },
 #include "imgops/formats/list.h"
 #undef FORMAT
+	[PARAMS_FORMAT_AUTO] = { "auto", "the client's choice, by Accept" },
 };
 
 /* Compiles only if the member has that type. */

@@ -39,6 +39,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* The value of format=auto: query_make() puts one of the formats there. */
+#define PARAMS_FORMAT_AUTO IMG_FORMATS
+
 /* How a value is read and printed. */
 enum param_kind {
 	PARAM_SIDE,    /* uint32_t, min .. max; 0: not given */

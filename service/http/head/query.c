@@ -205,6 +205,11 @@ void query_init(struct query *q)
 	params_init(&q->params);
 }
 
+void query_default_auto(struct query *q)
+{
+	q->params.transform.format = PARAMS_FORMAT_AUTO;
+}
+
 bool query_has(const char *key)
 {
 	return strcmp(key, "variant") == 0 || params_has(key);
@@ -254,7 +259,15 @@ static bool expand_preset(struct text_part *variant, const char *presets,
 	return false;
 }
 
-bool query_make(const struct query *q, const char *presets, struct upload *u,
+static void resolve_format(struct variant *v, enum img_format_number automatic)
+{
+	assert(automatic < IMG_FORMATS);
+	if (v->transform.format == PARAMS_FORMAT_AUTO)
+		v->transform.format = automatic;
+}
+
+bool query_make(const struct query *q, const char *presets,
+		enum img_format_number automatic, struct upload *u,
 		char detail[PARAMS_DETAIL_BYTES])
 {
 	struct variant *variants = u->variants;
@@ -271,6 +284,8 @@ bool query_make(const struct query *q, const char *presets, struct upload *u,
 		    !name_is_unused(variants, i, detail))
 			return false;
 	}
+	for (uint32_t i = 0; i < u->variant_count; i++)
+		resolve_format(&variants[i], automatic);
 	return true;
 }
 

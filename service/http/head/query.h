@@ -44,6 +44,9 @@ uint32_t query_split(char *text, struct http_field *parameters, uint32_t max);
 
 void query_init(struct query *q);
 
+/* From now on, what the query asks for without a `format` has format=auto. */
+void query_default_auto(struct query *q);
+
 /* Is there a parameter with this name, or is it "variant"? */
 bool query_has(const char *key);
 
@@ -62,11 +65,13 @@ uint32_t query_picture_count(const struct query *q);
 
 /*
  * Fill u->wants, and the names and transform parameters of u->variants; there
- * are query_picture_count() of them.  `presets` NULL: there are none.  False:
- * `detail` is a sentence that names variant, key and value.
+ * are query_picture_count() of them.  `presets` NULL: there are none.
+ * `automatic` is the format of variants with format=auto.  False: `detail` is a
+ * sentence that names variant, key and value.
  */
 MUST_CHECK bool query_make(const struct query *q, const char *presets,
-			   struct upload *u, char detail[PARAMS_DETAIL_BYTES]);
+			   enum img_format_number automatic, struct upload *u,
+			   char detail[PARAMS_DETAIL_BYTES]);
 
 enum {
 	QUERY_TEXT_BYTES =

@@ -113,8 +113,9 @@ static const struct {
 	[PROBLEM_BAD_RANGE] = { 416, "bad_range", "Bad range",
 				"The range begins after the end; see "
 				"Content-Range." },
-	[PROBLEM_NOT_A_JPEG] = { 415, "not_a_jpeg", "Not a JPEG",
-				 "The body does not begin as a JPEG does." },
+	[PROBLEM_NOT_A_JPEG] = { 415, "not_a_jpeg", "Unknown format",
+				 "The body does not begin like a file of a "
+				 "format that is read." },
 	[PROBLEM_UNSUPPORTED_JPEG] = { 415, "unsupported_jpeg",
 				       "Unsupported JPEG",
 				       "This kind of JPEG is not supported, "

@@ -122,7 +122,17 @@ static void add_reader_headers(const struct request *r, struct reply *p)
 		return;
 	reply_add_header(p, "Access-Control-Allow-Origin", r->reader_origin);
 	reply_add_header(p, "Access-Control-Expose-Headers", reader_headers);
-	reply_add_header(p, "Vary", "Origin");
+}
+
+/*
+ * The headers of the request that the reply may depend on.  Of an upload it is
+ * Accept: JSON or pictures, and their format.
+ */
+static const char *vary(const struct request *r)
+{
+	if (request_role(r) == ROLE_UPLOAD)
+		return r->reader_origin != NULL ? "Accept, Origin" : "Accept";
+	return r->reader_origin != NULL ? "Origin" : "";
 }
 
 /*
@@ -151,6 +161,7 @@ static void add_headers(const struct request *r, const char *type,
 	reply_add_header(p, "X-Request-Id", r->id);
 	add_browser_headers(r, p);
 	add_reader_headers(r, p);
+	reply_add_header(p, "Vary", vary(r));
 	add_trace_header(r, p);
 	if (type != NULL)
 		reply_add_header(p, "Content-Type", type);
@@ -291,9 +302,10 @@ static void print_own_headers(FILE *to, const struct request *r)
 	if (r->reader_origin != NULL)
 		(void)fprintf(to,
 			      "Access-Control-Allow-Origin: %s\r\n"
-			      "Access-Control-Expose-Headers: %s\r\n"
-			      "Vary: Origin\r\n",
+			      "Access-Control-Expose-Headers: %s\r\n",
 			      r->reader_origin, reader_headers);
+	if (vary(r)[0] != '\0')
+		(void)fprintf(to, "Vary: %s\r\n", vary(r));
 }
 
 char *reply_whole_problem(enum problem problem, const struct request *r)

@@ -118,6 +118,27 @@ test("a photo comes back as it was asked for", async (t) => {
 	assert.deepEqual(page.errors, []);
 });
 
+// The format is one that the browser can show; the command asks for the same.
+test("auto is a format that is shown", async (t) => {
+	const where = folder(t);
+	const page = await openForm(t);
+	copyFileSync(photo, join(where, basename(photo)));
+	await set(page, "#parameter-w", "64");
+	await set(page, "#parameter-format", "auto");
+	await page.until(() => /Accept: .*image\/jpeg/.test(
+		document.querySelector("#curl").textContent));
+	await send(page, join(where, basename(photo)));
+	await resultIsShown(page);
+
+	const type = await page.evaluate(() => window.blobs.get(
+		document.querySelector("#result").src).type);
+	const offersWebp = await page.evaluate(() => document.querySelector(
+		"#parameter-format option[value=webp]") !== null);
+	assert.equal(type, offersWebp ? "image/webp" : "image/jpeg");
+	assert.equal(sumOf(await runCurl(page, where, basename(photo))),
+		(await shown(page, "#result")).sum);
+});
+
 test("several results come back, and a placeholder", async (t) => {
 	const where = folder(t);
 	const page = await openForm(t);

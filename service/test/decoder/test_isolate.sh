@@ -148,7 +148,7 @@ test_no_process_is_left() {
 
 test_what_is_wrong_is_named() {
 	"$DARKROOM" --isolate ppm,bmp >out 2>&1 && fail "it started"
-	grep -q -- "--isolate.*'bmp' is no format" out || fail "$(cat out)"
+	grep -q -- "--isolate.*'bmp' is not built in" out || fail "$(cat out)"
 	mkdir alone
 	cp "$DARKROOM" alone/darkroom
 	alone/darkroom --listen 127.0.0.1:0 --isolate ppm >out 2>&1 &&

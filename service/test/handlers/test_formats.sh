@@ -57,8 +57,8 @@ test_each_to_each() {
 		awk '$1 - $2 > 2 || $2 - $1 > 2 { exit 1 }' ||
 		fail "other colours than in the upload"
 	expect_problem 400 bad_parameter --data-binary @photo.ppm \
-		"$url/?format=png"
-	grep -q 'format must be jpeg or ppm' "$work/body" || fail "$(shown body)"
+		"$url/?format=gif"
+	grep -q "format must be jpeg, .*ppm or auto, not 'gif'" "$work/body" || fail "$(shown body)"
 	# A new format is named here, and in no other test.
 	expect_problem 415 not_a_jpeg --data-binary 'some text' "$url/"
 	grep -q 'only JPEG and PPM files are read' "$work/body" ||

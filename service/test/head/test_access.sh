@@ -256,7 +256,7 @@ test_the_page_of_the_admin_port() {
 told_why() {
 	expect_problem "$@" -m 60 "${from[@]}"
 	[ "$(tr -d '\r' <"$work/head" | grep -icxF \
-		-e "Access-Control-Allow-Origin: $admin" -e 'Vary: Origin')" = 2 ] &&
+		-e "Access-Control-Allow-Origin: $admin" -e 'Vary: Accept, Origin' -e 'Vary: Origin')" = 2 ] &&
 		grep -qi '^access-control-expose-headers: .*retry-after' \
 			"$work/head" || fail "$2 cannot be read: $(cat "$work/head")"
 }

@@ -145,6 +145,25 @@ static void test_types_have_their_weight(void)
 		     ==, 200);
 }
 
+/* The weight of image/webp by its own name. */
+static uint32_t named(const char *accept)
+{
+	return field_quality_named(head_of("Accept", accept, NULL),
+				   "image/webp");
+}
+
+static void test_ranges_name_no_type(void)
+{
+	CHECK_NUMBER(named(NULL), ==, 0);
+	CHECK_NUMBER(named(""), ==, 0);
+	CHECK_NUMBER(named("*/*, *, image/*"), ==, 0);
+	CHECK_NUMBER(named("image/jpeg, image/webp;q=x"), ==, 0);
+	CHECK_NUMBER(named("image/*, image/webp;q=0.5"), ==, 500);
+	CHECK_NUMBER(named("image/webp;q=0, image/*"), ==, 0);
+	CHECK_NUMBER(named("image/webp;a=b;q=0.9"), ==, 900);
+	CHECK_NUMBER(named("image/webp;a=b;q=0.9, image/webp;q=0"), ==, 0);
+}
+
 static bool has_tag(const char *first, const char *second,
 		    enum field_tags comparison)
 {
@@ -216,6 +235,7 @@ int main(void)
 	test_members_are_found();
 	test_words_are_found();
 	test_types_have_their_weight();
+	test_ranges_name_no_type();
 	test_tags_are_found();
 	test_a_star_is_any();
 	return 0;

@@ -2,7 +2,8 @@
 /*
  * Promises: a query becomes variants, each with the parameters of all and its
  * own, in any order; or a sentence that names variant, key and value.  Presets
- * are variants in the same words.  A query is split and decoded as the table
+ * are variants in the same words.  format=auto is replaced by a format, and no
+ * text of a request has it.  A query is split and decoded as the table
  * `splits` says.
  */
 #include "service/http/head/query.h"
@@ -17,9 +18,11 @@ static char detail[PARAMS_DETAIL_BYTES];
 static struct variant made[VARIANTS_MAX];
 static uint32_t made_count;
 
-static const char presets[] = "thumb:w=320,h=320,fit=cover;page:w=1280;raw:";
+static const char presets[] = "thumb:w=320,h=320,fit=cover;page:w=1280;raw:;"
+			      "any:format=auto;plain:format=jpeg";
 
-static bool make(const char *text)
+/* With `is_auto`, a format that is not given is auto; auto is PPM. */
+static bool make_by(const char *text, bool is_auto)
 {
 	static char copy[4096];
 	struct http_field parameters[32];
@@ -30,16 +33,23 @@ static bool make(const char *text)
 	memset(made, 0, sizeof(made));
 	detail[0] = '\0';
 	query_init(&q);
+	if (is_auto)
+		query_default_auto(&q);
 	count = query_split(copy, parameters, ARRAY_SIZE(parameters));
 	for (uint32_t i = 0; i < count; i++)
 		if (!query_set(&q, parameters[i].name, parameters[i].value,
 			       detail))
 			return false;
 	made_count = query_picture_count(&q);
-	return query_make(&q, presets,
+	return query_make(&q, presets, IMG_FORMAT_PPM,
 			  &(struct upload){ .variants = made,
 					    .variant_count = made_count },
 			  detail);
+}
+
+static bool make(const char *text)
+{
+	return make_by(text, false);
 }
 
 /* What comes out, as "name[value]name[value]"; without "=": "name". */
@@ -154,6 +164,66 @@ static void test_presets_are_named(void)
 	CHECK_NUMBER(made[0].transform.box.height_px, ==, 0);
 }
 
+/* Format by format, of the variants that were made. */
+static const char *formats_of(const char *text, bool is_auto)
+{
+	static char words[64];
+	size_t at = 0;
+
+	words[0] = '\0';
+	CHECK(make_by(text, is_auto));
+	for (uint32_t i = 0; i < made_count; i++)
+		at += (size_t)snprintf(words + at, sizeof(words) - at, "%s ",
+				       variant_format(&made[i])->word);
+	return words;
+}
+
+static void test_auto_becomes_a_format(void)
+{
+	CHECK_TEXT(formats_of("", false), "jpeg ");
+	CHECK_TEXT(formats_of("format=auto", false), "ppm ");
+	CHECK_TEXT(formats_of("variant=a:format=auto&variant=b:", false),
+		   "ppm jpeg ");
+	CHECK_TEXT(formats_of("format=auto&variant=a:format=jpeg&variant=b:",
+			      false),
+		   "jpeg ppm ");
+	CHECK_TEXT(formats_of("variant=any&variant=plain&variant=raw", false),
+		   "ppm jpeg jpeg ");
+	CHECK_TEXT(formats_of("", true), "ppm ");
+	CHECK_TEXT(formats_of("format=jpeg", true), "jpeg ");
+	CHECK_TEXT(formats_of("variant=any&variant=plain&variant=raw", true),
+		   "ppm jpeg ppm ");
+	CHECK(!make_by("format=auto&format=jpeg", true));
+	CHECK_PART(detail, "format is given twice");
+	CHECK(presets_check(presets, detail));
+}
+
+/*
+ * A text says nothing of the default format, also if another server writes it
+ * than reads it.
+ */
+static void test_a_text_has_the_format_that_was_chosen(void)
+{
+	char text[QUERY_TEXT_BYTES], as_given[QUERY_TEXT_BYTES];
+	struct upload u = { .variants = made, .variant_count = 1 };
+	struct query q;
+
+	CHECK(make_by("w=9", true));
+	query_print(text, &u);
+	CHECK(make("w=9&format=ppm"));
+	query_print(as_given, &u);
+	CHECK_TEXT(text, as_given);
+	CHECK(make_by("w=9&format=jpeg", true));
+	query_print(text, &u);
+	CHECK(make("w=9"));
+	query_print(as_given, &u);
+	CHECK_TEXT(text, as_given);
+	memset(made, 0, sizeof(made));
+	CHECK(query_read(&q, text, detail));
+	CHECK(query_make(&q, NULL, IMG_FORMAT_PPM, &u, detail));
+	CHECK_TEXT(variant_format(&made[0])->word, "jpeg");
+}
+
 static void test_limits(void)
 {
 	char text[1024] = "", name[VARIANT_NAME_BYTES + 1];
@@ -258,6 +328,8 @@ int main(void)
 	test_without_variants_there_is_one_without_a_name();
 	test_each_has_what_is_asked_of_all_and_of_it();
 	test_presets_are_named();
+	test_auto_becomes_a_format();
+	test_a_text_has_the_format_that_was_chosen();
 	test_limits();
 	test_bad_ones_are_named();
 	test_presets_are_checked();

@@ -37,7 +37,7 @@ static uint32_t print_request(char out[IMAGE_REQUEST_BYTES], const char *owner,
 		CHECK(query_set(&q, arguments[i].name, arguments[i].value,
 				detail));
 	u.variant_count = query_picture_count(&q);
-	CHECK(query_make(&q, NULL, &u, detail));
+	CHECK(query_make(&q, NULL, IMG_FORMAT_PPM, &u, detail));
 	return image_request_print(out, &u, owner);
 }
 
@@ -106,7 +106,7 @@ static bool is_understood(const char *text)
 	(void)snprintf(copy, sizeof(copy), "%s", text);
 	ok = image_request_read(copy, &q, owner, detail);
 	u.variant_count = ok ? query_picture_count(&q) : 0;
-	ok = ok && query_make(&q, NULL, &u, detail);
+	ok = ok && query_make(&q, NULL, IMG_FORMAT_PPM, &u, detail);
 	CHECK(ok || detail[0] != '\0');
 	return ok;
 }

@@ -11,7 +11,7 @@ const { parameters } = await import(process.env.PARAMETERS);
 
 const none = { ...Object.fromEntries(parameters
 	.map(({ name, default: value }) => [name, value])), variants: [] };
-const one = { isKeyed: false, isSeveral: false };
+const one = { isKeyed: false, isSeveral: false, accept: "image/*" };
 const thumb = { name: "thumb", parameters: "w=320,h=320,fit=cover" };
 
 test("a query says what differs from the defaults, in order", () => {
@@ -99,7 +99,7 @@ test("several results are asked for as JSON, and go into one file", () => {
 	assert.ok(!page.isSeveral({ ...none, variants: [thumb] }));
 	assert.ok(page.isSeveral({ ...none, variants: [thumb, thumb] }));
 	assert.deepEqual(parsed(page.curlLine("http://x/?a", "a b.jpg",
-		{ isKeyed: false, isSeveral: true })),
+		{ ...one, isSeveral: true, accept: "application/json" })),
 	["--data-binary", "@a b.jpg", "-H", "Accept: application/json",
 		"http://x/?a", "-o", "a b-darkroom.json"]);
 	assert.equal(page.resultName("a.jpg", "thumb"),
@@ -120,6 +120,28 @@ test("a single result has the format of its variant, or of all", () => {
 			(parameters) => ({ name: "a", parameters })) }), word);
 });
 
+test("types are named if the server may choose a format", () => {
+	const shown = ["image/jpeg", "image/webp"];
+	const variants = (...all) => all.map((parameters, i) =>
+		({ name: `a${i}`, parameters }));
+
+	for (const [asked, accept] of [
+		[{}, "image/*"],
+		[{ format: "auto" }, "image/jpeg,image/webp,image/*"],
+		[{ variants: variants("w=9,format=auto") },
+			"image/jpeg,image/webp,image/*"],
+		[{ variants: variants("format=automatic") }, "image/*"],
+		[{ variants: variants("w=9", "w=8") }, "application/json"],
+		[{ variants: variants("w=9", "format=auto,w=8") },
+			"application/json,image/jpeg;q=0.9,image/webp;q=0.9"],
+	])
+		assert.equal(page.accept({ ...none, ...asked }, shown), accept);
+	assert.equal(page.accept({ ...none, format: "auto" }, []), "image/*");
+	assert.ok(parsed(page.curlLine("http://x/", "a.jpg",
+		{ ...one, accept: "image/webp,image/*" }))
+		.includes("Accept: image/webp,image/*"));
+});
+
 test("a variant has a name of its own, of few characters", () => {
 	const problems = page.variantProblems(["thumb", "", "Thumb", "a b",
 		"thumb", "a".repeat(33), "2-x_"].map((name) => ({ name })));
@@ -130,7 +152,7 @@ test("a variant has a name of its own, of few characters", () => {
 
 test("a key is a variable of the shell", () => {
 	const line = page.curlLine("http://x/", "a.jpg",
-		{ isKeyed: true, isSeveral: false });
+		{ ...one, isKeyed: true });
 
 	assert.ok(parsed(line).includes("Authorization: Bearer a key"));
 });

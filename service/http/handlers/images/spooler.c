@@ -354,8 +354,10 @@ static enum reading read_request(struct job *j)
 		return READ_DAMAGED;
 	u->variants = j->variants;
 	u->variant_count = query_picture_count(&j->query);
-	return query_make(&j->query, NULL, u, j->detail) ? READ_WHOLE :
-							   READ_DAMAGED;
+	/* The text names each format, so none is chosen. */
+	return query_make(&j->query, NULL, IMG_FORMAT_JPEG, u, j->detail) ?
+		       READ_WHOLE :
+		       READ_DAMAGED;
 }
 
 static enum reading read_entry(struct job *j)
