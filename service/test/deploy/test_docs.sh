@@ -151,8 +151,10 @@ test_the_example_for_programs_works() {
 	local kind
 	have node || return 0
 	serve
-	sed -n '/^### From programs/,$p' "$api" |
-		sed -n '/^```js$/,/^```$/{/^```$/q; /^```/!p}' |
+	awk '/^### From programs/ { is_here = 1 }
+		is_code && /^```$/ { exit }
+		is_code
+		is_here && /^```js$/ { is_code = 1 }' "$api" |
 		sed "s/127\.0\.0\.1:8080/$address:$port/" >"$work/example.js"
 	grep -q fetch "$work/example.js" || fail "no example: $api"
 	for kind in 'bytes' 'new Blob([bytes])' 'new File([bytes], "a.jpg")'; do
