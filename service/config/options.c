@@ -254,7 +254,7 @@ static const struct flag own_flags[] = {
 	  "variants that uploads may request by name, such as\n"
 	  "'thumb:w=320,h=320,fit=cover;page:w=1280'",
 	  FLAG_FIELD(struct options, presets) },
-	{ "formats", "WORD,...", NULL,
+	{ "formats", "FORMATS", NULL,
 	  "formats of which an upload with format=auto gets the one that its\n"
 	  "Accept prefers, at equal weight the first; if this flag is given,\n"
 	  "uploads without `format` are such uploads, too; default: avif,\n"

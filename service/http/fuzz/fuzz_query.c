@@ -57,6 +57,7 @@ static void make(const struct query *q, const char *presets)
 	for (uint32_t i = 0; i < count; i++) {
 		assert((variants[i].name[0] == '\0') ==
 		       (q->variant_count == 0));
+		assert(variants[i].transform.format < IMG_FORMATS);
 		check_transform(&variants[i].transform);
 	}
 }
