@@ -43,6 +43,7 @@ enum {
 };
 
 #define LITERAL (1u << 31)
+#define INLINED __attribute__((always_inline))
 
 static const uint16_t length_bases[] = {
 	3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
@@ -192,7 +193,7 @@ static inline bool table_build(uint32_t *table, uint32_t root,
 
 /* --- Bits --- */
 
-static inline uint64_t load64(const uint8_t *p)
+INLINED static inline uint64_t load64(const uint8_t *p)
 {
 	uint64_t v;
 
@@ -407,7 +408,7 @@ static enum img_err read_stored(struct inflate *z, size_t limit)
 }
 
 /* Copy a match; up to 15 bytes after it are written, too. */
-static inline void copy_match(uint8_t *to, size_t distance, size_t length)
+INLINED static inline void copy_match(uint8_t *to, size_t distance, size_t length)
 {
 	const uint8_t *from = to - distance, *end = to + length;
 
@@ -430,7 +431,7 @@ static inline void copy_match(uint8_t *to, size_t distance, size_t length)
 }
 
 /* Extra bits, which follow the code, and the base. */
-static inline size_t value_of(uint32_t entry, uint64_t bits)
+INLINED static inline size_t value_of(uint32_t entry, uint64_t bits)
 {
 	return (entry >> 16) +
 	       (size_t)((bits & ((1ull << (entry & 255)) - 1)) >>
@@ -439,98 +440,100 @@ static inline size_t value_of(uint32_t entry, uint64_t bits)
 
 /*
  * While there is room for input and output, without a check for each symbol.
- * INFLATE_SLACK bytes follow `limit`.
+ * INFLATE_SLACK bytes follow `limit`.  The next entry is looked up before a
+ * match is copied.
  */
-static enum img_err read_fast(struct inflate *z, size_t limit)
+INLINED static inline enum img_err read_quickly(struct inflate *z, size_t limit)
 {
 	const uint32_t *const literals = z->literals;
 	const uint32_t *const distances = z->distances;
-	const uint32_t mask = (1u << INFLATE_LITERAL_BITS) - 1;
 	const uint8_t *in = z->in, *const in_last = z->in_end - FAST_IN;
 	uint8_t *out = z->window + z->made, *const end = z->window + limit;
-	enum img_err err = IMG_OK;
 	uint64_t bits = z->bits, saved;
 	uint32_t left = z->left, e;
+	enum img_err err = IMG_OK;
 
+#define LOW(n) ((uint32_t)bits & ((1u << (n)) - 1))
+#define FIND(table, root) (e = (table)[LOW(root)])
+#define FIND_SECOND(table) (e = (table)[(e >> 16) + LOW(e >> 8 & 15)])
 #define REFILL()                                                               \
 	(bits |= load64(in) << left, in += (63 - left) >> 3, left |= 56)
-#define DROP(entry)                                                            \
-	(saved = bits, bits >>= (entry) & 63, left -= (entry) & 255)
+#define DROP() (saved = bits, bits >>= e & 63, left -= e & 255)
+#define PUT() (DROP(), *out++ = (uint8_t)(e >> 16))
+#define IS_LITERAL() ((e & LITERAL) != 0)
+	FIND(literals, INFLATE_LITERAL_BITS);
 	while (in <= in_last && out < end) {
 		size_t length, distance;
 
 		/* Three literals, or two and a match, have at most 53 bits. */
 		REFILL();
-		e = literals[bits & mask];
-		if ((e & LITERAL) != 0) {
-			DROP(e);
-			*out++ = (uint8_t)(e >> 16);
-			e = literals[bits & mask];
-			if ((e & LITERAL) != 0) {
-				DROP(e);
-				*out++ = (uint8_t)(e >> 16);
-				e = literals[bits & mask];
-				if ((e & LITERAL) != 0) {
-					DROP(e);
-					*out++ = (uint8_t)(e >> 16);
-					continue;
-				}
-			}
+		for (int i = 0; i < 2 && IS_LITERAL(); i++) {
+			PUT();
+			FIND(literals, INFLATE_LITERAL_BITS);
+		}
+		if ((e & (LITERAL | SPECIAL)) == SPECIAL && (e & SECOND) != 0) {
+			DROP();
+			FIND_SECOND(literals);
+		}
+		if (IS_LITERAL()) {
+			PUT();
+			FIND(literals, INFLATE_LITERAL_BITS);
+			continue;
 		}
 		if ((e & SPECIAL) != 0) {
-			if ((e & SECOND) != 0) {
-				DROP(e);
-				e = literals[(e >> 16) +
-					     (bits &
-					      ((1u << (e >> 8 & 15)) - 1))];
-			}
-			if ((e & LITERAL) != 0) {
-				DROP(e);
-				*out++ = (uint8_t)(e >> 16);
-				continue;
-			}
-			if ((e & SPECIAL) != 0) {
-				if ((e & END) == 0)
-					err = IMG_ERR_CORRUPT;
-				DROP(e);
-				if (err == IMG_OK)
-					end_block(z);
-				break;
-			}
-		}
-		DROP(e);
-		length = value_of(e, saved);
-		REFILL();
-		e = distances[bits & ((1u << INFLATE_DISTANCE_BITS) - 1)];
-		if ((e & SPECIAL) != 0) {
-			if ((e & SECOND) != 0) {
-				DROP(e);
-				e = distances[(e >> 16) +
-					      (bits &
-					       ((1u << (e >> 8 & 15)) - 1))];
-			}
-			if ((e & SPECIAL) != 0) {
+			DROP();
+			if ((e & END) != 0)
+				end_block(z);
+			else
 				err = IMG_ERR_CORRUPT;
-				break;
-			}
+			break;
 		}
-		DROP(e);
+		DROP();
+		length = value_of(e, saved);
+		FIND(distances, INFLATE_DISTANCE_BITS);
+		REFILL();
+		if ((e & SPECIAL) != 0 && (e & SECOND) != 0) {
+			DROP();
+			FIND_SECOND(distances);
+		}
+		DROP();
 		distance = value_of(e, saved);
-		if (distance > (size_t)(out - z->window)) {
+		if ((e & SPECIAL) != 0 ||
+		    distance > (size_t)(out - z->window)) {
 			err = IMG_ERR_CORRUPT;
 			break;
 		}
+		FIND(literals, INFLATE_LITERAL_BITS);
 		copy_match(out, distance, length);
 		out += length;
 	}
+#undef LOW
+#undef FIND
+#undef FIND_SECOND
 #undef REFILL
 #undef DROP
+#undef PUT
+#undef IS_LITERAL
 	z->in = in;
 	z->made = (size_t)(out - z->window);
 	z->bits = bits;
 	z->left = left;
 	return err;
 }
+
+static enum img_err read_fast(struct inflate *z, size_t limit)
+{
+	return read_quickly(z, limit);
+}
+
+#ifdef __x86_64__
+/* Its instructions shift and mask by a register. */
+__attribute__((target("bmi2"))) static enum img_err
+read_fast_bmi2(struct inflate *z, size_t limit)
+{
+	return read_quickly(z, limit);
+}
+#endif
 
 /* The entry for the next code, which is dropped with its extra bits. */
 static enum img_err read_code(struct inflate *z, const uint32_t *table,
@@ -587,11 +590,16 @@ static enum img_err read_symbol(struct inflate *z)
 
 static enum img_err read_codes(struct inflate *z, size_t limit)
 {
+	enum img_err (*fast)(struct inflate *, size_t) = read_fast;
 	enum img_err err = IMG_OK;
 
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("bmi2"))
+		fast = read_fast_bmi2;
+#endif
 	while (err == IMG_OK && z->state == INFLATE_CODES && z->made < limit) {
 		if (z->in_end - z->in >= FAST_IN)
-			err = read_fast(z, limit);
+			err = fast(z, limit);
 		else
 			err = read_symbol(z);
 	}
