@@ -46,7 +46,7 @@ enum {
 #define INLINED __attribute__((always_inline))
 
 static const uint16_t length_bases[] = {
-	3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23, 27,
+	3,  4,  5,  6,  7,  8,  9,  10, 11,  13,  15,  17,  19,  23,  27,
 	31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258,
 };
 static const uint8_t length_extras[] = {
@@ -54,8 +54,8 @@ static const uint8_t length_extras[] = {
 	2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0,
 };
 static const uint16_t distance_bases[] = {
-	1,   2,   3,   4,   5,   7,    9,    13,   17,   25,
-	33,  49,  65,  97,  129, 193,  257,  385,  513,  769,
+	1,    2,    3,    4,    5,    7,    9,    13,    17,    25,
+	33,   49,   65,   97,   129,  193,  257,  385,   513,   769,
 	1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577,
 };
 
@@ -310,7 +310,7 @@ static enum img_err read_lengths(struct inflate *z, const uint32_t *table,
 
 static enum img_err read_dynamic(struct inflate *z)
 {
-	static const uint8_t order[LENGTHS] = { 16, 17, 18, 0, 8,  7, 9,
+	static const uint8_t order[LENGTHS] = { 16, 17, 18, 0,  8, 7,  9,
 						6,  10, 5,  11, 4, 12, 3,
 						13, 2,  14, 1,  15 };
 	uint32_t table[1 << INFLATE_LENGTH_BITS], literals, distances, count;
@@ -387,8 +387,8 @@ static enum img_err read_stored(struct inflate *z, size_t limit)
 	if (z->left < 8)
 		z->bits = 0; /* what follows is read from z->in */
 	while (z->stored_bytes > 0 && z->made < limit) {
-		size_t n = min_u64(z->stored_bytes,
-				   (size_t)(z->in_end - z->in));
+		size_t n =
+			min_u64(z->stored_bytes, (size_t)(z->in_end - z->in));
 
 		if (n == 0) {
 			if (z->next == NULL || !z->next(z))
@@ -408,7 +408,8 @@ static enum img_err read_stored(struct inflate *z, size_t limit)
 }
 
 /* Copy a match; up to 15 bytes after it are written, too. */
-INLINED static inline void copy_match(uint8_t *to, size_t distance, size_t length)
+INLINED static inline void copy_match(uint8_t *to, size_t distance,
+				      size_t length)
 {
 	const uint8_t *from = to - distance, *end = to + length;
 
@@ -565,8 +566,8 @@ static enum img_err read_symbol(struct inflate *z)
 {
 	size_t length, distance;
 	uint32_t e;
-	enum img_err err = read_code(z, z->literals, INFLATE_LITERAL_BITS, &e,
-				     &length);
+	enum img_err err =
+		read_code(z, z->literals, INFLATE_LITERAL_BITS, &e, &length);
 
 	if (err != IMG_OK)
 		return err;
@@ -612,6 +613,9 @@ static enum img_err read_head(struct inflate *z)
 {
 	uint32_t method, flags;
 
+	z->state = INFLATE_BLOCK;
+	if (z->is_raw)
+		return IMG_OK;
 	if (!need(z, 16))
 		return IMG_ERR_TRUNCATED;
 	method = take_bits(z, 8);
@@ -620,7 +624,6 @@ static enum img_err read_head(struct inflate *z)
 	if ((method & 15) != 8 || method >> 4 > 7 || (flags & 32) != 0 ||
 	    (method << 8 | flags) % 31 != 0)
 		return IMG_ERR_CORRUPT;
-	z->state = INFLATE_BLOCK;
 	return IMG_OK;
 }
 
@@ -677,8 +680,8 @@ static enum img_err run(struct inflate *z)
 /* Make room at the end of the window. */
 static void slide(struct inflate *z)
 {
-	size_t keep = max_u64(min_u64(z->made, INFLATE_HISTORY),
-			      z->made - z->taken);
+	size_t keep =
+		max_u64(min_u64(z->made, INFLATE_HISTORY), z->made - z->taken);
 	size_t from = z->made - keep;
 
 	memmove(z->window, z->window + from, keep);

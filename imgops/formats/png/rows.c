@@ -53,8 +53,8 @@ INLINED static inline void undo_bytes(uint8_t *out, const uint8_t *in,
 			out[x] = (uint8_t)(in[x] + (left[x] + above[x]) / 2);
 	else
 		for (size_t x = 0; x < bytes; x++)
-			out[x] = (uint8_t)(in[x] + paeth(left[x], above[x],
-							 corner[x]));
+			out[x] = (uint8_t)(in[x] +
+					   paeth(left[x], above[x], corner[x]));
 }
 
 static void undo(uint8_t *out, const uint8_t *in, const uint8_t *above,
@@ -223,8 +223,7 @@ AVX2_INLINED static inline __m128i add_paeth(__m128i x, __m128i a, __m128i b,
 
 	high = _mm_andnot_si128(not_high, _mm_add_epi8(x, high));
 	low = _mm_andnot_si128(not_low, _mm_add_epi8(x, low));
-	c = _mm_and_si128(not_high,
-			  _mm_and_si128(not_low, _mm_add_epi8(x, c)));
+	c = _mm_and_si128(not_high, _mm_and_si128(not_low, _mm_add_epi8(x, c)));
 	return _mm_or_si128(_mm_or_si128(high, low), c);
 }
 
@@ -237,8 +236,8 @@ AVX2_INLINED static inline void undo_paeth(uint8_t *out, const uint8_t *in,
 	for (size_t x = 0; x < bytes; x += step) {
 		__m128i b = _mm_cvtepu8_epi16(load_pixel(above + x, step));
 
-		a = add_paeth(_mm_cvtepu8_epi16(load_pixel(in + x, step)), a,
-			      b, c);
+		a = add_paeth(_mm_cvtepu8_epi16(load_pixel(in + x, step)), a, b,
+			      c);
 		c = b;
 		store_pixel(out + x, _mm_packus_epi16(a, a), step);
 	}
@@ -338,7 +337,8 @@ enum { GROUP = 16 }; /* pixels in a register */
 AVX2_INLINED static inline __m128i every_third(const __m128i in[3], int first)
 {
 	static const int8_t masks[3][3][GROUP] = {
-		{ { 0, 3, 6, 9, 12, 15, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 },
+		{ { 0, 3, 6, 9, 12, 15, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+		    -1 },
 		  { -1, -1, -1, -1, -1, -1, 2, 5, 8, 11, 14, -1, -1, -1, -1,
 		    -1 },
 		  { -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 1, 4, 7, 10,
@@ -361,8 +361,8 @@ AVX2_INLINED static inline __m128i every_third(const __m128i in[3], int first)
 	for (int i = 0; i < 3; i++)
 		found = _mm_or_si128(
 			found,
-			_mm_shuffle_epi8(in[i], load((const uint8_t *)
-							     masks[first][i])));
+			_mm_shuffle_epi8(
+				in[i], load((const uint8_t *)masks[first][i])));
 	return found;
 }
 
