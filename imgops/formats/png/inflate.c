@@ -316,6 +316,7 @@ static enum img_err read_dynamic(struct inflate *z)
 	uint32_t table[1 << INFLATE_LENGTH_BITS], literals, distances, count;
 	uint8_t lengths[LITERALS + DISTANCES] = { 0 };
 	uint8_t own[LENGTHS] = { 0 };
+	uint32_t used = 0;
 	enum img_err err;
 
 	z->is_fixed = false;
@@ -330,9 +331,11 @@ static enum img_err read_dynamic(struct inflate *z)
 		if (!need(z, 3))
 			return IMG_ERR_TRUNCATED;
 		own[order[i]] = (uint8_t)take_bits(z, 3);
+		used += own[order[i]] > 0;
 	}
-	if (!table_build(table, INFLATE_LENGTH_BITS, own, LENGTHS,
-			 length_entry))
+	/* A single length is no code here. */
+	if (used == 1 || !table_build(table, INFLATE_LENGTH_BITS, own, LENGTHS,
+				      length_entry))
 		return IMG_ERR_CORRUPT;
 	err = read_lengths(z, table, lengths, literals + distances);
 	if (err != IMG_OK)
