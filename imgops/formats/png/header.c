@@ -46,6 +46,7 @@ bool png_recognise(const uint8_t *bytes, size_t count)
 	return memcmp(bytes, png_signature, count) == 0;
 }
 
+/* 0: there is no such type. */
 static uint32_t samples_of(uint32_t type)
 {
 	static const uint8_t counts[] = {
@@ -54,6 +55,11 @@ static uint32_t samples_of(uint32_t type)
 	};
 
 	return type < ARRAY_SIZE(counts) ? counts[type] : 0;
+}
+
+uint32_t png_samples(const struct png_own *own)
+{
+	return samples_of(own->type);
 }
 
 uint32_t png_step(const struct png_own *own)

@@ -37,7 +37,7 @@ enum {
 	 * for at least some KB of the picture.
 	 */
 	TABLES_FREE = 64,
-	IN_BYTES_PER_TABLE = 128,
+	IN_BYTES_PER_TABLE = 256,
 	OUT_BYTES_PER_TABLE = 2048,
 	BLOCKS_PER_RUN = 64, /* until the next pause */
 };
@@ -87,6 +87,14 @@ static uint32_t length_entry(uint32_t symbol)
 
 /* --- Tables --- */
 
+INLINED static inline uint64_t load64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return le64toh(v);
+}
+
 /* Codes of one alphabet, in the order in which they are given out. */
 struct codes {
 	uint32_t counts[CODE_BITS_MAX + 1]; /* of each length */
@@ -98,21 +106,33 @@ struct codes {
 static bool codes_sort(struct codes *c, const uint8_t *lengths, uint32_t n)
 {
 	uint32_t starts[CODE_BITS_MAX + 2] = { 0 };
+	/* Two, because a sum of equal lengths would wait for itself. */
+	uint32_t even[CODE_BITS_MAX + 1] = { 0 },
+				      odd[CODE_BITS_MAX + 1] = { 0 };
+	uint16_t used[LITERALS];
 	int32_t room = 1;
 
-	memset(c->counts, 0, sizeof(c->counts));
-	for (uint32_t i = 0; i < n; i++)
-		c->counts[lengths[i]]++;
-	c->count = n - c->counts[0];
+	c->count = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		if (i + 8 <= n && load64(lengths + i) == 0) {
+			i += 7;
+			continue;
+		}
+		if (lengths[i] == 0)
+			continue;
+		(c->count % 2 == 0 ? even : odd)[lengths[i]]++;
+		used[c->count++] = (uint16_t)i;
+	}
+	for (uint32_t len = 0; len <= CODE_BITS_MAX; len++)
+		c->counts[len] = even[len] + odd[len];
 	for (uint32_t len = 1; len <= CODE_BITS_MAX; len++) {
 		room = 2 * room - (int32_t)c->counts[len];
 		if (room < 0)
 			return false;
 		starts[len + 1] = starts[len] + c->counts[len];
 	}
-	for (uint32_t i = 0; i < n; i++)
-		if (lengths[i] > 0)
-			c->sorted[starts[lengths[i]]++] = (uint16_t)i;
+	for (uint32_t i = 0; i < c->count; i++)
+		c->sorted[starts[lengths[used[i]]]++] = used[i];
 	/* One code of one bit, or none at all, need not fill the room. */
 	return room == 0 || c->count == 0 ||
 	       (c->count == 1 && c->counts[1] == 1);
@@ -141,6 +161,15 @@ static uint32_t open_second(uint32_t *table, uint32_t root, uint32_t code,
 	table[code & ((1u << root) - 1)] =
 		SPECIAL | SECOND | start << 16 | bits << 8 | root;
 	return start + (1u << bits);
+}
+
+/*
+ * The first half of a table is also its second.  (Compilers make slow loops of
+ * memcpy() here.)
+ */
+static void double_table(uint32_t *table, uint32_t bits)
+{
+	memmove(table + (1u << bits), table, sizeof(*table) << bits);
 }
 
 static inline bool table_build(uint32_t *table, uint32_t root,
@@ -183,23 +212,14 @@ static inline bool table_build(uint32_t *table, uint32_t root,
 		code = next_code(code, len);
 		for (c.counts[len]--; c.counts[len] == 0; len++)
 			if (len < root)
-				memcpy(table + (1u << len), table,
-				       sizeof(*table) << len);
+				double_table(table, len);
 	}
 	for (; len < root; len++)
-		memcpy(table + (1u << len), table, sizeof(*table) << len);
+		double_table(table, len);
 	return true;
 }
 
 /* --- Bits --- */
-
-INLINED static inline uint64_t load64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return le64toh(v);
-}
 
 /*
  * False: the input has ended, and there are fewer than `n` bits, at most 48.

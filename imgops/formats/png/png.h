@@ -60,6 +60,9 @@ struct FORMAT_OWN png_own {
 
 FORMAT_OWN_FUNCTIONS(PNG, png)
 
+/* Samples of a pixel in the file. */
+uint32_t png_samples(const struct png_own *own);
+
 /* Bytes of a pixel, at least 1, by which filters look to the left. */
 uint32_t png_step(const struct png_own *own);
 

@@ -216,11 +216,15 @@ AVX2_INLINED static inline __m128i add_paeth(__m128i x, __m128i a, __m128i b,
 					     __m128i c)
 {
 	__m128i ahead = _mm_sub_epi16(_mm_add_epi16(c, _mm_add_epi16(c, c)), b);
-	__m128i middle = _mm_sub_epi16(ahead, a);
+	__m128i middle;
 	__m128i low = _mm_min_epi16(a, b), high = _mm_max_epi16(a, b);
-	__m128i not_high = _mm_cmpgt_epi16(middle, low);
-	__m128i not_low = _mm_cmpgt_epi16(high, middle);
+	__m128i not_high, not_low;
 
+	/* Compilers would compute a + b first: two more steps from a. */
+	__asm__("" : "+x"(ahead));
+	middle = _mm_sub_epi16(ahead, a);
+	not_high = _mm_cmpgt_epi16(middle, low);
+	not_low = _mm_cmpgt_epi16(high, middle);
 	high = _mm_andnot_si128(not_high, _mm_add_epi8(x, high));
 	low = _mm_andnot_si128(not_low, _mm_add_epi8(x, low));
 	c = _mm_and_si128(not_high, _mm_and_si128(not_low, _mm_add_epi8(x, c)));
