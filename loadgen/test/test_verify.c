@@ -107,7 +107,7 @@ static void test_ppm_and_png(struct verify *v)
 
 	CHECK(verify_reply(v, png, sizeof(png) - 1, "/", &unknown, &why));
 	expect_wrong(v, png, sizeof(png) - 2, &unknown, "it ends too early");
-	expect_wrong(v, png, sizeof(png), &unknown, "58 bytes instead of 57");
+	expect_wrong(v, png, sizeof(png), &unknown, "46 bytes instead of 45");
 	expect_wrong(v, png, sizeof(png) - 1, &upload,
 		     "2 x 1 instead of 2 x 4");
 }

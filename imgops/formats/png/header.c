@@ -126,7 +126,7 @@ static enum img_err read_plte(struct img_header *h, const struct chunk *c)
 	struct png_own *own = png_own_change(h);
 
 	if (own->type != PNG_PALETTE)
-		return IMG_OK; /* only a proposal for screens with few colours */
+		return IMG_OK; /* a proposal for screens of few colours */
 	if (own->palette.bytes > 0 || c->bytes == 0 || c->bytes % 3 != 0 ||
 	    c->bytes / 3 > PALETTE_MAX)
 		return IMG_ERR_CORRUPT;

@@ -33,7 +33,7 @@ struct png_rows {
 	/*
 	 * Undo a filter (PNG, third edition, 9.2).  `above` is the row above,
 	 * without filter, or zeros; a pixel has `step` bytes: 1, 2, 3, 4, 6 or
-	 * 8.  `in` has PNG_AFTER more bytes, too; it need not have those before.
+	 * 8.  After `in`, 8 bytes more may be read, and none before it.
 	 */
 	void (*undo)(uint8_t *out, const uint8_t *in, const uint8_t *above,
 		     enum png_filter filter, uint32_t step, size_t bytes);
