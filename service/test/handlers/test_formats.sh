@@ -92,6 +92,8 @@ test_png() {
 	is_png '32 24' body
 	post 'w=32' --data-binary @photo.png
 	is_jpeg body
+	post 'w=200&format=png' --data-binary "@$photo"
+	mv body photo.png
 	half=$(($(wc -c <photo.png) / 2))
 	head -c $half photo.png >half
 	expect_problem 422 truncated_picture --data-binary @half "$url/"
