@@ -3,6 +3,7 @@
  * fuzz_seeds DIR: write small files of every format and kind as seeds for the
  * fuzz targets, each preceded by the option bytes of a transform.
  */
+#include "imgops/test/png_make.h"
 #include "imgops/test/profiles.h"
 #include "imgops/test/support.h"
 
@@ -168,6 +169,44 @@ static void write_ppms(struct seeds *s)
 		}
 }
 
+#ifdef IMG_PNG
+static void write_pngs(struct seeds *s)
+{
+	static const struct {
+		uint32_t type, depth;
+	} kinds[] = { { 0, 1 }, { 0, 8 }, { 0, 16 }, { 2, 8 }, { 2, 16 },
+		      { 3, 2 }, { 3, 8 }, { 4, 8 },  { 6, 8 }, { 6, 16 } };
+	static const uint8_t gamma[] = { 0, 0, 0xd9, 3 },
+			     cicp[] = { 12, 13, 0, 1 };
+
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
+		for (uint32_t i = 0; i < 8; i++) {
+			struct png_spec spec = {
+				.width = 19,
+				.height = 17,
+				.type = kinds[k].type,
+				.depth = kinds[k].depth,
+				.filter = PNG_ALL_FILTERS,
+				.is_interlaced = i & 1,
+				.has_alpha = (i & 2) && kinds[k].type < 4,
+				.idat_bytes = i & 4 ? 50 : 0,
+			};
+			struct bytes png;
+			FILE *f = open_seed(s);
+
+			if (i == 2)
+				png_add(&spec.extra, "gAMA", gamma, 4);
+			if (i == 3)
+				png_add(&spec.extra, "cICP", cicp, 4);
+			png = png_make(&spec);
+			put(f, png.data, png.count);
+			(void)fclose(f);
+			free(png.data);
+			free(spec.extra.data);
+		}
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	struct seeds s = { 0 };
@@ -181,5 +220,8 @@ int main(int argc, char **argv)
 	write_samplings(&s);
 	write_profiles(&s);
 	write_ppms(&s);
+#ifdef IMG_PNG
+	write_pngs(&s);
+#endif
 	return 0;
 }

@@ -16,6 +16,7 @@
  * factors, so they do not run this.
  */
 #include "imgops/imgops.h"
+#include "imgops/test/png_make.h"
 #include "imgops/test/profiles.h"
 
 #include "base/folder.h"
@@ -490,6 +491,66 @@ static void check_ppm(char kind, struct img_size size, uint32_t white)
 	free(ppm.data);
 }
 
+#ifdef IMG_PNG
+/* As for a PPM, there is no slack. */
+static void check_png(const char *name, struct bytes png)
+{
+	static const struct img_transform results[] = {
+		{ .quality = 80, .box = { 100, 100 } },
+		{ .format = IMG_FORMAT_PNG },
+		{ .format = IMG_FORMAT_PNG, .effort = 9, .box = { 700, 700 } },
+	};
+	struct img_header header;
+	enum img_err err = img_probe(&header, png.data, png.count, &limits);
+
+	CHECK_NUMBER(err, ==, IMG_OK);
+	for (size_t i = 0; i < ARRAY_SIZE(results); i++)
+		check(name, png, &header, &results[i], 0);
+	free(png.data);
+}
+
+static void check_pngs(void)
+{
+	static const struct {
+		uint32_t type, depth;
+	} kinds[] = { { 0, 1 }, { 0, 8 }, { 0, 16 }, { 2, 8 }, { 2, 16 },
+		      { 3, 4 }, { 3, 8 }, { 4, 8 },  { 6, 8 }, { 6, 16 } };
+	static const struct img_size sizes[] = {
+		{ 1500, 1000 }, { 60, 60 }, { 1, 65500 }, { 65500, 1 }
+	};
+	struct png_spec strip = { .width = 999, .height = 400 };
+	struct png_spec pieces = {
+		.width = 500, .height = 500, .type = 2, .idat_bytes = 1
+	};
+
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
+		for (size_t s = 0; s < ARRAY_SIZE(sizes); s++)
+			for (int i = 0; i < 4; i++) {
+				struct png_spec spec = {
+					.width = sizes[s].width_px,
+					.height = sizes[s].height_px,
+					.type = kinds[k].type,
+					.depth = kinds[k].depth,
+					.filter = 4,
+					.is_flat = i == 0,
+					.is_noise = i == 1,
+					.is_interlaced = i == 2,
+					.has_alpha =
+						i == 3 && kinds[k].type < 4,
+				};
+
+				check_png("a PNG", png_make(&spec));
+			}
+	check_png("a PNG of tables",
+		  png_make_of(&strip, png_deflate_tables(1000 * 400)));
+	check_png("a PNG of tiny chunks", png_make(&pieces));
+}
+#else
+static void check_pngs(void)
+{
+}
+#endif
+
 static void check_ppms(void)
 {
 	static const struct img_size sizes[] = {
@@ -542,6 +603,7 @@ static void check_all_made(void)
 	check_profile("a matrix profile", JCS_YCbCr,
 		      profile_rgb(&gamuts[ADOBE_RGB], 2.2, 0));
 	check_ppms();
+	check_pngs();
 }
 
 static struct bytes read_file(const struct folder_file *file)

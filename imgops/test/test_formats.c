@@ -172,6 +172,17 @@ static void check_length(struct bytes file, size_t n, const struct image *whole,
 	img_release(&img);
 }
 
+/*
+ * What is not needed at the end: the marker EOI of a JPEG; of a PNG a chunk
+ * without data, and the CRC before it, because the data have a checksum.
+ */
+static size_t end_bytes(struct bytes file)
+{
+	if (file.data[0] == 0x89)
+		return 16;
+	return file.data[0] == 0xff ? 2 : 0;
+}
+
 static void check_cut(struct bytes file, struct heap *h)
 {
 	const struct img_transform lenient = { .quality = 80, .lenient = true };
@@ -182,8 +193,8 @@ static void check_cut(struct bytes file, struct heap *h)
 		if (n >= ENDS_BYTES && n + ENDS_BYTES < file.count)
 			n += n / 4;
 	}
-	/* A marker of the end has two bytes in a JPEG; all else is needed. */
-	for (size_t cut = 3; cut < file.count; cut = cut * 3 / 2)
+	for (size_t cut = end_bytes(file) + 1; cut < file.count;
+	     cut += 1 + cut / 2)
 		CHECK_NUMBER(decode_bytes(&img, file.data, file.count - cut,
 					  &no_limits, h),
 			     !=, IMG_OK);

@@ -18,7 +18,7 @@ static void test_other_files_are_not_jpeg(void)
 					      "\xff",
 					      "\xd8",
 					      "\xd8\xff",
-					      "\x89PNG\r\n\x1a\n",
+					      "BM\x10\x20",
 					      "GIF89a",
 					      "\xff\xd9\xff\xd8" };
 	struct image img;

@@ -19,6 +19,8 @@ enum {
 	TIFF_ORIENTATION = 0x0112,
 	TIFF_ENTRY_BYTES = 12,
 	TIFF_INLINE_BYTES = 4, /* larger values are elsewhere */
+	PNG_EXTRA = 12,        /* bytes of a chunk besides its data */
+	PNG_IEND = 0x49454e44,
 };
 
 /* The types of TIFF 6.0, section 2. */
@@ -204,10 +206,48 @@ static bool netpbm_read(struct picture_header *out, struct span file)
 		.height_px = height,
 		.orientation = 1,
 		.media_type = "image/x-portable-anymap",
-		.raw_bytes = at + 1 +
-			     (uint64_t)width * height * (is_grey ? 1 : 3) *
-				     (white > UINT8_MAX ? 2 : 1),
+		.whole_bytes = at + 1 +
+			       (uint64_t)width * height * (is_grey ? 1 : 3) *
+				       (white > UINT8_MAX ? 2 : 1),
 	};
+	return true;
+}
+
+/* The size in bytes of a PNG whose chunks are all there; else 0. */
+static uint64_t png_bytes(struct span *file, size_t at)
+{
+	while (!file->is_short) {
+		uint64_t bytes = get_u32(file, at);
+		bool is_end = get_u32(file, at + 4) == PNG_IEND;
+
+		if (bytes > file->count || bytes + PNG_EXTRA > file->count - at)
+			return 0;
+		at += (size_t)bytes + PNG_EXTRA;
+		if (is_end)
+			return at;
+	}
+	return 0;
+}
+
+/* False: not a PNG with a size.  An EXIF orientation is not read. */
+static bool png_read(struct picture_header *out, struct span file)
+{
+	static const uint8_t begin[] = { 0x89, 'P',  'N', 'G', '\r', '\n',
+					 0x1a, '\n', 0,   0,   0,    13,
+					 'I',  'H',  'D', 'R' };
+	struct picture_header h = { .orientation = 1,
+				    .media_type = "image/png" };
+
+	if (file.count < sizeof(begin) ||
+	    memcmp(file.bytes, begin, sizeof(begin)) != 0)
+		return false;
+	h.width_px = get_u32(&file, sizeof(begin));
+	h.height_px = get_u32(&file, sizeof(begin) + 4);
+	if (h.width_px == 0 || h.height_px == 0 || file.is_short ||
+	    h.width_px > INT32_MAX || h.height_px > INT32_MAX)
+		return false;
+	h.whole_bytes = png_bytes(&file, 8);
+	*out = h;
 	return true;
 }
 
@@ -219,9 +259,10 @@ bool picture_header_read(struct picture_header *out, const void *bytes,
 	size_t at = 0;
 	uint32_t marker = next_marker(&file, &at);
 
-	if (marker != MARKER_SOI)
-		return netpbm_read(
-			out, (struct span){ .bytes = bytes, .count = size });
+	if (marker != MARKER_SOI) {
+		file = (struct span){ .bytes = bytes, .count = size };
+		return png_read(out, file) || netpbm_read(out, file);
+	}
 	while ((marker = next_marker(&file, &at)) != 0 &&
 	       marker != MARKER_SOS && marker != MARKER_EOI) {
 		/* Includes its own two bytes. */

@@ -20,8 +20,10 @@ struct picture_header {
 	uint32_t height_px;
 	uint32_t orientation;   /* from EXIF, 1 .. 8; 1 if EXIF has none */
 	const char *media_type; /* "image/jpeg" */
-	uint64_t
-		raw_bytes; /* of a whole file without compression; 0: unknown */
+	/*
+	 * Of a PPM that would be whole, or of a PNG that is; 0: unknown.
+	 */
+	uint64_t whole_bytes;
 };
 
 /* False: no picture with a size, and `out` is untouched. */

@@ -240,8 +240,9 @@ static bool reserve_pixels(struct verify *v, size_t bytes)
 struct header {
 	int width_px;
 	int height_px;
-	int colours;        /* of a JPEG */
-	uint64_t raw_bytes; /* without compression: of all of it; 0: a JPEG */
+	int colours; /* of a JPEG */
+	bool is_jpeg;
+	uint64_t whole_bytes; /* of another format */
 };
 
 static bool read_header(struct verify *v, const void *bytes, size_t size,
@@ -251,13 +252,13 @@ static bool read_header(struct verify *v, const void *bytes, size_t size,
 	int subsampling;
 
 	if (picture_header_read(&picture, bytes, size) &&
-	    picture.raw_bytes > 0) {
+	    strcmp(picture.media_type, "image/jpeg") != 0) {
 		*h = (struct header){ .width_px = (int)picture.width_px,
 				      .height_px = (int)picture.height_px,
-				      .raw_bytes = picture.raw_bytes };
+				      .whole_bytes = picture.whole_bytes };
 		return true;
 	}
-	h->raw_bytes = 0;
+	h->is_jpeg = true;
 	if (size == 0)
 		error_set(why, "empty");
 	else if (tjDecompressHeader3(v->decoder, bytes, size, &h->width_px,
@@ -297,10 +298,12 @@ static bool decode_reply(struct verify *v, const void *bytes, size_t size,
 	int width = TJSCALED(h->width_px, eighth);
 	int height = TJSCALED(h->height_px, eighth);
 
-	if (h->raw_bytes > 0)
-		return h->raw_bytes == size ||
+	if (!h->is_jpeg && h->whole_bytes == 0)
+		return error_fail(why, "it ends too early");
+	if (!h->is_jpeg)
+		return h->whole_bytes == size ||
 		       error_fail(why, "%zu bytes instead of %" PRIu64, size,
-				  h->raw_bytes);
+				  h->whole_bytes);
 	if (!reserve_pixels(v, (size_t)width * (size_t)height *
 				       (size_t)tjPixelSize[format])) {
 		error_set(why, "%d x %d: out of memory", h->width_px,

@@ -164,11 +164,30 @@ static void test_not_a_jpeg(void)
 	struct file f = { .size = 0 };
 
 	CHECK(!read_at_wall(&h, f.bytes, 0));
-	APPEND(&f, "\x89PNG\r\n\x1a\n");
+	APPEND(&f, "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0");
 	CHECK(!read_at_wall(&h, f.bytes, f.size));
 	f = MAKE(big);
 	CHECK(!read_at_wall(&h, f.bytes + 2, f.size - 2)); /* no SOI */
 	CHECK_NUMBER(h.width_px, ==, 7);
+}
+
+static void test_png(void)
+{
+	static const char png[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+				  "\0\0\1\2\0\0\0\3\x08\0\0\0\0crc "
+				  "\0\0\0\1IDATxcrc \0\0\0\0IENDcrc ";
+	struct picture_header h;
+
+	CHECK(read_at_wall(&h, (const uint8_t *)png, sizeof(png) - 1));
+	CHECK_NUMBER(h.width_px, ==, 258);
+	CHECK_NUMBER(h.height_px, ==, 3);
+	CHECK_NUMBER(h.orientation, ==, 1);
+	CHECK_TEXT(h.media_type, "image/png");
+	CHECK_NUMBER(h.whole_bytes, ==, sizeof(png) - 1);
+	for (size_t n = 24; n < sizeof(png) - 1; n++) {
+		CHECK(read_at_wall(&h, (const uint8_t *)png, n));
+		CHECK_NUMBER(h.whole_bytes, ==, 0);
+	}
 }
 
 static void test_netpbm(void)
@@ -187,10 +206,10 @@ static void test_netpbm(void)
 	CHECK_NUMBER(h.width_px, ==, 3);
 	CHECK_NUMBER(h.height_px, ==, 4);
 	CHECK_NUMBER(h.orientation, ==, 1);
-	CHECK_NUMBER(h.raw_bytes, ==, 11 + 36);
+	CHECK_NUMBER(h.whole_bytes, ==, 11 + 36);
 	CHECK(read_at_wall(&h, (const uint8_t *)"P5#x 9\n3\t4 256 ", 15));
 	CHECK_NUMBER(h.width_px, ==, 3);
-	CHECK_NUMBER(h.raw_bytes, ==, 15 + 24);
+	CHECK_NUMBER(h.whole_bytes, ==, 15 + 24);
 }
 
 /* A JPEG of 70 x 30 by libjpeg, with fill bytes added before a marker. */
@@ -248,7 +267,7 @@ static void expect_same(const struct picture_header *a,
 	CHECK_NUMBER(a->height_px, ==, b->height_px);
 	CHECK_NUMBER(a->orientation, ==, b->orientation);
 	CHECK_TEXT(a->media_type, b->media_type);
-	CHECK_NUMBER(a->raw_bytes, ==, b->raw_bytes);
+	CHECK_NUMBER(a->whole_bytes, ==, b->whole_bytes);
 }
 
 /*
@@ -313,6 +332,7 @@ int main(void)
 	test_wrong_exif_is_none();
 	test_integers_of_any_type();
 	test_not_a_jpeg();
+	test_png();
 	test_netpbm();
 	test_real_files();
 	test_damage();

@@ -86,7 +86,7 @@ static void test_not_whole(struct verify *v)
 	tjFree(p.bytes);
 }
 
-static void test_ppm(struct verify *v)
+static void test_ppm_and_png(struct verify *v)
 {
 	static const char ppm[] = "P6\n2 1\n255\nabcdef";
 	struct picture_header upload = { .width_px = 2,
@@ -99,6 +99,16 @@ static void test_ppm(struct verify *v)
 		     "16 bytes instead of 17");
 	expect_wrong(v, ppm, sizeof(ppm), &unknown, "18 bytes instead of 17");
 	expect_wrong(v, ppm, sizeof(ppm) - 1, &upload,
+		     "2 x 1 instead of 2 x 4");
+
+	static const char png[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+				  "\0\0\0\2\0\0\0\1\x08\0\0\0\0crc "
+				  "\0\0\0\0IENDcrc ";
+
+	CHECK(verify_reply(v, png, sizeof(png) - 1, "/", &unknown, &why));
+	expect_wrong(v, png, sizeof(png) - 2, &unknown, "it ends too early");
+	expect_wrong(v, png, sizeof(png), &unknown, "46 bytes instead of 45");
+	expect_wrong(v, png, sizeof(png) - 1, &upload,
 		     "2 x 1 instead of 2 x 4");
 }
 
@@ -253,7 +263,7 @@ int main(void)
 	test_right(v);
 	test_wrong_size(v);
 	test_not_whole(v);
-	test_ppm(v);
+	test_ppm_and_png(v);
 	test_size_comes_first(v);
 	test_right(v); /* wrong replies have no effect on later ones */
 	verify_free(v);

@@ -57,12 +57,52 @@ test_each_to_each() {
 		awk '$1 - $2 > 2 || $2 - $1 > 2 { exit 1 }' ||
 		fail "other colours than in the upload"
 	expect_problem 400 bad_parameter --data-binary @photo.ppm \
-		"$url/?format=gif"
-	grep -q "format must be jpeg, .*ppm or auto, not 'gif'" "$work/body" || fail "$(shown body)"
+		"$url/?format=tiff"
+	grep -q "format must be jpeg, .*ppm or auto, not 'tiff'" "$work/body" || fail "$(shown body)"
 	# A new format is named here, and in no other test.
 	expect_problem 415 not_a_jpeg --data-binary 'some text' "$url/"
-	grep -q 'only JPEG and PPM files are read' "$work/body" ||
+	grep -q 'only JPEG.* and PPM files are read' "$work/body" ||
 		fail "$(shown body)"
+}
+
+# is_png SIZE FILE: a PNG of this size, such as '32 24', from signature to end
+is_png() {
+	local head
+	head=$(printf '89504e470d0a1a0a0000000d49484452%08x%08x' ${1})
+	[ "$(head -c 24 "$2" | xxd -p | tr -d '\n')" = "$head" ] ||
+		fail "not a PNG of $1: $(head -c 24 "$2" | xxd -p)"
+	[ "$(tail -c 8 "$2" | xxd -p)" = 49454e44ae426082 ] || fail "no IEND"
+}
+
+# A build may leave the format out.
+test_png() {
+	local half
+	expect_problem 400 bad_parameter --data-binary @photo.ppm \
+		"$url/?format=tiff"
+	grep -q png "$work/body" || return 0
+	post 'format=png' --data-binary @photo.ppm
+	[ "$type" = image/png ] || fail "$type"
+	is_png '64 48' body
+	mv body photo.png
+	# It has exactly the colours of the upload.
+	post 'format=ppm' --data-binary @photo.png
+	cmp -s <(tail -c 9216 body) <(tail -c 9216 photo.ppm) ||
+		fail "other colours than in the upload"
+	post 'w=32&format=png' --data-binary @photo.png
+	is_png '32 24' body
+	post 'w=32' --data-binary @photo.png
+	is_jpeg body
+	post 'w=200&format=png' --data-binary "@$photo"
+	mv body photo.png
+	half=$(($(wc -c <photo.png) / 2))
+	head -c $half photo.png >half
+	expect_problem 422 truncated_picture --data-binary @half "$url/"
+	post 'strict=0' --data-binary @half
+	{ cat half && printf '\0\0\0' && tail -c +$((half + 4)) photo.png; } >bad
+	expect_problem 422 corrupt_picture --data-binary @bad "$url/"
+	printf '\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\1\0\0\0\1\0\0' >huge
+	printf '\10\2\0\0\0crc.' >>huge
+	expect_problem 413 picture_too_large --data-binary @huge "$url/"
 }
 
 test_variants_have_their_types() {
@@ -151,6 +191,7 @@ test_loadgen_verifies_them() {
 mkdir store
 start --store store
 test_each_to_each
+test_png
 test_variants_have_their_types
 test_what_is_wrong_is_named
 test_stored_pictures_have_their_types

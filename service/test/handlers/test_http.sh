@@ -157,8 +157,9 @@ test_curl_data_is_explained() {
 	done
 	printf '\x89PNG\r\n\x1a\n%0100d' 0 >"$work/png"
 	explained 415 not_a_jpeg "$hint" --data "@$work/png" "$url/"
-	explained 415 not_a_jpeg 'The file is a PNG picture' \
-		--data-binary "@$work/png" "$url/"
+	printf 'II*\0%0100d' 0 >"$work/tiff"
+	explained 415 not_a_jpeg 'The file is a TIFF picture' \
+		--data-binary "@$work/tiff" "$url/"
 	# Text has no such bytes anyway.
 	explained 415 not_a_jpeg 'The file is text' \
 		--data "$(printf 'x%.0s' {1..100}) naïve" "$url/"

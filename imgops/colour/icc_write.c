@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers of clauses are those of ICC.1:2010. */
+#include "imgops/colour/icc_write.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+	HEAD_BYTES = 128,
+	TAGS = 9,
+	TAG_BYTES = 12,
+	TEXT_BYTES = 36,
+	XYZ_BYTES = 20,
+	CURVE_BYTES = 32,
+};
+
+_Static_assert(HEAD_BYTES + 4 + TAGS * TAG_BYTES + 2 * TEXT_BYTES +
+			       4 * XYZ_BYTES + CURVE_BYTES ==
+		       ICC_WRITTEN_BYTES,
+	       "all parts");
+
+/* Numbers of a profile are below this. */
+#define FIXED_MAX 32767.0
+
+/* Light whose x, y or sum is smaller is no colour. */
+#define LEAST 1e-4
+
+static const double d50[3] = { 0.9642, 1, 0.8249 };
+
+const struct icc_colours icc_srgb = {
+	.white = { 0.3127, 0.3290 },
+	.red = { 0.64, 0.33 },
+	.green = { 0.30, 0.60 },
+	.blue = { 0.15, 0.06 },
+	.exponent = 2.4,
+	.scale = 1 / 1.055,
+	.offset = 0.055 / 1.055,
+	.slope = 1 / 12.92,
+	.knee = 0.04045,
+};
+
+/* --- Colours --- */
+
+typedef double matrix[3][3];
+
+static void multiply(double out[3], const matrix m, const double v[3])
+{
+	for (int i = 0; i < 3; i++)
+		out[i] = m[i][0] * v[0] + m[i][1] * v[1] + m[i][2] * v[2];
+}
+
+static bool invert(matrix out, const matrix m)
+{
+	double det = 0;
+
+	for (int i = 0; i < 3; i++)
+		for (int k = 0; k < 3; k++) {
+			int r = (k + 1) % 3, s = (k + 2) % 3;
+			int p = (i + 1) % 3, q = (i + 2) % 3;
+
+			out[i][k] = m[r][p] * m[s][q] - m[r][q] * m[s][p];
+		}
+	for (int i = 0; i < 3; i++)
+		det += m[0][i] * out[i][0];
+	for (int i = 0; i < 3; i++)
+		for (int k = 0; k < 3; k++)
+			out[i][k] /= det;
+	return fabs(det) > LEAST;
+}
+
+/* The light of x and y, with Y = 1. */
+static bool to_xyz(double xyz[3], const double xy[2])
+{
+	xyz[0] = xy[0] / xy[1];
+	xyz[1] = 1;
+	xyz[2] = (1 - xy[0] - xy[1]) / xy[1];
+	return xy[1] > LEAST;
+}
+
+/* How the colours under `white` look under D50: by Bradford's matrix (E.2). */
+static bool adapt(matrix out, const double white[3])
+{
+	static const matrix cones = {
+		{ 0.8951, 0.2664, -0.1614 },
+		{ -0.7502, 1.7135, 0.0367 },
+		{ 0.0389, -0.0685, 1.0296 },
+	};
+	double from[3], to[3];
+	matrix back;
+
+	multiply(from, cones, white);
+	multiply(to, cones, d50);
+	if (!invert(back, cones))
+		return false;
+	for (int i = 0; i < 3; i++) {
+		if (!(from[i] > LEAST))
+			return false;
+		for (int k = 0; k < 3; k++) {
+			out[i][k] = 0;
+			for (int j = 0; j < 3; j++)
+				out[i][k] += back[i][j] * to[j] / from[j] *
+					     cones[j][k];
+		}
+	}
+	return true;
+}
+
+/* The light of each channel under D50; together they are white. */
+static bool channels(double xyz[3][3], const struct icc_colours *c)
+{
+	const double *const xy[] = { c->red, c->green, c->blue };
+	double white[3], shares[3], light[3][3];
+	matrix m, inverse, to_d50;
+
+	if (!to_xyz(white, c->white) || !adapt(to_d50, white))
+		return false;
+	for (int i = 0; i < 3; i++) {
+		if (!to_xyz(light[i], xy[i]))
+			return false;
+		for (int k = 0; k < 3; k++)
+			m[k][i] = light[i][k];
+	}
+	if (!invert(inverse, (const double(*)[3])m))
+		return false;
+	multiply(shares, (const double(*)[3])inverse, white);
+	for (int i = 0; i < 3; i++) {
+		for (int k = 0; k < 3; k++)
+			light[i][k] *= shares[i];
+		multiply(xyz[i], (const double(*)[3])to_d50, light[i]);
+	}
+	return true;
+}
+
+/* --- Bytes --- */
+
+static uint8_t *put32(uint8_t *at, uint32_t v)
+{
+	for (int shift = 24; shift >= 0; shift -= 8)
+		*at++ = (uint8_t)(v >> shift);
+	return at;
+}
+
+static uint8_t *put_name(uint8_t *at, const char *four)
+{
+	memcpy(at, four, 4);
+	return at + 4;
+}
+
+/* s15Fixed16Number (4.6) */
+static uint8_t *put_fixed(uint8_t *at, double v)
+{
+	return put32(at, (uint32_t)(int32_t)lround(v * 65536));
+}
+
+static uint8_t *put_xyz(uint8_t *at, const double xyz[3])
+{
+	at = put32(put_name(at, "XYZ "), 0);
+	for (int i = 0; i < 3; i++)
+		at = put_fixed(at, xyz[i]);
+	return at;
+}
+
+/* multiLocalizedUnicodeType (10.13) of three letters in English. */
+static uint8_t *put_text(uint8_t *at, const char *three)
+{
+	at = put32(put32(put32(put_name(at, "mluc"), 0), 1), 12);
+	at = put32(put32(put_name(at, "enUS"), 6), 28);
+	for (int i = 0; i < 4; i++) {
+		*at++ = 0;
+		*at++ = (uint8_t)(i < 3 ? three[i] : 0);
+	}
+	return at;
+}
+
+/* parametricCurveType (10.16), function 3 */
+static uint8_t *put_curve(uint8_t *at, const struct icc_colours *c)
+{
+	at = put32(put32(put_name(at, "para"), 0), 3u << 16);
+	at = put_fixed(put_fixed(at, c->exponent), c->scale);
+	at = put_fixed(put_fixed(at, c->offset), c->slope);
+	return put_fixed(at, c->knee);
+}
+
+/* 7.2 */
+static uint8_t *put_head(uint8_t *out)
+{
+	uint8_t *at = out;
+
+	memset(out, 0, HEAD_BYTES);
+	at = put32(put32(put32(at, ICC_WRITTEN_BYTES), 0), 0x04200000);
+	at = put_name(put_name(put_name(at, "mntr"), "RGB "), "XYZ ");
+	at = put32(put32(put32(at, 2020u << 16 | 1), 1u << 16), 0);
+	(void)put_name(at, "acsp");
+	at = out + 68;
+	for (int i = 0; i < 3; i++)
+		at = put_fixed(at, d50[i]);
+	return out + HEAD_BYTES;
+}
+
+bool icc_write(uint8_t out[ICC_WRITTEN_BYTES], const struct icc_colours *c)
+{
+	static const struct {
+		const char *name;
+		uint32_t bytes;
+	} tags[TAGS] = {
+		{ "desc", TEXT_BYTES },  { "cprt", TEXT_BYTES },
+		{ "wtpt", XYZ_BYTES },   { "rXYZ", XYZ_BYTES },
+		{ "gXYZ", XYZ_BYTES },   { "bXYZ", XYZ_BYTES },
+		{ "rTRC", CURVE_BYTES }, { "gTRC", CURVE_BYTES },
+		{ "bTRC", CURVE_BYTES },
+	};
+	uint32_t offset = HEAD_BYTES + 4 + TAGS * TAG_BYTES;
+	double xyz[3][3];
+	uint8_t *at;
+
+	if (!channels(xyz, c))
+		return false;
+	for (int i = 0; i < 9; i++)
+		if (!(fabs(xyz[i / 3][i % 3]) < FIXED_MAX))
+			return false;
+	if (!(c->exponent > 0 && c->exponent < FIXED_MAX))
+		return false;
+	at = put32(put_head(out), TAGS);
+	for (int i = 0; i < TAGS; i++) {
+		at = put32(put_name(at, tags[i].name), offset);
+		at = put32(at, tags[i].bytes);
+		/* All channels have one curve. */
+		if (tags[i].bytes != CURVE_BYTES)
+			offset += tags[i].bytes;
+	}
+	at = put_text(put_text(at, "PNG"), "CC0");
+	at = put_xyz(at, d50);
+	for (int i = 0; i < 3; i++)
+		at = put_xyz(at, xyz[i]);
+	at = put_curve(at, c);
+	assert(at == out + ICC_WRITTEN_BYTES);
+	return true;
+}
