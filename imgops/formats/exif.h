@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside imgops: the orientation in the EXIF data of a file.
+ *
+ * EXIF is a TIFF file: a header that gives the byte order, then directories of
+ * 12-byte entries.  Orientation is an entry of the first directory.  A JPEG has
+ * it in an APP1 marker, after the name "Exif"; other formats have a part of the
+ * file for it, without the name.
+ *
+ * The time is bounded by the number of bytes.
+ */
+#ifndef IMGOPS_FORMATS_EXIF_H
+#define IMGOPS_FORMATS_EXIF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The orientation, 1..8, in a TIFF file.  0: not a TIFF file, no orientation
+ * there, or nonsense.  EXIF 2.32, section 4.6.4.
+ */
+uint32_t exif_orientation(const uint8_t *tiff, size_t bytes);
+
+/* As exif_orientation(), for the data of an APP1 marker, after its length. */
+uint32_t exif_app1_orientation(const uint8_t *app1, size_t bytes);
+
+#endif
