@@ -19,7 +19,8 @@ enum {
 
 static const struct flag dataset_flags[] = {
 	{ "dataset", "DIR|LIST", NULL,
-	  "send the pictures below DIR (*.jpg, *.jpeg, *.ppm, *.pgm, *.pnm), "
+	  "send the pictures below DIR (*.jpg, *.jpeg, *.webp, *.ppm, *.pgm, "
+	  "*.pnm), "
 	  "except hidden ones; or the files in LIST, one PATH per line, "
 	  "relative to LIST's folder, and after it, if needed, a TAB and what "
 	  "to add to the URL's query; all files are read before the run; "
@@ -125,7 +126,8 @@ static const struct flag check_flags[] = {
 	  "the URL's host and port, and summed over its labels",
 	  .type = FLAG_OTHER },
 	{ "verify", "decode|size", NULL,
-	  "decode: 2xx replies must decode as JPEGs or be whole PPMs; size: "
+	  "decode: 2xx replies must decode as JPEGs or be whole PPMs or WebPs; "
+	  "size: "
 	  "they must also have "
 	  "the size that w, h, fit, enlarge and orient of the query require. "
 	  "It "

@@ -241,7 +241,7 @@ struct header {
 	int width_px;
 	int height_px;
 	int colours;        /* of a JPEG */
-	uint64_t raw_bytes; /* without compression: of all of it; 0: a JPEG */
+	uint64_t raw_bytes; /* of all of it; 0: a JPEG, which is decoded */
 };
 
 static bool read_header(struct verify *v, const void *bytes, size_t size,
