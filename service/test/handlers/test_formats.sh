@@ -61,8 +61,30 @@ test_each_to_each() {
 	grep -q "format must be jpeg, .*ppm or auto, not 'gif'" "$work/body" || fail "$(shown body)"
 	# A new format is named here, and in no other test.
 	expect_problem 415 not_a_jpeg --data-binary 'some text' "$url/"
-	grep -q 'only JPEG and PPM files are read' "$work/body" ||
+	grep -q 'only JPEG, .*and PPM files are read' "$work/body" ||
 		fail "$(shown body)"
+}
+
+test_webp() {
+	local query
+	for query in format=webp 'format=webp&lossless=1' \
+		'format=webp&effort=1&q=30'; do
+		post "w=32&$query" --data-binary "@$photo"
+		[ "$type" = image/webp ] || fail "$type"
+		[ "$(head -c 4 body)$(tail -c +9 body | head -c 7)" = RIFFWEBPVP8 ] ||
+			fail "$(head -c 16 body | xxd)"
+		cp body small.webp
+		post format=ppm --data-binary @small.webp
+		is_ppm '32 24' body
+	done
+	post 'w=500&h=400&enlarge=1&fit=fill' --data-binary @small.webp
+	[ "$type" = image/jpeg ] || fail "$type"
+	# WebP cannot be larger.
+	expect_problem 413 picture_too_large --data-binary "@$photo" \
+		"$url/?format=webp&w=16384&h=9&fit=fill&enlarge=1"
+	grep -q 'WebP allows 16383' "$work/body" || fail "$(shown body)"
+	head -c 100 small.webp >half
+	expect_problem 422 truncated_picture --data-binary @half "$url/"
 }
 
 test_variants_have_their_types() {
@@ -151,6 +173,7 @@ test_loadgen_verifies_them() {
 mkdir store
 start --store store
 test_each_to_each
+test_webp
 test_variants_have_their_types
 test_what_is_wrong_is_named
 test_stored_pictures_have_their_types
