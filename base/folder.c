@@ -25,7 +25,7 @@ struct folder_walk {
 static bool has_wanted_name(const char *name, enum folder_kind kind)
 {
 	/* Those of FOLDER_JPEGS first. */
-	static const char *const endings[] = { ".jpg", ".jpeg", ".png",
+	static const char *const endings[] = { ".jpg", ".jpeg", ".png", ".webp",
 					       ".ppm", ".pgm",  ".pnm" };
 	enum { JPEG_ENDINGS = 2 };
 	size_t count =

@@ -66,6 +66,7 @@ struct img_format {
 	const char *word;       /* for programs, as in list.h: "jpeg" */
 	const char *media_type; /* of a result: "image/jpeg" */
 	const char *suffix;     /* of a result's file, without the dot: "jpg" */
+	uint32_t side_px_max;   /* of a result; 0: IMG_SIDE_PX_MAX */
 	/* Its decoder is a library that was not made for hostile files. */
 	bool is_fragile;
 	/* Private: formats/format.h. */
@@ -336,6 +337,11 @@ struct img_view {
  */
 struct img_view img_fit(const struct img_header *header,
 			const struct img_transform *transform);
+
+/* True: the result is within the limits of its format and of `limits`. */
+bool img_result_fits(const struct img_view *view,
+		     const struct img_transform *transform,
+		     const struct img_limits *limits);
 
 /*
  * A file is decoded at n/8 of its size, and this is the smallest n that its

@@ -19,7 +19,8 @@ enum {
 
 static const struct flag dataset_flags[] = {
 	{ "dataset", "DIR|LIST", NULL,
-	  "send the pictures below DIR (*.jpg, *.jpeg, *.png, *.ppm, *.pgm, "
+	  "send the pictures below DIR (*.jpg, *.jpeg, *.png, *.webp, *.ppm, "
+	  "*.pgm, "
 	  "*.pnm), "
 	  "except hidden ones; or the files in LIST, one PATH per line, "
 	  "relative to LIST's folder, and after it, if needed, a TAB and what "
@@ -126,7 +127,7 @@ static const struct flag check_flags[] = {
 	  "the URL's host and port, and summed over its labels",
 	  .type = FLAG_OTHER },
 	{ "verify", "decode|size", NULL,
-	  "decode: 2xx replies must decode as JPEGs or be whole PNGs or PPMs; "
+	  "decode: 2xx replies must decode as JPEGs or be whole files; "
 	  "size: "
 	  "they must also have "
 	  "the size that w, h, fit, enlarge and orient of the query require. "

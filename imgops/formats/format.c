@@ -148,6 +148,19 @@ uint32_t img_scans_max(struct img_size stored, const struct img_limits *limits)
 						   limits->scans_max;
 }
 
+bool img_result_fits(const struct img_view *view,
+		     const struct img_transform *transform,
+		     const struct img_limits *limits)
+{
+	uint32_t side_px_max = img_formats[transform->format]->side_px_max;
+
+	if (side_px_max == 0)
+		side_px_max = IMG_SIDE_PX_MAX;
+	return view->size.width_px <= side_px_max &&
+	       view->size.height_px <= side_px_max &&
+	       img_pixels(view->size) <= img_result_pixels_max(limits);
+}
+
 /* --- The steps --- */
 
 enum img_err img_decode(struct image *dst, const uint8_t *bytes, size_t count,
@@ -157,7 +170,7 @@ enum img_err img_decode(struct image *dst, const uint8_t *bytes, size_t count,
 			const struct img_limits *limits,
 			const struct memory *memory)
 {
-	if (img_pixels(view->size) > img_result_pixels_max(limits))
+	if (!img_result_fits(view, transform, limits))
 		return IMG_ERR_TOO_LARGE;
 	return header->format->codec->decode(dst, bytes, count, header, view,
 					     transform, limits, memory);

@@ -61,6 +61,9 @@ static struct img_transform transform_of(const uint8_t *o)
 		.lenient = o[3] & 64,
 		.blur_sigma_px = o[4] < 128 ? 0 : 0.3 + o[5] * 0.39,
 		.quality = o[6] % 100 + 1,
+		.lossless = o[7] & 128,
+		.effort = o[7] / 16 % 5,
+		.background = o[2] * 0x10101u,
 		.format = o[7] % IMG_FORMATS,
 	};
 }

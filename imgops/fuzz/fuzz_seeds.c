@@ -6,6 +6,7 @@
 #include "imgops/test/png_make.h"
 #include "imgops/test/profiles.h"
 #include "imgops/test/support.h"
+#include "imgops/test/webps.h"
 
 #include <stdlib.h>
 
@@ -205,6 +206,40 @@ static void write_pngs(struct seeds *s)
 			free(spec.extra.data);
 		}
 }
+
+#endif
+
+#ifdef IMG_WEBP
+
+static void write_whole(struct seeds *s, struct bytes file)
+{
+	FILE *f = open_seed(s);
+
+	put(f, file.data, file.count);
+	(void)fclose(f);
+	free(file.data);
+}
+
+static void write_webps(struct seeds *s)
+{
+	for (int kind = 0; kind < 4; kind++) {
+		bool is_lossless = kind & 1, has_alpha = kind & 2;
+
+		write_whole(s, webp_make(40, 24, is_lossless, has_alpha));
+		write_whole(s, webp_make(2, 70, is_lossless, has_alpha));
+		write_whole(s, webp_with_all(is_lossless, has_alpha));
+		write_whole(s, webp_animation(80, 60, 2, 4, is_lossless,
+					      has_alpha, 2));
+	}
+}
+
+#else
+
+static void write_webps(struct seeds *s)
+{
+	(void)s;
+}
+
 #endif
 
 int main(int argc, char **argv)
@@ -223,5 +258,6 @@ int main(int argc, char **argv)
 #ifdef IMG_PNG
 	write_pngs(&s);
 #endif
+	write_webps(&s);
 	return 0;
 }

@@ -18,6 +18,7 @@
 #include "imgops/imgops.h"
 #include "imgops/test/png_make.h"
 #include "imgops/test/profiles.h"
+#include "imgops/test/webps.h"
 
 #include "base/folder.h"
 #include "base/memory.h"
@@ -551,6 +552,73 @@ static void check_pngs(void)
 }
 #endif
 
+#ifdef IMG_WEBP
+
+static void check_webp(const char *name, struct bytes webp)
+{
+	static const struct img_transform results[] = {
+		{ .quality = 80, .box = { 100, 100 } },
+		{ .quality = 100, .format = IMG_FORMAT_WEBP },
+		{ .quality = 80,
+		  .box = { 500, 500 },
+		  .format = IMG_FORMAT_WEBP,
+		  .effort = 9 },
+		{ .quality = 80, .format = IMG_FORMAT_WEBP, .lossless = true },
+		{ .quality = 80,
+		  .box = { 300, 300 },
+		  .format = IMG_FORMAT_WEBP,
+		  .lossless = true,
+		  .effort = 9 },
+		{ STRETCHED(1, 8000), .format = IMG_FORMAT_WEBP },
+	};
+	struct img_header header;
+	enum img_err err = img_probe(&header, webp.data, webp.count, &limits);
+
+	CHECK_NUMBER(err, ==, IMG_OK);
+	for (size_t i = 0; i < ARRAY_SIZE(results); i++)
+		check(name, webp, &header, &results[i], SLACK_NS);
+	free(webp.data);
+}
+
+/* Of noise, or of one colour; and what takes long for its bytes. */
+static void check_webps(void)
+{
+	static const struct img_size sizes[] = { { 900, 700 },
+						 { 1, 16383 },
+						 { 16383, 1 } };
+
+	for (size_t s = 0; s < ARRAY_SIZE(sizes); s++)
+		for (int kind = 0; kind < 8; kind++) {
+			size_t count = img_pixels(sizes[s]) * 4;
+			uint8_t *rgba = malloc(count);
+
+			CHECK(rgba != NULL);
+			for (size_t i = 0; i < count; i++)
+				rgba[i] =
+					kind & 1 ?
+						(uint8_t)scramble((uint32_t)i) :
+						90;
+			for (size_t i = 3; i < count && !(kind & 2); i += 4)
+				rgba[i] = 255;
+			check_webp("a WebP",
+				   webp_from_pixels(rgba, sizes[s].width_px,
+						    sizes[s].height_px,
+						    kind & 4));
+			free(rgba);
+		}
+	check_webp("an animation",
+		   webp_animation(4000, 3000, 100, 100, false, false, 1));
+	check_webp("a WebP of many codes", webp_of_sets());
+}
+
+#else
+
+static void check_webps(void)
+{
+}
+
+#endif
+
 static void check_ppms(void)
 {
 	static const struct img_size sizes[] = {
@@ -604,6 +672,7 @@ static void check_all_made(void)
 		      profile_rgb(&gamuts[ADOBE_RGB], 2.2, 0));
 	check_ppms();
 	check_pngs();
+	check_webps();
 }
 
 static struct bytes read_file(const struct folder_file *file)

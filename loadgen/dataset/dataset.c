@@ -114,10 +114,10 @@ static bool folder_load(struct dataset *d, const char *dir, bool all_files,
 
 	if (is_good && list.count == 0) {
 		error_set(error, "%s: no %s in this folder", dir,
-			  all_files ?
-				  "file" :
-				  "*.jpg, *.jpeg, *.png, *.ppm, *.pgm or *.pnm "
-				  "file");
+			  all_files ? "file" :
+				      "*.jpg, *.jpeg, *.png, *.webp, *.ppm, "
+				      "*.pgm or *.pnm "
+				      "file");
 		is_good = false;
 	}
 	for (size_t i = 0; is_good && i < list.count; i++) {

@@ -251,6 +251,57 @@ static bool png_read(struct picture_header *out, struct span file)
 	return true;
 }
 
+static bool is_name(const struct span *s, size_t at, const char *name)
+{
+	return at + 4 <= s->count && memcmp(s->bytes + at, name, 4) == 0;
+}
+
+/* A chunk of a WebP, whose data begin at `at`. */
+static void webp_read_chunk(struct picture_header *h, struct span *file,
+			    size_t at, size_t count)
+{
+	size_t name = at - 8;
+
+	if (is_name(file, name, "VP8X")) { /* 24 bits each */
+		h->width_px = (get_u32(file, at + 4) & 0xffffff) + 1;
+		h->height_px = (get_u32(file, at + 7) & 0xffffff) + 1;
+	} else if (is_name(file, name, "VP8 ") && h->width_px == 0) {
+		h->width_px = get_u16(file, at + 6) & 0x3fff;
+		h->height_px = get_u16(file, at + 8) & 0x3fff;
+	} else if (is_name(file, name, "VP8L") && h->width_px == 0) {
+		uint32_t bits = get_u32(file, at + 1);
+
+		h->width_px = (bits & 0x3fff) + 1;
+		h->height_px = (bits >> 14 & 0x3fff) + 1;
+	} else if (is_name(file, name, "EXIF") && h->orientation == 0 &&
+		   count <= file->count - at) {
+		h->orientation = tiff_orientation((struct span){
+			.bytes = file->bytes + at, .count = count });
+	}
+}
+
+/* False: not a WebP with a size. */
+static bool webp_read(struct picture_header *out, struct span file)
+{
+	struct picture_header h = { .media_type = "image/webp" };
+
+	if (!is_name(&file, 0, "RIFF") || !is_name(&file, 8, "WEBP"))
+		return false;
+	file.is_little_endian = true;
+	h.whole_bytes = (uint64_t)get_u32(&file, 4) + 8;
+	for (size_t at = 20, count; at <= file.count;
+	     at += count + count % 2 + 8) {
+		count = get_u32(&file, at - 4);
+		webp_read_chunk(&h, &file, at, count);
+	}
+	if (h.width_px == 0 || h.height_px == 0)
+		return false;
+	if (h.orientation == 0)
+		h.orientation = 1;
+	*out = h;
+	return true;
+}
+
 bool picture_header_read(struct picture_header *out, const void *bytes,
 			 size_t size)
 {
@@ -261,7 +312,8 @@ bool picture_header_read(struct picture_header *out, const void *bytes,
 
 	if (marker != MARKER_SOI) {
 		file = (struct span){ .bytes = bytes, .count = size };
-		return png_read(out, file) || netpbm_read(out, file);
+		return png_read(out, file) || webp_read(out, file) ||
+		       netpbm_read(out, file);
 	}
 	while ((marker = next_marker(&file, &at)) != 0 &&
 	       marker != MARKER_SOS && marker != MARKER_EOI) {

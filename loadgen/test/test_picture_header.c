@@ -212,6 +212,41 @@ static void test_netpbm(void)
 	CHECK_NUMBER(h.whole_bytes, ==, 15 + 24);
 }
 
+static void test_webp(void)
+{
+	static const char lossy[] = "RIFF\x16\0\0\0WEBPVP8 \x0a\0\0\0"
+				    "\x10\0\0\x9d\1\x2a\7\0\x0b\x40";
+	static const char lossless[] = "RIFF\x12\0\0\0WEBPVP8L\5\0\0\0"
+				       "\x2f\6\x80\2\0";
+	static const char extended[] =
+		"RIFF\x40\0\0\0WEBPVP8X\x0a\0\0\0\x08\0\0\0\6\0\0\x0a\0\0"
+		"EXIF\x1a\0\0\0II*\0\10\0\0\0\1\0"
+		"\22\1\3\0\1\0\0\0\6\0\0\0\0\0\0\0";
+	static const struct {
+		const char *bytes;
+		size_t count;
+		uint32_t orientation;
+	} files[] = {
+		{ lossy, sizeof(lossy) - 1, 1 },
+		{ lossless, sizeof(lossless) - 1, 1 },
+		{ extended, sizeof(extended) - 1, 6 },
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		struct picture_header h = { .width_px = 0 };
+
+		check_case("files[%zu]", i);
+		for (size_t n = 0; n < files[i].count; n++)
+			(void)read_at_wall(&h, (const uint8_t *)files[i].bytes,
+					   n);
+		CHECK(read_at_wall(&h, (const uint8_t *)files[i].bytes,
+				   files[i].count));
+		CHECK_NUMBER(h.width_px, ==, 7);
+		CHECK_NUMBER(h.height_px, ==, 11);
+		CHECK_NUMBER(h.orientation, ==, files[i].orientation);
+	}
+}
+
 /* A JPEG of 70 x 30 by libjpeg, with fill bytes added before a marker. */
 static struct file encode(bool is_progressive)
 {
@@ -334,6 +369,7 @@ int main(void)
 	test_not_a_jpeg();
 	test_png();
 	test_netpbm();
+	test_webp();
 	test_real_files();
 	test_damage();
 	return 0;

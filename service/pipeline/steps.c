@@ -43,7 +43,7 @@ static enum img_err fit_variants(struct upload *u,
 		v->event.number = u->number;
 		v->event.deadline_ns = u->deadline_ns;
 		v->view = img_fit(&u->header, &v->transform);
-		if (pixels(v) > img_result_pixels_max(limits))
+		if (!img_result_fits(&v->view, &v->transform, limits))
 			return IMG_ERR_TOO_LARGE;
 		u->output_pixels += pixels(v);
 
@@ -141,9 +141,10 @@ static void explain_size(char *text, size_t bytes, struct excess *e,
 	excess_explain(text, bytes, e, before, between, after);
 }
 
-/* A side of the file. */
+/* As explain_size(), about a side; `flag` has set the limit. */
 static void explain_side(char *text, size_t bytes, struct excess *e,
-			 struct img_size size, uint32_t side_px_max)
+			 const char *what, struct img_size size,
+			 const char *flag, uint32_t side_px_max)
 {
 	uint32_t side_px =
 		size.width_px > size.height_px ? size.width_px : size.height_px;
@@ -152,9 +153,9 @@ static void explain_side(char *text, size_t bytes, struct excess *e,
 		return;
 	*e = (struct excess){ side_px, side_px_max, "pixels per side" };
 	(void)snprintf(text, bytes,
-		       "The picture has %" PRIu32 " x %" PRIu32
-		       " pixels; --max-side allows %" PRIu32 ".",
-		       size.width_px, size.height_px, side_px_max);
+		       "%s has %" PRIu32 " x %" PRIu32
+		       " pixels; %s allows %" PRIu32 ".",
+		       what, size.width_px, size.height_px, flag, side_px_max);
 }
 
 static void explain_decoder(char *text, size_t bytes, struct excess *e,
@@ -191,7 +192,8 @@ void steps_explain(const struct upload *u, const struct img_limits *limits,
 			      img_scans_max(u->header.stored, limits));
 		return;
 	}
-	explain_side(text, bytes, &e, size, limits->side_px_max);
+	explain_side(text, bytes, &e, "The picture", size, "--max-side",
+		     limits->side_px_max);
 	if (e.unit == NULL)
 		explain_size(text, bytes, &e, "The picture", size,
 			     "--max-megapixels", limits->pixels_max, ".");
@@ -201,12 +203,20 @@ void steps_explain(const struct upload *u, const struct img_limits *limits,
 			     "decoded in full; it",
 			     size, "--max-result-megapixels",
 			     img_result_pixels_max(limits), ".");
-	for (uint32_t i = 0; i < u->variant_count && e.unit == NULL; i++)
+	for (uint32_t i = 0; i < u->variant_count && e.unit == NULL; i++) {
+		const struct variant *v = &u->variants[i];
+		const struct img_format *f = img_formats[v->transform.format];
+
+		if (f->side_px_max > 0)
+			explain_side(text, bytes, &e, "A result asked for",
+				     v->view.size, f->name, f->side_px_max);
+		if (e.unit != NULL)
+			break;
 		explain_size(text, bytes, &e, "A result asked for",
-			     u->variants[i].view.size,
-			     "--max-result-megapixels",
+			     v->view.size, "--max-result-megapixels",
 			     img_result_pixels_max(limits),
 			     ". Ask for a smaller one with w or h.");
+	}
 	if (e.unit == NULL)
 		explain_decoder(text, bytes, &e, size,
 				limits->decode_bytes_max);

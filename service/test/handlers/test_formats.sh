@@ -105,6 +105,28 @@ test_png() {
 	expect_problem 413 picture_too_large --data-binary @huge "$url/"
 }
 
+test_webp() {
+	local query
+	for query in format=webp 'format=webp&lossless=1' \
+		'format=webp&effort=1&q=30'; do
+		post "w=32&$query" --data-binary "@$photo"
+		[ "$type" = image/webp ] || fail "$type"
+		[ "$(head -c 4 body)$(tail -c +9 body | head -c 7)" = RIFFWEBPVP8 ] ||
+			fail "$(head -c 16 body | xxd)"
+		cp body small.webp
+		post format=ppm --data-binary @small.webp
+		is_ppm '32 24' body
+	done
+	post 'w=500&h=400&enlarge=1&fit=fill' --data-binary @small.webp
+	[ "$type" = image/jpeg ] || fail "$type"
+	# WebP cannot be larger.
+	expect_problem 413 picture_too_large --data-binary "@$photo" \
+		"$url/?format=webp&w=16384&h=9&fit=fill&enlarge=1"
+	grep -q 'WebP allows 16383' "$work/body" || fail "$(shown body)"
+	head -c 100 small.webp >half
+	expect_problem 422 truncated_picture --data-binary @half "$url/"
+}
+
 test_variants_have_their_types() {
 	local query='variant=a:w=20,format=ppm&variant=b:w=24'
 	post "$query" -H 'Accept: application/json' --data-binary "@$photo"
@@ -192,6 +214,7 @@ mkdir store
 start --store store
 test_each_to_each
 test_png
+test_webp
 test_variants_have_their_types
 test_what_is_wrong_is_named
 test_stored_pictures_have_their_types

@@ -42,6 +42,14 @@ make_uploads() {
 	done
 	with_profile "$work/profile" >"$work/uploads/profile.jpg"
 	head -c 300000 "$photo" >"$work/uploads/cut.jpg"
+	# A build may lack WebP.
+	curl -fsS --data-binary "@$photo" "$url/?w=900&format=webp" -o \
+		"$work/uploads/lossy.webp" 2>/dev/null || return 0
+	curl -fsS --data-binary "@$photo" "$url/?w=500&format=webp&lossless=1" \
+		-o "$work/uploads/lossless.webp"
+	queries+=('w=300&format=webp' 'w=300&format=webp&effort=9'
+		'w=90&format=webp&lossless=1&effort=1'
+		'w=90&format=webp&lossless=1&effort=9')
 }
 
 # Print the most KiB that any stack has written, and the number of stacks that
