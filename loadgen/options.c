@@ -127,7 +127,8 @@ static const struct flag check_flags[] = {
 	  "the URL's host and port, and summed over its labels",
 	  .type = FLAG_OTHER },
 	{ "verify", "decode|size", NULL,
-	  "decode: 2xx replies must decode as JPEGs or be whole files; "
+	  "decode: 2xx replies must decode as JPEGs or be whole PNGs, WebPs or "
+	  "PPMs; "
 	  "size: "
 	  "they must also have "
 	  "the size that w, h, fit, enlarge and orient of the query require. "

@@ -206,7 +206,6 @@ static void write_pngs(struct seeds *s)
 			free(spec.extra.data);
 		}
 }
-
 #endif
 
 #ifdef IMG_WEBP

@@ -22,7 +22,7 @@ struct picture_header {
 	uint32_t orientation;   /* from EXIF, 1 .. 8; 1 if EXIF has none */
 	const char *media_type; /* "image/jpeg" */
 	/*
-	 * Of a PPM or WebP that would be whole, or of a PNG that is; 0:
+	 * Of a PPM or a WebP that would be whole, or of a PNG that is; 0:
 	 * unknown.
 	 */
 	uint64_t whole_bytes;

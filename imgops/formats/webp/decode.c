@@ -472,8 +472,11 @@ static void decode_count(double *counts, const struct workload *w)
 	counts[TERM_ROWS] = h->stored.height_px;
 	counts[own->is_lossless ? TERM_LOSSLESS_BYTES : TERM_LOSSY_BYTES] =
 		bytes;
-	counts[own->is_lossless ? TERM_LOSSLESS_PIXELS : TERM_LOSSY_PIXELS] =
-		pixels;
+	if (own->is_lossless)
+		counts[TERM_LOSSLESS_PIXELS] = pixels;
+	else
+		counts[TERM_LOSSY_PIXELS] =
+			(double)webp_block_pixels(own->size);
 	if (!own->is_lossless && own->has_alpha)
 		counts[TERM_LOSSLESS_PIXELS] = pixels;
 	if (h->space != IMG_YCBCR) {

@@ -426,13 +426,14 @@ static const struct estimate_term encode_terms[TERM_COUNT] = {
 static void encode_count(double *counts, const struct workload *w)
 {
 	const struct img_transform *t = w->transform;
-	double pixels = (double)img_pixels(w->view->size);
+	double pixels = (double)webp_block_pixels(w->view->size);
 	bool has_alpha = w->scaled.space == IMG_RGBA;
 	int method = method_of(t->effort, has_alpha);
 
 	counts[TERM_RESULTS] = 1;
 	if (t->lossless) {
-		counts[TERM_LEVEL + lossless_level_of(t->effort)] = pixels;
+		counts[TERM_LEVEL + lossless_level_of(t->effort)] =
+			(double)img_pixels(w->view->size);
 		return;
 	}
 	counts[TERM_METHOD + method] = pixels;

@@ -49,6 +49,13 @@ struct FORMAT_OWN webp_own {
 
 FORMAT_OWN_FUNCTIONS(WEBP, webp)
 
+/* The pixels of all macroblocks: lossy coding works on whole ones. */
+static inline uint64_t webp_block_pixels(struct img_size size)
+{
+	return (uint64_t)(size.width_px + 15) / 16 *
+	       ((size.height_px + 15) / 16) * 256;
+}
+
 enum img_err webp_probe_more(struct img_header *h, const uint8_t *bytes,
 			     const struct img_limits *limits);
 

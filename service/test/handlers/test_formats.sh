@@ -107,6 +107,9 @@ test_png() {
 
 test_webp() {
 	local query
+	expect_problem 400 bad_parameter --data-binary @photo.ppm \
+		"$url/?format=tiff"
+	grep -q webp "$work/body" || return 0
 	for query in format=webp 'format=webp&lossless=1' \
 		'format=webp&effort=1&q=30'; do
 		post "w=32&$query" --data-binary "@$photo"
