@@ -47,7 +47,7 @@ static enum img_err inflate_all(uint8_t *out, size_t count, struct bytes in,
 	const uint8_t *bytes;
 
 	CHECK(z != NULL && window != NULL);
-	inflate_init(z, NULL, 0, window, INFLATE_WINDOW(TAKEN_MAX));
+	inflate_init(z, in.data, 0, window, INFLATE_WINDOW(TAKEN_MAX));
 	z->next = next;
 	z->arg = &s;
 	z->memory = memory;

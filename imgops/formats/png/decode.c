@@ -436,7 +436,7 @@ static enum img_err read_pixels(struct decoder *d)
 	struct inflate *z = d->z;
 
 	read_colours(d);
-	inflate_init(z, NULL, 0, d->window, d->window_bytes);
+	inflate_init(z, d->file, 0, d->window, d->window_bytes);
 	z->next = next_idat;
 	z->arg = d;
 	z->memory = d->memory;

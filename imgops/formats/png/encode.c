@@ -35,9 +35,6 @@ enum {
 	FIXED_BYTES = 128,
 	/* Of each IDAT: the chunk, zlib's head and checksum, an empty block. */
 	IDAT_EXTRA = PNG_CHUNK_EXTRA + 2 + 4 + 6,
-	/* A stored block has 5 bytes more than its data, of 5,000 bytes. */
-	STORED_LEAST = 5000,
-	STORED_EXTRA = 16,
 };
 
 struct encoder {
@@ -64,7 +61,7 @@ struct encoder {
 /* What deflated data may have, at most. */
 static size_t deflated_max(size_t bytes)
 {
-	return bytes + STORED_EXTRA + 5 * (bytes / STORED_LEAST + 1);
+	return libdeflate_zlib_compress_bound(NULL, bytes);
 }
 
 struct sizes {

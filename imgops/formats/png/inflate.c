@@ -462,6 +462,16 @@ INLINED static inline size_t value_of(uint32_t entry, uint64_t bits)
 			(entry >> 8 & 15));
 }
 
+/* Of read_quickly(): the entry `e`, and the bits. */
+#define LOW(n) ((uint32_t)bits & ((1u << (n)) - 1))
+#define FIND(table, root) (e = (table)[LOW(root)])
+#define FIND_SECOND(table) (e = (table)[(e >> 16) + LOW(e >> 8 & 15)])
+#define REFILL()                                                               \
+	(bits |= load64(in) << left, in += (63 - left) >> 3, left |= 56)
+#define DROP() (saved = bits, bits >>= e & 63, left -= e & 255)
+#define PUT() (DROP(), *out++ = (uint8_t)(e >> 16))
+#define IS_LITERAL() ((e & LITERAL) != 0)
+
 /*
  * While there is room for input and output, without a check for each symbol.
  * INFLATE_SLACK bytes follow `limit`.  The next entry is looked up before a
@@ -475,20 +485,11 @@ INLINED static inline enum img_err read_quickly(struct inflate *z, size_t limit)
 	uint8_t *out = z->window + z->made, *const end = z->window + limit;
 	uint64_t bits = z->bits, saved;
 	uint32_t left = z->left, e;
+	size_t length, distance;
 	enum img_err err = IMG_OK;
 
-#define LOW(n) ((uint32_t)bits & ((1u << (n)) - 1))
-#define FIND(table, root) (e = (table)[LOW(root)])
-#define FIND_SECOND(table) (e = (table)[(e >> 16) + LOW(e >> 8 & 15)])
-#define REFILL()                                                               \
-	(bits |= load64(in) << left, in += (63 - left) >> 3, left |= 56)
-#define DROP() (saved = bits, bits >>= e & 63, left -= e & 255)
-#define PUT() (DROP(), *out++ = (uint8_t)(e >> 16))
-#define IS_LITERAL() ((e & LITERAL) != 0)
 	FIND(literals, INFLATE_LITERAL_BITS);
 	while (in <= in_last && out < end) {
-		size_t length, distance;
-
 		/* Three literals, or two and a match, have at most 53 bits. */
 		REFILL();
 		for (int i = 0; i < 2 && IS_LITERAL(); i++) {
@@ -531,6 +532,13 @@ INLINED static inline enum img_err read_quickly(struct inflate *z, size_t limit)
 		copy_match(out, distance, length);
 		out += length;
 	}
+	z->in = in;
+	z->made = (size_t)(out - z->window);
+	z->bits = bits;
+	z->left = left;
+	return err;
+}
+
 #undef LOW
 #undef FIND
 #undef FIND_SECOND
@@ -538,12 +546,6 @@ INLINED static inline enum img_err read_quickly(struct inflate *z, size_t limit)
 #undef DROP
 #undef PUT
 #undef IS_LITERAL
-	z->in = in;
-	z->made = (size_t)(out - z->window);
-	z->bits = bits;
-	z->left = left;
-	return err;
-}
 
 static enum img_err read_fast(struct inflate *z, size_t limit)
 {
