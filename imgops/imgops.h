@@ -60,6 +60,15 @@ enum img_format_number {
 	IMG_FORMATS,
 };
 
+/* The first of them are formats of results, too. */
+enum {
+#define FORMAT(name, word) IMG_RESULT_##name,
+#define READ_ONLY_FORMAT(name, word)
+#include "imgops/formats/list.h"
+#undef FORMAT
+	IMG_RESULT_FORMATS,
+};
+
 /* What a user sees of a format. */
 struct img_format {
 	const char *name;       /* for people: "JPEG" */
@@ -289,7 +298,10 @@ struct img_header {
 	bool is_irregular; /* it is decoded in full, whatever is asked for */
 	enum img_texture texture;
 
-	/* Pictures that follow one another; 0: the file has only one. */
+	/*
+	 * Pictures that follow one another in the bytes that have arrived; 0:
+	 * the format has only one.
+	 */
 	uint32_t frames;
 
 	/* Private: a struct of the format's folder. */
@@ -314,7 +326,7 @@ MUST_CHECK enum img_err img_probe(struct img_header *header,
  * is read once, however many calls there are.  TRUNCATED: the header has not
  * yet come; call again with more bytes.  After any other error only
  * header->format and header->stored may be used.  Once it returns OK, more
- * bytes change only `bytes` and the format's own part.
+ * bytes change only `bytes`, `frames` and the format's own part.
  */
 MUST_CHECK enum img_err img_probe_more(struct img_header *header,
 				       const uint8_t *bytes, size_t count,

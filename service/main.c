@@ -358,7 +358,7 @@ static void check_values(const struct options *o)
 
 	if (!presets_check(o->presets, why))
 		refuse_flag(o, "presets", o->presets, why);
-	if (!formats_read(&formats, o->formats, why))
+	if (!formats_read(&formats, o->formats, IMG_RESULT_FORMATS, why))
 		refuse_flag(o, "formats", o->formats, why);
 	if (o->host_names != NULL &&
 	    !browsers_check_names(o->host_names, &why_not))

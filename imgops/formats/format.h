@@ -78,7 +78,8 @@ struct img_codec {
 	/*
 	 * img_encode() of a picture that image_is_shaped(): IMG_GREY;
 	 * IMG_YCBCR or IMG_RGB, as planes() says; or IMG_RGBA if the format
-	 * holds alpha.  A format without grey writes grey as colours.
+	 * holds alpha.  A format without grey writes grey as colours.  NULL,
+	 * as the rest: the format is only read.
 	 */
 	enum img_err (*encode)(uint8_t **bytes, size_t *count,
 			       struct image *src,
@@ -96,7 +97,7 @@ struct img_codec {
 static inline const struct img_codec *
 format_of_result(const struct img_transform *transform)
 {
-	assert((uint32_t)transform->format < IMG_FORMATS);
+	assert((uint32_t)transform->format < IMG_RESULT_FORMATS);
 	return img_formats[transform->format]->codec;
 }
 

@@ -12,3 +12,11 @@ FORMAT(PNG, png)
 FORMAT(WEBP, webp)
 #endif
 FORMAT(PPM, ppm)
+/* Formats without results are behind those with. */
+#ifndef READ_ONLY_FORMAT
+#define READ_ONLY_FORMAT(name, word) FORMAT(name, word)
+#endif
+#ifdef IMG_GIF
+READ_ONLY_FORMAT(GIF, gif)
+#endif
+#undef READ_ONLY_FORMAT

@@ -64,7 +64,7 @@ static struct img_transform transform_of(const uint8_t *o)
 		.lossless = o[7] & 128,
 		.effort = o[7] / 16 % 5,
 		.background = o[2] * 0x10101u,
-		.format = o[7] % IMG_FORMATS,
+		.format = o[7] % IMG_RESULT_FORMATS,
 	};
 }
 

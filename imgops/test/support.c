@@ -408,7 +408,7 @@ struct image must_decode(struct bytes jpeg, struct img_size target,
 static bool costs_agree(const struct img_header *a, const struct img_header *b,
 			struct img_size box)
 {
-	for (uint32_t i = 0; i < IMG_FORMATS; i++) {
+	for (uint32_t i = 0; i < IMG_RESULT_FORMATS; i++) {
 		struct img_transform t = { .quality = 80,
 					   .box = box,
 					   .format =

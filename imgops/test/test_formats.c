@@ -300,7 +300,7 @@ int main(void)
 	heap_init(&h);
 	check_words();
 	check_names();
-	for (uint32_t from = 0; from < IMG_FORMATS; from++)
+	for (uint32_t from = 0; from < IMG_RESULT_FORMATS; from++)
 		for (uint32_t s = 0; s < ARRAY_SIZE(spaces); s++) {
 			check_case("%s, %s", img_formats[from]->word,
 				   spaces[s] == IMG_GREY ? "grey" : "colours");
@@ -310,7 +310,7 @@ int main(void)
 			check_beginnings(img_formats[from], file);
 			check_picture(file, spaces[s], &h);
 			check_cut(file, &h);
-			for (uint32_t i = 0; i < IMG_FORMATS; i++) {
+			for (uint32_t i = 0; i < IMG_RESULT_FORMATS; i++) {
 				enum img_format_number to =
 					(enum img_format_number)i;
 

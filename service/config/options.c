@@ -548,7 +548,7 @@ bool options_isolated(const struct options *o, uint32_t *isolated,
 			*isolated |= UINT32_C(1) << i;
 	if (o->isolate == NULL || strcmp(o->isolate, "none") == 0)
 		return true;
-	if (!formats_read(&formats, o->isolate, why))
+	if (!formats_read(&formats, o->isolate, IMG_FORMATS, why))
 		return error_fail(error, "%s", why);
 	for (uint32_t i = 0; i < formats.count; i++)
 		*isolated |= UINT32_C(1) << formats.list[i];

@@ -442,7 +442,8 @@ struct http *http_start(const struct http_config *config, struct error *why)
 		     config->connections_max);
 	minute_init(&h->minute, read_gauges, h, clock_now_ns());
 	if (!networks_read(&h->trusted, config->trusted_proxies, text) ||
-	    !formats_read(&h->formats, config->formats, text)) {
+	    !formats_read(&h->formats, config->formats, IMG_RESULT_FORMATS,
+			  text)) {
 		error_set(why, "%s", text);
 		http_stop(h);
 		return NULL;

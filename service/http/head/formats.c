@@ -12,11 +12,11 @@
 /* Not in the order of imgops/formats/list.h, but the smallest files first. */
 static const char *const usual[] = { "avif", "webp", "jpeg" };
 
-/* False: no format that is built in has this word. */
-static bool find_format(const char *word, size_t bytes,
+/* False: none of the first `known` formats has this word. */
+static bool find_format(const char *word, size_t bytes, uint32_t known,
 			enum img_format_number *found)
 {
-	for (uint32_t i = 0; i < IMG_FORMATS; i++) {
+	for (uint32_t i = 0; i < known; i++) {
 		const char *other = img_formats[i]->word;
 
 		if (strlen(other) != bytes || memcmp(other, word, bytes) != 0)
@@ -39,25 +39,26 @@ static void set_usual(struct formats *f)
 {
 	f->count = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(usual); i++)
-		if (find_format(usual[i], strlen(usual[i]), &f->list[f->count]))
+		if (find_format(usual[i], strlen(usual[i]), IMG_RESULT_FORMATS,
+				&f->list[f->count]))
 			f->count++;
 }
 
 /* "'gif' is not built in; those that are: jpeg, ppm" */
 static void explain_unknown(char why[FORMATS_WHY_BYTES], const char *word,
-			    size_t bytes)
+			    size_t bytes, uint32_t known)
 {
 	int at = snprintf(why, FORMATS_WHY_BYTES,
 			  "'%.*s' is not built in; those that are:",
 			  bytes < 24 ? (int)bytes : 24, word);
 
-	for (uint32_t i = 0; i < IMG_FORMATS; i++)
+	for (uint32_t i = 0; i < known; i++)
 		at += snprintf(why + at, FORMATS_WHY_BYTES - (size_t)at,
 			       "%s %s", i > 0 ? "," : "", img_formats[i]->word);
 	assert(at < FORMATS_WHY_BYTES);
 }
 
-bool formats_read(struct formats *f, const char *text,
+bool formats_read(struct formats *f, const char *text, uint32_t known,
 		  char why[FORMATS_WHY_BYTES])
 {
 	if (text == NULL) {
@@ -69,8 +70,8 @@ bool formats_read(struct formats *f, const char *text,
 		size_t bytes = strcspn(text, ",");
 		enum img_format_number format;
 
-		if (!find_format(text, bytes, &format)) {
-			explain_unknown(why, text, bytes);
+		if (!find_format(text, bytes, known, &format)) {
+			explain_unknown(why, text, bytes, known);
 			return false;
 		}
 		if (is_listed(f, format)) {

@@ -24,12 +24,13 @@ struct formats {
 enum { FORMATS_WHY_BYTES = 128 };
 
 /*
- * Read words with commas between them, such as "webp,jpeg".  `text` NULL: of
+ * Read words with commas between them, such as "webp,jpeg", of the first `known`
+ * formats: IMG_RESULT_FORMATS or IMG_FORMATS.  `text` NULL: of
  * avif, webp and jpeg those that are built in.  False: `why` names the word and
  * what is wrong with it, without a full stop.
  */
 MUST_CHECK bool formats_read(struct formats *f, const char *text,
-			     char why[FORMATS_WHY_BYTES]);
+			     uint32_t known, char why[FORMATS_WHY_BYTES]);
 
 /*
  * The format that the client likes best.  If it likes none, or has not said:

@@ -55,6 +55,7 @@ static const struct param_word filters[] = {
 
 static const struct param_word formats[] = {
 #define FORMAT(name, word) [IMG_FORMAT_##name] = { #word, NULL },
+#define READ_ONLY_FORMAT(name, word)
 #include "imgops/formats/list.h"
 #undef FORMAT
 	[PARAMS_FORMAT_AUTO] = { "auto", "the client's choice, by Accept" },

@@ -40,7 +40,7 @@
 #include <stdio.h>
 
 /* The value of format=auto: query_make() puts one of the formats there. */
-#define PARAMS_FORMAT_AUTO IMG_FORMATS
+#define PARAMS_FORMAT_AUTO ((enum img_format_number)IMG_RESULT_FORMATS)
 
 /* How a value is read and printed. */
 enum param_kind {

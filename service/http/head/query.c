@@ -261,7 +261,7 @@ static bool expand_preset(struct text_part *variant, const char *presets,
 
 static void resolve_format(struct variant *v, enum img_format_number automatic)
 {
-	assert(automatic < IMG_FORMATS);
+	assert(automatic != PARAMS_FORMAT_AUTO);
 	if (v->transform.format == PARAMS_FORMAT_AUTO)
 		v->transform.format = automatic;
 }

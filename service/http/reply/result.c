@@ -11,6 +11,7 @@
 #include "base/util.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ enum {
 	WARNINGS_MAX = 2, /* most warnings that a picture can have */
 	WARNING_CHARS = 128,
 	COLOUR_CHARS = 8, /* "#rrggbb" */
+	FRAMES_CHARS = 11,
 };
 
 /*
@@ -74,6 +76,8 @@ void result_add_upload(struct json *j, const struct upload *u)
 	json_add_whole(j, "width", u->header.upright.width_px);
 	json_add_whole(j, "height", u->header.upright.height_px);
 	json_add_whole(j, "bytes", u->jpeg_bytes);
+	if (u->header.frames > 1)
+		json_add_whole(j, "frames", u->header.frames);
 	json_close(j);
 	if (!u->wants.placeholder)
 		return;
@@ -397,10 +401,15 @@ static void add_warnings(struct reply *p, const struct variant *v)
 			reply_add_header(p, "Warning", text);
 }
 
-static void add_placeholder(struct reply *p, const struct upload *u)
+static void add_upload(struct reply *p, const struct upload *u)
 {
-	char colour[COLOUR_CHARS];
+	char colour[COLOUR_CHARS], frames[FRAMES_CHARS];
 
+	if (u->header.frames > 1) {
+		(void)snprintf(frames, sizeof(frames), "%" PRIu32,
+			       u->header.frames);
+		reply_add_header(p, "X-Frames", frames);
+	}
 	if (!u->wants.placeholder)
 		return;
 	print_colour(colour, &u->placeholder);
@@ -427,6 +436,6 @@ bool result_begin_reply(struct reply *p, const struct request_head *head,
 		reply_add_piece(p, first->jpeg, first->jpeg_bytes);
 		add_warnings(p, first);
 	}
-	add_placeholder(p, u);
+	add_upload(p, u);
 	return true;
 }

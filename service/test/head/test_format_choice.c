@@ -170,7 +170,7 @@ static const char *list(const char *text, char why[FORMATS_WHY_BYTES])
 	size_t at = 0;
 
 	words[0] = why[0] = '\0';
-	if (!formats_read(&f, text, why))
+	if (!formats_read(&f, text, IMG_RESULT_FORMATS, why))
 		return words;
 	for (uint32_t i = 0; i < f.count; i++)
 		at += (size_t)snprintf(words + at, sizeof(words) - at, "%s ",
@@ -235,11 +235,11 @@ static void test_a_list_is_what_is_offered(void)
 	char why[FORMATS_WHY_BYTES];
 	struct formats f;
 
-	CHECK(formats_read(&f, "ppm,jpeg", why));
+	CHECK(formats_read(&f, "ppm,jpeg", IMG_RESULT_FORMATS, why));
 	CHECK_NUMBER(formats_choose(&f, head_of("*/*")), ==, IMG_FORMAT_JPEG);
 	CHECK_NUMBER(formats_choose(&f, head_of("image/x-portable-anymap")), ==,
 		     IMG_FORMAT_PPM);
-	CHECK(formats_read(&f, NULL, why));
+	CHECK(formats_read(&f, NULL, IMG_RESULT_FORMATS, why));
 	CHECK_NUMBER(formats_choose(&f, head_of("image/x-portable-anymap")), ==,
 		     IMG_FORMAT_JPEG);
 	CHECK_NUMBER(formats_choose(&f, head_of(NULL)), ==, IMG_FORMAT_JPEG);
