@@ -20,7 +20,7 @@
 
 enum folder_kind {
 	FOLDER_JPEGS,    /* *.jpg and *.jpeg, in upper or lower case */
-	FOLDER_PICTURES, /* those, and *.png, *.webp, *.ppm, *.pgm, *.pnm */
+	FOLDER_PICTURES, /* those, and of the other formats */
 	FOLDER_ALL_FILES,
 };
 

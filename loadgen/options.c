@@ -19,7 +19,8 @@ enum {
 
 static const struct flag dataset_flags[] = {
 	{ "dataset", "DIR|LIST", NULL,
-	  "send the pictures below DIR (*.jpg, *.jpeg, *.png, *.webp, *.ppm, "
+	  "send the pictures below DIR (*.jpg, *.jpeg, *.png, *.webp, *.gif, "
+	  "*.ppm, "
 	  "*.pgm, "
 	  "*.pnm), "
 	  "except hidden ones; or the files in LIST, one PATH per line, "

@@ -302,6 +302,23 @@ static bool webp_read(struct picture_header *out, struct span file)
 	return true;
 }
 
+/* False: not a GIF with a size.  The size is that of its screen. */
+static bool gif_read(struct picture_header *out, struct span file)
+{
+	struct picture_header h = { .orientation = 1,
+				    .media_type = "image/gif" };
+
+	if (!is_name(&file, 0, "GIF8"))
+		return false;
+	file.is_little_endian = true;
+	h.width_px = get_u16(&file, 6);
+	h.height_px = get_u16(&file, 8);
+	if (file.is_short || h.width_px == 0 || h.height_px == 0)
+		return false;
+	*out = h;
+	return true;
+}
+
 bool picture_header_read(struct picture_header *out, const void *bytes,
 			 size_t size)
 {
@@ -313,7 +330,7 @@ bool picture_header_read(struct picture_header *out, const void *bytes,
 	if (marker != MARKER_SOI) {
 		file = (struct span){ .bytes = bytes, .count = size };
 		return png_read(out, file) || webp_read(out, file) ||
-		       netpbm_read(out, file);
+		       gif_read(out, file) || netpbm_read(out, file);
 	}
 	while ((marker = next_marker(&file, &at)) != 0 &&
 	       marker != MARKER_SOS && marker != MARKER_EOI) {

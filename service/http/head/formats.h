@@ -24,10 +24,10 @@ struct formats {
 enum { FORMATS_WHY_BYTES = 128 };
 
 /*
- * Read words with commas between them, such as "webp,jpeg", of the first `known`
- * formats: IMG_RESULT_FORMATS or IMG_FORMATS.  `text` NULL: of
- * avif, webp and jpeg those that are built in.  False: `why` names the word and
- * what is wrong with it, without a full stop.
+ * Read words of the first `known` formats, IMG_RESULT_FORMATS or IMG_FORMATS,
+ * with commas between them, such as "webp,jpeg".  `text` NULL: of avif, webp
+ * and jpeg those that are built in.  False: `why` names the word and what is
+ * wrong with it, without a full stop.
  */
 MUST_CHECK bool formats_read(struct formats *f, const char *text,
 			     uint32_t known, char why[FORMATS_WHY_BYTES]);

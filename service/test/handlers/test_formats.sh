@@ -61,7 +61,7 @@ test_each_to_each() {
 	grep -q "format must be jpeg, .*ppm or auto, not 'tiff'" "$work/body" || fail "$(shown body)"
 	# A new format is named here, and in no other test.
 	expect_problem 415 not_a_jpeg --data-binary 'some text' "$url/"
-	grep -q 'only JPEG.* and PPM files are read' "$work/body" ||
+	grep -q 'only JPEG, .*PPM.* files are read' "$work/body" ||
 		fail "$(shown body)"
 }
 
@@ -128,6 +128,26 @@ test_webp() {
 	grep -q 'WebP allows 16383' "$work/body" || fail "$(shown body)"
 	head -c 100 small.webp >half
 	expect_problem 422 truncated_picture --data-binary @half "$url/"
+}
+
+# A GIF of two pictures, 1 x 1: red, then green.
+test_gif() {
+	local colours='\377\0\0\0\377\0' control='!\371\4\0\0\0\0\0'
+	local red=',\0\0\0\0\1\0\1\0\0\2\2D\1\0'
+	local green=',\0\0\0\0\1\0\1\0\0\2\2L\1\0'
+	printf "GIF89a\1\0\1\0\200\0\0$colours$control$red$green;" >two.gif
+	curl -sS -D head -o body --data-binary @two.gif "$url/?format=ppm"
+	tr -d '\r' <head >plain
+	grep -qi '^content-type: '"$ppm_type" plain || return 0 # left out
+	is_ppm '1 1' body
+	[ "$(tail -c 3 body | xxd -p)" = ff0000 ] || fail "$(xxd body)"
+	grep -qix 'x-frames: 2' plain || fail "$(cat plain)"
+	curl -sS -H 'Accept: application/json' -o body --data-binary @two.gif \
+		"$url/"
+	[ "$("$JSON_VALUE" .source.frames <body)" = 2 ] || fail "$(shown body)"
+	curl -sS -D head -o body --data-binary @photo.ppm "$url/"
+	! grep -qi '^x-frames' head || fail "$(cat head)"
+	expect_problem 400 bad_parameter --data-binary @two.gif "$url/?format=gif"
 }
 
 test_variants_have_their_types() {
@@ -218,6 +238,7 @@ start --store store
 test_each_to_each
 test_png
 test_webp
+test_gif
 test_variants_have_their_types
 test_what_is_wrong_is_named
 test_stored_pictures_have_their_types

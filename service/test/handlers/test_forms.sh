@@ -271,7 +271,6 @@ test_other_files_are_named() {
 		{ printf '%b' "$bytes"; head -c 4000 /dev/urandom; } >other
 		named "$kind"
 	done <<-'END'
-		a GIF picture|GIF89a
 		an AVIF picture|\x00\x00\x00\x20ftypavif
 		an AVIF picture|\x00\x00\x00\x20ftypmif1\x00\x00\x00\x00avif
 		a HEIC picture|\x00\x00\x00\x18ftypheic
@@ -307,7 +306,7 @@ test_other_files_are_named() {
 	named text -F file=@other -F w=20
 	# Files as real programs write them.
 	if convert -version >/dev/null 2>&1; then
-		for kind in GIF:'a GIF' BMP:'a BMP' \
+		for kind in BMP:'a BMP' \
 			TIFF:"a TIFF picture or a camera's raw file"; do
 			convert -size 90x90 gradient: "${kind%%:*}:other"
 			expect_problem 415 not_a_jpeg --data-binary @other "$url/"

@@ -88,9 +88,9 @@ test_problems_have_stable_codes() {
 	expect_problem 400 empty_body -F 'image=' "$url/"
 	expect_problem 400 bad_form -H 'Content-Type: multipart/form-data' \
 		--data-binary "@$photo" "$url/"
-	echo 'GIF89a, perhaps' >"$work/text"
+	printf 'II*\0, perhaps' >"$work/text"
 	expect_problem 415 not_a_jpeg --data-binary "@$work/text" "$url/"
-	grep -q 'The file is a GIF picture; only JPEG.* files are read.' \
+	grep -q 'The file is a TIFF picture.*; only JPEG.* files are read.' \
 		"$work/body" || fail "$(shown "$work/body")"
 	head -c 300000 "$photo" >"$work/half"
 	expect_problem 422 truncated_jpeg --data-binary "@$work/half" "$url/"
