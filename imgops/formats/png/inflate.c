@@ -393,12 +393,13 @@ static enum img_err read_block(struct inflate *z)
 	}
 }
 
-static void end_block(struct inflate *z)
+static enum img_err end_block(struct inflate *z)
 {
 	if (!z->is_last)
 		z->state = INFLATE_BLOCK;
 	else
 		z->state = z->is_raw ? INFLATE_END : INFLATE_TAIL;
+	return IMG_OK;
 }
 
 /* Copy a part of a stored block, up to `limit`. */
@@ -425,9 +426,7 @@ static enum img_err read_stored(struct inflate *z, size_t limit)
 		z->made += n;
 		z->stored_bytes -= (uint32_t)n;
 	}
-	if (z->stored_bytes == 0)
-		end_block(z);
-	return IMG_OK;
+	return z->stored_bytes == 0 ? end_block(z) : IMG_OK;
 }
 
 /* Copy a match; up to 15 bytes after it are written, too. */
@@ -507,10 +506,7 @@ INLINED static inline enum img_err read_quickly(struct inflate *z, size_t limit)
 		}
 		if ((e & SPECIAL) != 0) {
 			DROP();
-			if ((e & END) != 0)
-				end_block(z);
-			else
-				err = IMG_ERR_CORRUPT;
+			err = (e & END) != 0 ? end_block(z) : IMG_ERR_CORRUPT;
 			break;
 		}
 		DROP();
@@ -600,10 +596,8 @@ static enum img_err read_symbol(struct inflate *z)
 		z->window[z->made++] = (uint8_t)(e >> 16);
 		return IMG_OK;
 	}
-	if ((e & SPECIAL) != 0) {
-		end_block(z);
-		return IMG_OK;
-	}
+	if ((e & SPECIAL) != 0)
+		return end_block(z);
 	err = read_code(z, z->distances, INFLATE_DISTANCE_BITS, &e, &distance);
 	if (err != IMG_OK)
 		return err;
