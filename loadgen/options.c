@@ -19,7 +19,8 @@ enum {
 
 static const struct flag dataset_flags[] = {
 	{ "dataset", "DIR|LIST", NULL,
-	  "send the pictures below DIR (*.jpg, *.jpeg, *.png, *.webp, *.gif, "
+	  "send the pictures below DIR (*.jpg, *.jpeg, *.png, *.webp, *.avif, "
+	  "*.gif, "
 	  "*.ppm, "
 	  "*.pgm, "
 	  "*.pnm), "
@@ -128,7 +129,8 @@ static const struct flag check_flags[] = {
 	  "the URL's host and port, and summed over its labels",
 	  .type = FLAG_OTHER },
 	{ "verify", "decode|size", NULL,
-	  "decode: 2xx replies must decode as JPEGs or be whole PNGs, WebPs or "
+	  "decode: 2xx replies must decode as JPEGs or be whole PNGs, WebPs, "
+	  "AVIFs or "
 	  "PPMs; "
 	  "size: "
 	  "they must also have "

@@ -40,6 +40,64 @@ const struct icc_colours icc_srgb = {
 	.knee = 0.04045,
 };
 
+/* --- Codes --- */
+
+/* Numbers of ITU-T H.273: those of SDR. */
+enum { D65, C_LIGHT, DCI };
+static const double code_whites[][2] = { { 0.3127, 0.3290 },
+					 { 0.310, 0.316 },
+					 { 0.314, 0.351 } };
+static const struct {
+	uint8_t code, white;
+	double xy[3][2];
+} code_primaries[] = {
+	{ 1, D65, { { 0.64, 0.33 }, { 0.30, 0.60 }, { 0.15, 0.06 } } },
+	{ 4, C_LIGHT, { { 0.67, 0.33 }, { 0.21, 0.71 }, { 0.14, 0.08 } } },
+	{ 5, D65, { { 0.64, 0.33 }, { 0.29, 0.60 }, { 0.15, 0.06 } } },
+	{ 6, D65, { { 0.63, 0.34 }, { 0.31, 0.595 }, { 0.155, 0.07 } } },
+	{ 7, D65, { { 0.63, 0.34 }, { 0.31, 0.595 }, { 0.155, 0.07 } } },
+	{ 9, D65, { { 0.708, 0.292 }, { 0.17, 0.797 }, { 0.131, 0.046 } } },
+	{ 11, DCI, { { 0.68, 0.32 }, { 0.265, 0.69 }, { 0.15, 0.06 } } },
+	{ 12, D65, { { 0.68, 0.32 }, { 0.265, 0.69 }, { 0.15, 0.06 } } },
+};
+static const struct {
+	uint8_t code;
+	double exponent, scale, offset, slope, knee;
+} code_curves[] = {
+	{ 1, 1 / 0.45, 1 / 1.099, 0.099 / 1.099, 1 / 4.5, 0.081 },
+	{ 4, 2.2, 1, 0, 0, 0 },
+	{ 5, 2.8, 1, 0, 0, 0 },
+	{ 6, 1 / 0.45, 1 / 1.099, 0.099 / 1.099, 1 / 4.5, 0.081 },
+	{ 8, 1, 1, 0, 0, 0 },
+	{ 13, 2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045 },
+	{ 14, 1 / 0.45, 1 / 1.099, 0.099 / 1.099, 1 / 4.5, 0.081 },
+	{ 15, 1 / 0.45, 1 / 1.099, 0.099 / 1.099, 1 / 4.5, 0.081 },
+};
+
+bool icc_colours_of(struct icc_colours *to, uint32_t primaries, uint32_t curve)
+{
+	size_t p = 0, t = 0;
+
+	while (p < ARRAY_SIZE(code_primaries) &&
+	       code_primaries[p].code != primaries)
+		p++;
+	while (t < ARRAY_SIZE(code_curves) && code_curves[t].code != curve)
+		t++;
+	if (p == ARRAY_SIZE(code_primaries) || t == ARRAY_SIZE(code_curves))
+		return false;
+	memcpy(to->white, code_whites[code_primaries[p].white],
+	       sizeof(to->white));
+	memcpy(to->red, code_primaries[p].xy[0], sizeof(to->red));
+	memcpy(to->green, code_primaries[p].xy[1], sizeof(to->green));
+	memcpy(to->blue, code_primaries[p].xy[2], sizeof(to->blue));
+	to->exponent = code_curves[t].exponent;
+	to->scale = code_curves[t].scale;
+	to->offset = code_curves[t].offset;
+	to->slope = code_curves[t].slope;
+	to->knee = code_curves[t].knee;
+	return true;
+}
+
 /* --- Colours --- */
 
 typedef double matrix[3][3];

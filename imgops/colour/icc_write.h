@@ -25,6 +25,13 @@ struct icc_colours {
 
 extern const struct icc_colours icc_srgb;
 
+/*
+ * The colours that ITU-T H.273 gives these codes.  False: others, or those of
+ * high dynamic range, and `to` is unchanged.
+ */
+MUST_CHECK bool icc_colours_of(struct icc_colours *to, uint32_t primaries,
+			       uint32_t curve);
+
 enum { ICC_WRITTEN_BYTES = 424 };
 
 /*

@@ -6,6 +6,7 @@
 #include "imgops/test/png_make.h"
 #include "imgops/test/profiles.h"
 #include "imgops/test/support.h"
+#include "imgops/test/avifs.h"
 #include "imgops/test/webps.h"
 
 #include <stdlib.h>
@@ -208,8 +209,6 @@ static void write_pngs(struct seeds *s)
 }
 #endif
 
-#ifdef IMG_WEBP
-
 static void write_whole(struct seeds *s, struct bytes file)
 {
 	FILE *f = open_seed(s);
@@ -218,6 +217,8 @@ static void write_whole(struct seeds *s, struct bytes file)
 	(void)fclose(f);
 	free(file.data);
 }
+
+#ifdef IMG_WEBP
 
 static void write_webps(struct seeds *s)
 {
@@ -241,6 +242,26 @@ static void write_webps(struct seeds *s)
 
 #endif
 
+#ifdef IMG_AVIF
+
+static void write_avifs(struct seeds *s)
+{
+	const struct avif_spec specs[] = {
+		{ .format = 420 },
+		{ .format = 422, .depth = 10, .is_limited = true },
+		{ .format = 444, .depth = 12, .matrix = 1, .has_alpha = true },
+		{ .format = 400, .is_turned = true, .angle = 1 },
+		{ .is_identity = true, .is_mirrored = true, .mirror = 1 },
+		{ .width = 64, .height = 64, .columns = 2 },
+		{ .format = 420, .frames = 2 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++)
+		write_whole(s, avif_make(&specs[i]));
+}
+
+#endif
+
 int main(int argc, char **argv)
 {
 	struct seeds s = { 0 };
@@ -256,6 +277,9 @@ int main(int argc, char **argv)
 	write_ppms(&s);
 #ifdef IMG_PNG
 	write_pngs(&s);
+#endif
+#ifdef IMG_AVIF
+	write_avifs(&s);
 #endif
 	write_webps(&s);
 	return 0;

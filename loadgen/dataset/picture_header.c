@@ -319,6 +319,53 @@ static bool gif_read(struct picture_header *out, struct span file)
 	return true;
 }
 
+/* The bytes of all boxes together, as far as their sizes are there. */
+static uint64_t boxes_bytes(struct span *file)
+{
+	uint64_t at = 0;
+
+	while (at + 8 <= file->count) {
+		uint32_t bytes = get_u32(file, (size_t)at);
+
+		if (bytes < 8) /* a large box, or to the end */
+			return 0;
+		at += bytes;
+	}
+	return at;
+}
+
+/*
+ * False: not an AVIF with a size.  The largest picture in it is what is shown;
+ * that it may be mirrored is not read.
+ */
+static bool avif_read(struct picture_header *out, struct span file)
+{
+	static const uint32_t turned[] = { 1, 8, 3, 6 };
+	struct picture_header h = { .orientation = 1,
+				    .media_type = "image/avif" };
+
+	if (!is_name(&file, 4, "ftyp") ||
+	    (!is_name(&file, 8, "avif") && !is_name(&file, 8, "avis")))
+		return false;
+	for (size_t at = 0; at + 4 <= file.count; at++) {
+		if (is_name(&file, at, "mdat"))
+			break;
+		if (is_name(&file, at, "irot"))
+			h.orientation = turned[get_byte(&file, at + 4) & 3];
+		if (!is_name(&file, at, "ispe") ||
+		    get_u32(&file, at + 8) < h.width_px)
+			continue;
+		h.width_px = get_u32(&file, at + 8);
+		h.height_px = get_u32(&file, at + 12);
+	}
+	if (h.width_px == 0 || h.height_px == 0 || h.width_px > INT32_MAX ||
+	    h.height_px > INT32_MAX)
+		return false;
+	h.whole_bytes = boxes_bytes(&file);
+	*out = h;
+	return true;
+}
+
 bool picture_header_read(struct picture_header *out, const void *bytes,
 			 size_t size)
 {
@@ -330,7 +377,8 @@ bool picture_header_read(struct picture_header *out, const void *bytes,
 	if (marker != MARKER_SOI) {
 		file = (struct span){ .bytes = bytes, .count = size };
 		return png_read(out, file) || webp_read(out, file) ||
-		       gif_read(out, file) || netpbm_read(out, file);
+		       gif_read(out, file) || avif_read(out, file) ||
+		       netpbm_read(out, file);
 	}
 	while ((marker = next_marker(&file, &at)) != 0 &&
 	       marker != MARKER_SOS && marker != MARKER_EOI) {

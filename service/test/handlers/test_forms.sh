@@ -271,8 +271,6 @@ test_other_files_are_named() {
 		{ printf '%b' "$bytes"; head -c 4000 /dev/urandom; } >other
 		named "$kind"
 	done <<-'END'
-		an AVIF picture|\x00\x00\x00\x20ftypavif
-		an AVIF picture|\x00\x00\x00\x20ftypmif1\x00\x00\x00\x00avif
 		a HEIC picture|\x00\x00\x00\x18ftypheic
 		a HEIC picture|\x00\x00\x00\x18ftypmif1\x00\x00\x00\x00mif1
 		a video (MP4 or QuickTime)|\x00\x00\x00\x18ftypisom

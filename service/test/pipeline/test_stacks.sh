@@ -42,6 +42,12 @@ make_uploads() {
 	done
 	with_profile "$work/profile" >"$work/uploads/profile.jpg"
 	head -c 300000 "$photo" >"$work/uploads/cut.jpg"
+	# A build may lack AVIF.
+	if curl -fsS --data-binary "@$photo" "$url/?w=500&format=avif" -o \
+		"$work/uploads/lossy.avif" 2>/dev/null; then
+		queries+=('w=90&format=avif' 'w=50&format=avif&effort=9'
+			'w=50&format=avif&lossless=1&effort=5')
+	fi
 	# A build may lack WebP.
 	curl -fsS --data-binary "@$photo" "$url/?w=900&format=webp" -o \
 		"$work/uploads/lossy.webp" 2>/dev/null || return 0

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The header of an AVIF, read without libavif, so that every bound is checked
+ * here.  It is in the box "meta", which is read once it has arrived as a whole.
+ * A sequence has pictures that follow one another, too, in the box "moov", of
+ * which only the number is read: its first picture is an item of "meta".
+ *
+ * EXIF is not read: by MIAF, the orientation is in the properties.
+ */
+#include "imgops/formats/avif/avif.h"
+
+#include "imgops/colour/icc_write.h"
+#include "imgops/colour/matrix.h"
+#include "imgops/formats/isobmff.h"
+
+#include <string.h>
+
+enum {
+	BOX_BYTES_MAX = 8 << 20,
+	PROPERTIES_MAX = 64, /* of an item */
+	AUXILIARIES_MAX = 8,
+	CELLS_MAX = 1024,
+};
+
+static const uint32_t still = ISOBMFF_NAME('a', 'v', 'i', 'f');
+static const uint32_t sequence = ISOBMFF_NAME('a', 'v', 'i', 's');
+
+/* What the properties of an item say. */
+struct item {
+	struct img_size size;
+	bool has_codec, is_grey;
+	uint32_t depth, h_factor, v_factor; /* of luma */
+	bool has_colours;
+	uint32_t primaries, curve, matrix;
+	struct isobmff_span profile;
+	uint32_t angle; /* in quarters, anticlockwise */
+	bool is_mirrored;
+	uint32_t mirror; /* 0: top and bottom change places; 1: the sides */
+	bool is_cut;
+	bool is_alpha;
+	bool is_bad;
+};
+
+bool avif_recognise(const uint8_t *bytes, size_t count)
+{
+	static const uint8_t name[] = { 'f', 't', 'y', 'p' };
+	size_t n = count < 8 ? count : 8;
+
+	for (size_t i = 4; i < n; i++)
+		if (bytes[i] != name[i - 4])
+			return false;
+	if (bytes[0] != 0 || bytes[1] != 0)
+		return false;
+	return count < AVIF_MAGIC_BYTES ||
+	       isobmff_has_brand(bytes, count, still) ||
+	       isobmff_has_brand(bytes, count, sequence);
+}
+
+/* --- Properties --- */
+
+static void read_codec(struct item *item, struct isobmff_span s)
+{
+	uint32_t bits = (uint32_t)isobmff_number(&s, 4) >> 8 & 0xff;
+
+	item->has_codec = !s.is_bad;
+	item->depth = (bits & 64) == 0 ? 8 : (bits & 32) == 0 ? 10 : 12;
+	item->is_grey = (bits & 16) != 0;
+	item->h_factor = (bits & 8) != 0 ? 2 : 1;
+	item->v_factor = (bits & 4) != 0 ? 2 : 1;
+}
+
+static void read_colours(struct item *item, struct isobmff_span s)
+{
+	switch (isobmff_number(&s, 4)) {
+	case ISOBMFF_NAME('n', 'c', 'l', 'x'):
+		item->primaries = (uint32_t)isobmff_number(&s, 2);
+		item->curve = (uint32_t)isobmff_number(&s, 2);
+		item->matrix = (uint32_t)isobmff_number(&s, 2);
+		item->has_colours = !s.is_bad;
+		break;
+	case ISOBMFF_NAME('p', 'r', 'o', 'f'):
+	case ISOBMFF_NAME('r', 'I', 'C', 'C'):
+		item->profile = s;
+		break;
+	default:
+		break;
+	}
+}
+
+/* The part of a picture that is shown: its size, as fractions. */
+static void read_aperture(struct item *item, struct isobmff_span s)
+{
+	uint64_t width = isobmff_number(&s, 4);
+	uint64_t width_by = isobmff_number(&s, 4);
+	uint64_t height = isobmff_number(&s, 4);
+	uint64_t height_by = isobmff_number(&s, 4);
+
+	item->is_cut = width != width_by * item->size.width_px ||
+		       height != height_by * item->size.height_px;
+}
+
+static bool names_alpha(struct isobmff_span s)
+{
+	static const char *const names[] = {
+		"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
+		"urn:mpeg:hevc:2015:auxid:1",
+	};
+
+	(void)isobmff_version(&s);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (s.left > strlen(names[i]) &&
+		    memcmp(s.at, names[i], strlen(names[i]) + 1) == 0)
+			return true;
+	return false;
+}
+
+static void read_property(struct item *item, const struct isobmff_box *box)
+{
+	struct isobmff_span s = box->data;
+
+	switch (box->type) {
+	case ISOBMFF_NAME('i', 's', 'p', 'e'):
+		(void)isobmff_version(&s);
+		item->size.width_px = (uint32_t)isobmff_number(&s, 4);
+		item->size.height_px = (uint32_t)isobmff_number(&s, 4);
+		break;
+	case ISOBMFF_NAME('a', 'v', '1', 'C'):
+		read_codec(item, s);
+		break;
+	case ISOBMFF_NAME('c', 'o', 'l', 'r'):
+		read_colours(item, s);
+		break;
+	case ISOBMFF_NAME('i', 'r', 'o', 't'):
+		item->angle = isobmff_number(&s, 1) & 3;
+		break;
+	case ISOBMFF_NAME('i', 'm', 'i', 'r'):
+		item->is_mirrored = true;
+		item->mirror = isobmff_number(&s, 1) & 1;
+		break;
+	case ISOBMFF_NAME('c', 'l', 'a', 'p'): /* always after ispe */
+		read_aperture(item, s);
+		break;
+	case ISOBMFF_NAME('a', 'u', 'x', 'C'):
+		item->is_alpha = names_alpha(s);
+		break;
+	default:
+		break;
+	}
+}
+
+static struct item read_item(const struct isobmff_meta *m, uint32_t number)
+{
+	struct item item = { .matrix = AVIF_UNSPECIFIED };
+	struct isobmff_box box;
+
+	for (uint32_t i = 0; i < PROPERTIES_MAX; i++) {
+		if (!isobmff_property(&box, m, number, i))
+			break;
+		read_property(&item, &box);
+	}
+	return item;
+}
+
+static bool has_alpha(const struct isobmff_meta *m)
+{
+	for (uint32_t i = 0; i < AUXILIARIES_MAX; i++) {
+		uint32_t number = isobmff_source(
+			m, ISOBMFF_NAME('a', 'u', 'x', 'l'), m->primary, i);
+
+		if (number == 0)
+			return false;
+		if (read_item(m, number).is_alpha)
+			return true;
+	}
+	return false;
+}
+
+/* --- The picture --- */
+
+/* EXIF's number: the picture is turned, then mirrored. */
+static uint32_t orientation_of(const struct item *item)
+{
+	static const uint8_t turned[] = { 1, 8, 3, 6 };
+	static const uint8_t and_mirrored[][2] = {
+		{ 4, 2 }, { 5, 7 }, { 2, 4 }, { 7, 5 }
+	};
+
+	return item->is_mirrored ? and_mirrored[item->angle][item->mirror] :
+				   turned[item->angle];
+}
+
+/*
+ * Planes are used as they are if their matrix is JFIF's; libavif takes an
+ * unspecified one for that, too.  Without a box the matrix is in the picture's
+ * data, so RGB is promised, which libavif makes of all.
+ */
+static enum img_space space_of(const struct item *item, bool is_transparent)
+{
+	bool is_jfif =
+		item->has_colours && (item->matrix == AVIF_UNSPECIFIED ||
+				      item->matrix == AVIF_MATRIX_BT470BG ||
+				      item->matrix == AVIF_MATRIX_BT601);
+
+	if (is_transparent)
+		return IMG_RGBA;
+	if (item->is_grey)
+		return IMG_GREY;
+	return is_jfif ? IMG_YCBCR : IMG_RGB;
+}
+
+static void take_profile(struct img_header *h, const struct isobmff_span *icc,
+			 const uint8_t *bytes)
+{
+	struct matrix_tags tags;
+
+	if (icc->left == 0)
+		return;
+	h->icc_bytes = icc->left;
+	avif_own_change(h)->icc_offset = (uint64_t)(icc->at - bytes);
+	if (matrix_read(&tags, icc->at, icc->left))
+		h->profile = matrix_is_srgb(&tags) ? IMG_PROFILE_SRGB :
+						     IMG_PROFILE_MATRIX;
+}
+
+/*
+ * Without a profile, the codes of other colours than those of sRGB make one.
+ * The curve of video is taken for that of sRGB, as browsers do.
+ */
+static void make_profile(struct img_header *h, const struct item *item)
+{
+	struct avif_own *own = avif_own_change(h);
+	uint32_t primaries = item->primaries, curve = item->curve;
+	uint8_t profile[ICC_WRITTEN_BYTES];
+	struct icc_colours colours;
+	struct matrix_tags tags;
+
+	if (primaries == AVIF_UNSPECIFIED)
+		primaries = AVIF_BT709;
+	if (curve == AVIF_BT709 || curve == AVIF_UNSPECIFIED ||
+	    curve == AVIF_CURVE_BT601 || curve == AVIF_CURVE_BT2020 ||
+	    curve == AVIF_CURVE_BT2020 + 1)
+		curve = AVIF_CURVE_SRGB;
+	if (!item->has_colours || h->icc_bytes > 0 ||
+	    (primaries == AVIF_BT709 && curve == AVIF_CURVE_SRGB) ||
+	    !icc_colours_of(&colours, primaries, curve) ||
+	    !icc_write(profile, &colours) ||
+	    !matrix_read(&tags, profile, sizeof(profile)) ||
+	    matrix_is_srgb(&tags))
+		return;
+	own->primaries = primaries;
+	own->curve = curve;
+	h->icc_bytes = sizeof(profile);
+	h->profile = IMG_PROFILE_MATRIX;
+}
+
+static enum img_err take_item(struct img_header *h, const struct item *item,
+			      bool is_transparent,
+			      const struct img_limits *limits)
+{
+	enum img_space space = space_of(item, is_transparent);
+	struct avif_own *own = avif_own_change(h);
+	enum img_err err;
+
+	h->orientation = orientation_of(item);
+	own->depth = item->depth;
+	own->has_full_chroma = item->h_factor == 1;
+	err = format_set_full(h, space, limits);
+	if (space == IMG_YCBCR) {
+		h->h_factors[0] = (uint8_t)item->h_factor;
+		h->v_factors[0] = (uint8_t)item->v_factor;
+	}
+	return err;
+}
+
+/* Of a grid, the first cell says how all of them are coded. */
+static enum img_err read_meta(struct img_header *h, const uint8_t *bytes,
+			      struct isobmff_span data,
+			      const struct img_limits *limits)
+{
+	struct avif_own *own = avif_own_change(h);
+	struct isobmff_meta m;
+	enum img_err err = isobmff_meta_read(&m, data);
+	uint32_t type, first = m.primary;
+	struct item item, cell;
+
+	if (err != IMG_OK)
+		return err;
+	type = isobmff_item_type(&m, m.primary);
+	own->cells = 1;
+	if (type == ISOBMFF_NAME('g', 'r', 'i', 'd')) {
+		own->cells =
+			isobmff_targets(&m, ISOBMFF_NAME('d', 'i', 'm', 'g'),
+					m.primary, &first);
+		type = isobmff_item_type(&m, first);
+	}
+	item = cell = read_item(&m, m.primary);
+	if (first != m.primary)
+		cell = read_item(&m, first);
+	h->stored = item.size;
+	own->cell = cell.size;
+	if (own->cells == 0 || img_pixels(item.size) == 0 ||
+	    img_pixels(cell.size) == 0)
+		return IMG_ERR_CORRUPT;
+	if (type != ISOBMFF_NAME('a', 'v', '0', '1') || item.is_cut ||
+	    own->cells > CELLS_MAX)
+		return IMG_ERR_UNSUPPORTED;
+	if (!cell.has_codec)
+		return IMG_ERR_CORRUPT;
+	item.depth = cell.depth;
+	item.is_grey = cell.is_grey;
+	item.h_factor = cell.h_factor;
+	item.v_factor = cell.v_factor;
+	if (format_check_size(own->cell, limits) != IMG_OK)
+		return IMG_ERR_TOO_LARGE;
+	take_profile(h, &item.profile, bytes);
+	make_profile(h, &item);
+	err = take_item(h, &item, has_alpha(&m), limits);
+	own->has_picture = err == IMG_OK;
+	return err;
+}
+
+/* The most pictures of a track: moov / trak / mdia / minf / stbl / stsz. */
+static uint32_t count_frames(struct isobmff_span moov)
+{
+	static const uint32_t path[] = { ISOBMFF_NAME('m', 'd', 'i', 'a'),
+					 ISOBMFF_NAME('m', 'i', 'n', 'f'),
+					 ISOBMFF_NAME('s', 't', 'b', 'l'),
+					 ISOBMFF_NAME('s', 't', 's', 'z') };
+	struct isobmff_box box;
+	uint32_t most = 0;
+
+	while (isobmff_next(&box, &moov)) {
+		size_t i = 0;
+
+		if (box.type != ISOBMFF_NAME('t', 'r', 'a', 'k'))
+			continue;
+		while (i < ARRAY_SIZE(path) &&
+		       isobmff_find(&box, box.data, path[i]))
+			i++;
+		if (i < ARRAY_SIZE(path))
+			continue;
+		isobmff_skip(&box.data, 8);
+		most = (uint32_t)max_u64(most, isobmff_number(&box.data, 4));
+	}
+	return most > 1 ? most : 0;
+}
+
+/* --- The file --- */
+
+/* A box of the file.  It is skipped if nothing in it matters. */
+static enum img_err take_box(struct img_header *h, const uint8_t *bytes,
+			     const struct img_limits *limits)
+{
+	struct avif_own *own = avif_own_change(h);
+	struct isobmff_head head;
+	enum img_err err = isobmff_head(&head, bytes, h->bytes, own->offset);
+	bool is_meta, is_movie;
+	struct isobmff_span data;
+
+	if (err != IMG_OK)
+		return err;
+	is_meta = head.type == ISOBMFF_NAME('m', 'e', 't', 'a') &&
+		  !own->has_picture;
+	is_movie = head.type == ISOBMFF_NAME('m', 'o', 'o', 'v') &&
+		   own->is_sequence;
+	if (is_meta || is_movie) {
+		if (head.bytes > BOX_BYTES_MAX)
+			return IMG_ERR_CORRUPT;
+		if (head.bytes > h->bytes - own->offset)
+			return IMG_ERR_TRUNCATED;
+		data = (struct isobmff_span){ bytes + own->offset +
+						      head.head_bytes,
+					      head.bytes - head.head_bytes,
+					      false };
+		if (is_movie)
+			h->frames = count_frames(data);
+		else
+			err = read_meta(h, bytes, data, limits);
+	}
+	/* The pictures themselves come after all that is read. */
+	own->has_ended = own->has_picture &&
+			 (!own->is_sequence || is_movie ||
+			  head.type == ISOBMFF_NAME('m', 'd', 'a', 't'));
+	if (err == IMG_OK && head.bytes > UINT64_MAX / 2 && !own->has_ended)
+		return IMG_ERR_CORRUPT;
+	own->offset += err == IMG_OK ? head.bytes : 0;
+	return err;
+}
+
+enum img_err avif_probe_more(struct img_header *h, const uint8_t *bytes,
+			     const struct img_limits *limits)
+{
+	struct avif_own *own = avif_own_change(h);
+	enum img_err err = IMG_OK;
+
+	if (own->offset == 0)
+		own->is_sequence = isobmff_has_brand(bytes, h->bytes, sequence);
+	while (err == IMG_OK && !own->has_ended)
+		err = take_box(h, bytes, limits);
+	return err;
+}
