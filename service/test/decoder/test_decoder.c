@@ -114,7 +114,8 @@ static void check_good(struct decoder *d)
 	free(file.data);
 }
 
-static void check_fault(struct decoder *d, const char *word, enum img_err want)
+static void check_fault(struct decoder *d, const char *word, uint64_t ns,
+			enum img_err want)
 {
 	struct bytes file = make_file(word);
 	struct image img = { 0 };
@@ -122,8 +123,7 @@ static void check_fault(struct decoder *d, const char *word, enum img_err want)
 
 	check_case("%s", word);
 	heap_init(&h);
-	CHECK_NUMBER(decode(d, &img, file, 100 * NS_PER_MS, &h.memory), ==,
-		     want);
+	CHECK_NUMBER(decode(d, &img, file, ns, &h.memory), ==, want);
 	CHECK_NUMBER(img.plane_count, ==, 0);
 	CHECK_NUMBER(h.live_count, ==, 0);
 	check_good(d);
@@ -136,11 +136,11 @@ static void test_faults_cost_their_own_file(void)
 	struct decoder_stats stats;
 
 	check_good(d);
-	check_fault(d, "crash", IMG_ERR_LOST);
-	check_fault(d, "loop", IMG_ERR_LOST);
-	check_fault(d, "wild", IMG_ERR_LOST);
-	check_fault(d, "large", IMG_ERR_LOST);
-	check_fault(d, "outside", IMG_ERR_LOST);
+	check_fault(d, "crash", 60 * cpu_ns, IMG_ERR_LOST);
+	check_fault(d, "loop", cpu_ns / 10, IMG_ERR_LOST);
+	check_fault(d, "wild", 60 * cpu_ns, IMG_ERR_LOST);
+	check_fault(d, "large", 60 * cpu_ns, IMG_ERR_LOST);
+	check_fault(d, "outside", 60 * cpu_ns, IMG_ERR_LOST);
 	decoder_read(d, &stats);
 	CHECK_NUMBER(stats.lost_count, ==, 5);
 	CHECK_NUMBER(stats.decoded_count, ==, 11);
@@ -159,7 +159,7 @@ static void test_jail(void)
 	CHECK_NUMBER(decode(d, &img, file, cpu_ns, &h.memory), ==, IMG_OK);
 	img_release(&img);
 	free(file.data);
-	check_fault(d, "memory", IMG_ERR_NO_MEMORY);
+	check_fault(d, "memory", 60 * cpu_ns, IMG_ERR_NO_MEMORY);
 	decoder_free(d);
 }
 
