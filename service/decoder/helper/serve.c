@@ -223,6 +223,9 @@ static int open_signals(void)
 {
 	sigset_t child;
 
+	/* Whatever the server was started with. */
+	(void)signal(SIGCHLD, SIG_DFL);
+	(void)signal(SIGPROF, SIG_DFL);
 	(void)signal(SIGTERM, SIG_IGN);
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN);
