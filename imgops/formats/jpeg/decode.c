@@ -445,15 +445,18 @@ static bool jpeg_decode_again(struct img_header *header, enum img_err err)
 
 	switch (err) {
 	case IMG_ERR_IRREGULAR:
-		assert(!header->is_irregular);
+		if (header->is_irregular)
+			return false;
 		header->is_irregular = true;
 		break;
 	case IMG_ERR_NEEDS_ALL_SCANS:
-		assert(!jpeg_own(header)->needs_all_scans);
+		if (jpeg_own(header)->needs_all_scans)
+			return false;
 		jpeg_own_change(header)->needs_all_scans = true;
 		break;
 	case IMG_ERR_TEXTURE:
-		assert(header->texture == IMG_TEXTURE_UNKNOWN);
+		if (header->texture != IMG_TEXTURE_UNKNOWN)
+			return false;
 		header->texture = IMG_TEXTURE_FINE;
 		break;
 	case IMG_ERR_TOO_LARGE:
