@@ -413,9 +413,33 @@ static void test_noise(void)
 	}
 }
 
+/*
+ * The beginning of a lossless picture is not read again until there are twice
+ * as many bytes of it, so it does not matter here that they have changed.
+ */
+static void test_read_once(void)
+{
+	enum { BEGIN = 12 + 8 + 5, COUNT = 16 };
+	struct bytes file = webp_make(400, 400, true, true);
+	struct img_header h = { 0 };
+
+	CHECK_NUMBER(img_probe_more(&h, file.data, BEGIN + COUNT, &no_limits),
+		     ==, IMG_ERR_TRUNCATED);
+	memset(file.data + BEGIN, 255, COUNT);
+	for (size_t n = COUNT + 1; n < (size_t)2 * COUNT; n++)
+		CHECK_NUMBER(
+			img_probe_more(&h, file.data, BEGIN + n, &no_limits),
+			==, IMG_ERR_TRUNCATED);
+	CHECK_NUMBER(img_probe_more(&h, file.data, BEGIN + (size_t)2 * COUNT,
+				    &no_limits),
+		     ==, IMG_ERR_CORRUPT);
+	free(file.data);
+}
+
 int main(void)
 {
 	test_headers();
+	test_read_once();
 	test_wrong_headers();
 	test_range();
 	check_planes(1, 1);

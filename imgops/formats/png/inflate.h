@@ -59,7 +59,7 @@ struct inflate {
 	bool is_last, is_fixed; /* of blocks; of tables */
 	uint32_t stored_bytes;
 	uint32_t adler;
-	uint64_t tables, in_bytes, out_bytes; /* so far */
+	uint64_t tables, fixed_blocks, in_bytes, out_bytes; /* so far */
 	const uint8_t *first;
 	uint64_t block_bit; /* inflate_bit() where the last block begins */
 

@@ -42,6 +42,8 @@ struct FORMAT_OWN webp_own {
 	uint32_t left, top; /* on the canvas */
 	bool is_lossless;
 	bool has_alpha; /* the frame itself */
+	/* Of a lossless picture's beginning: read, and not enough. */
+	size_t tried_bytes;
 	/* The memory of libwebp that decodes it, at most. */
 	uint64_t library_bytes;
 	uint64_t code_sets; /* of Huffman codes; a lossy picture has none */
