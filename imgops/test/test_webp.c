@@ -436,9 +436,39 @@ static void test_read_once(void)
 	free(file.data);
 }
 
+/*
+ * A predictor for every 4 x 4 of the largest picture, each one bit: 2 MB come
+ * before the codes of the pixels.
+ */
+static void test_long_beginning(void)
+{
+	static const uint8_t head[] = {
+		'R', 'I', 'F', 'F', 0, 0, 0, 0, 'W', 'E', 'B', 'P', 'V', 'P',
+		'8', 'L', 0, 0, 0, 0, 0x2f,
+		/* 16383 x 16383, no alpha */
+		0xfe, 0xbf, 0xff, 0x0f,
+		/* a predictor of 4 x 4; green is 0 or 1, the rest is 0 */
+		0x81, 0x09, 0x88, 0x88, 0
+	};
+	size_t count = (WEBP_BEGINNING_BYTES_MAX + sizeof(head)) / 2 * 2 + 8;
+	struct bytes file = { calloc(count, 1), count };
+	struct img_header h;
+
+	CHECK(file.data != NULL);
+	memcpy(file.data, head, sizeof(head));
+	for (int i = 0; i < 4; i++) {
+		file.data[4 + i] = (uint8_t)((count - 8) >> 8 * i);
+		file.data[16 + i] = (uint8_t)((count - 20) >> 8 * i);
+	}
+	CHECK_NUMBER(img_probe(&h, file.data, file.count, &no_limits), ==,
+		     IMG_ERR_UNSUPPORTED);
+	free(file.data);
+}
+
 int main(void)
 {
 	test_headers();
+	test_long_beginning();
 	test_read_once();
 	test_wrong_headers();
 	test_range();

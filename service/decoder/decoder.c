@@ -251,14 +251,6 @@ void decoder_free(struct decoder *d)
 
 /* --- A file --- */
 
-bool decoder_takes(const struct decoder *d, const struct img_format *format)
-{
-	for (uint32_t i = 0; d != NULL && i < IMG_FORMATS; i++)
-		if (img_formats[i] == format)
-			return (d->formats >> i & 1) != 0;
-	return false;
-}
-
 static uint32_t number_of(const struct img_format *format)
 {
 	uint32_t i = 0;
@@ -266,6 +258,12 @@ static uint32_t number_of(const struct img_format *format)
 	while (img_formats[i] != format)
 		i++;
 	return i;
+}
+
+bool decoder_takes(const struct decoder *d, const struct img_format *format)
+{
+	return d != NULL && format != NULL &&
+	       (d->formats >> number_of(format) & 1) != 0;
 }
 
 static struct lane *lane_take(struct decoder *d)

@@ -349,7 +349,7 @@ static enum img_err check_name(const struct png_own *own, uint32_t name)
 	case PNG_NAME('I', 'E', 'N', 'D'):
 		return IMG_ERR_CORRUPT;
 	default:
-		/* A capital: nobody may show it who does not know the chunk. */
+		/* A capital: only a reader that knows the chunk may show it. */
 		if ((name >> 24 & 0x20) == 0)
 			return IMG_ERR_UNSUPPORTED;
 	}
