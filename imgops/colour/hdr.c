@@ -9,11 +9,8 @@
 /* What HLG is made for, and most pictures in PQ. */
 #define PEAK 1000.0
 
-/* Light of the peak, if reference white is 1. */
-#define PEAK_LIGHT (PEAK / WHITE)
-
-/* The gamma of a screen of 1,000 cd/m2 for HLG (BT.2100, table 5), less 1. */
-#define HLG_GAMMA_MORE 0.2f
+/* Of a screen with this peak (BT.2100, table 5). */
+#define HLG_GAMMA 1.2
 
 /* --- Curves: BT.2100, tables 4 and 5 --- */
 
@@ -57,53 +54,79 @@ static double eetf(double level, double knee, double white)
 	       (3 * t2 - 2 * t3) * white;
 }
 
-/*
- * Entry i is for the light whose square root is i / (entries - 1) of that of
- * the peak: the dark have more entries.
- */
-void hdr_init(struct hdr *h, enum hdr_curve curve)
+/* What the EETF multiplies light by, in cd/m2. */
+static double gain_of(double light)
 {
 	double full = pq_encode(PEAK), white = pq_encode(WHITE) / full;
-	double knee = 1.5 * white - 0.5;
+	double knee = 1.5 * white - 0.5, level = pq_encode(light) / full;
 
-	h->curve = curve;
-	h->knee = (float)(pq_decode(knee * full) / WHITE);
-	for (int level = 0; level < 256; level++)
-		h->light[level] =
-			(float)(curve == HDR_PQ ?
-					pq_decode(level / 255.0) / WHITE :
-					hlg_decode(level / 255.0));
-	for (int i = 0; i < HDR_MAPPED_ENTRIES; i++) {
-		double root = (double)i / (HDR_MAPPED_ENTRIES - 1);
-		double level = pq_encode(root * root * PEAK) / full;
+	if (level <= knee)
+		return 1;
+	return pq_decode(eetf(fmin(level, 1), knee, white) * full) / light;
+}
 
-		if (level > knee)
-			level = eetf(level, knee, white);
-		h->mapped[i] = (float)(pq_decode(level * full) / WHITE);
+static void init_pq(struct hdr *h)
+{
+	for (int level = 0; level < 256; level++) {
+		double light = pq_decode(level / 255.0);
+
+		h->light[level] = (float)(light / WHITE);
+		h->gains[level] = (float)gain_of(light);
 	}
 }
 
-static float gain_of(const struct hdr *h, float light)
+/*
+ * Entry i of `screen` is for the scene's light whose square root is i /
+ * (entries - 1), and that of `mapped` for the screen's light whose square root
+ * is that part of the peak's: the dark have more entries.
+ */
+static void init_hlg(struct hdr *h)
 {
-	const float top = HDR_MAPPED_ENTRIES - 1;
-	float root = sqrtf(light * (float)(1 / PEAK_LIGHT)) * top;
-	size_t i = (size_t)(root < top ? root + 0.5f : top);
+	for (int level = 0; level < 256; level++)
+		h->light[level] = (float)hlg_decode(level / 255.0);
+	for (int i = 0; i < HDR_ENTRIES; i++) {
+		double root = (double)i / (HDR_ENTRIES - 1);
 
-	return light <= h->knee ? 1 : h->mapped[i] / light;
+		h->screen[i] = (float)pow(root * root, HLG_GAMMA - 1);
+		h->mapped[i] =
+			(float)(gain_of(root * root * PEAK) * PEAK / WHITE);
+	}
+}
+
+void hdr_init(struct hdr *h, enum hdr_curve curve)
+{
+	h->curve = curve;
+	if (curve == HDR_PQ)
+		init_pq(h);
+	else
+		init_hlg(h);
+}
+
+static uint8_t brightest(const uint8_t *const rgb[3], size_t x)
+{
+	uint8_t most = rgb[0][x] > rgb[1][x] ? rgb[0][x] : rgb[1][x];
+
+	return most > rgb[2][x] ? most : rgb[2][x];
+}
+
+/* Light is 0 to 1. */
+static size_t entry_of(float light)
+{
+	return (size_t)(sqrtf(light) * (HDR_ENTRIES - 1) + 0.5f);
 }
 
 void hdr_gains(const struct hdr *h, float *gains, const uint8_t *const rgb[3],
 	       size_t width)
 {
-	for (size_t x = 0; x < width; x++) {
-		float r = h->light[rgb[0][x]], g = h->light[rgb[1][x]];
-		float b = h->light[rgb[2][x]], screen = 1;
+	for (size_t x = 0; h->curve == HDR_PQ && x < width; x++)
+		gains[x] = h->gains[brightest(rgb, x)];
+	for (size_t x = 0; h->curve == HDR_HLG && x < width; x++) {
+		float luminance = 0.2627f * h->light[rgb[0][x]] +
+				  0.6780f * h->light[rgb[1][x]] +
+				  0.0593f * h->light[rgb[2][x]];
+		float screen = h->screen[entry_of(luminance)];
+		float most = screen * h->light[brightest(rgb, x)];
 
-		/* The scene's light, as the screen shows it. */
-		if (h->curve == HDR_HLG)
-			screen = (float)PEAK_LIGHT *
-				 powf(0.2627f * r + 0.6780f * g + 0.0593f * b,
-				      HLG_GAMMA_MORE);
-		gains[x] = screen * gain_of(h, screen * fmaxf(r, fmaxf(g, b)));
+		gains[x] = screen * h->mapped[entry_of(most)];
 	}
 }

@@ -22,7 +22,7 @@ enum hdr_curve {
 	HDR_HLG = 18,
 };
 
-enum { HDR_MAPPED_ENTRIES = 1024 };
+enum { HDR_ENTRIES = 512 };
 
 struct hdr {
 	enum hdr_curve curve;
@@ -31,15 +31,21 @@ struct hdr {
 	 * white; with HLG the scene's, 0 to 1.
 	 */
 	float light[256];
-	/* What is left of the screen's light; see hdr_init(). */
-	float mapped[HDR_MAPPED_ENTRIES];
-	float knee; /* light up to this does not change */
+	union {
+		/* PQ: of a pixel whose brightest channel has this level. */
+		float gains[256];
+		/* HLG; see hdr_init() for both. */
+		struct {
+			float screen[HDR_ENTRIES];
+			float mapped[HDR_ENTRIES];
+		};
+	};
 };
 
 void hdr_init(struct hdr *h, enum hdr_curve curve);
 
 /*
- * What hdr->light of each pixel of a row is multiplied by to be light of sRGB.
+ * What the light of each pixel of a row is multiplied by to be that of sRGB.
  */
 void hdr_gains(const struct hdr *h, float *gains, const uint8_t *const rgb[3],
 	       size_t width);

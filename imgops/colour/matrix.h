@@ -9,8 +9,8 @@
  * lcms2 (icc.h): a matrix profile with a table as well, or with a curve of
  * another type.
  *
- * A profile that says PQ or HLG by its tag "cicp" (ICC.1:2022, 9.2.17) counts as
- * a matrix profile of these curves, whatever else it contains.
+ * A profile that says PQ or HLG by its tag "cicp" (ICC.1:2022, 9.2.17) counts
+ * as a matrix profile of these curves, whatever else it contains.
  */
 #ifndef IMGOPS_COLOUR_MATRIX_H
 #define IMGOPS_COLOUR_MATRIX_H
