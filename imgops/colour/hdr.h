@@ -4,7 +4,7 @@
  * it remains on a screen of standard range.
  *
  * Reference white, 203 cd/m2 (ITU-R BT.2408), becomes the white of sRGB.  What
- * is darker than 93 cd/m2 keeps its light; what is brighter is compressed by
+ * is darker than 88 cd/m2 keeps its light; what is brighter is compressed by
  * the EETF of BT.2408, annex 5, so that 1,000 cd/m2 become white.  The EETF is
  * applied to the brightest of a pixel's three channels ("maxRGB"), and all
  * three are multiplied by the same number, which keeps the hue.
