@@ -143,6 +143,7 @@ enum {
 	/* With `lenient`: a part of the picture is missing. */
 	IMG_NOTE_DAMAGED = 1,
 	IMG_NOTE_BAD_PROFILE = 2, /* its ICC profile was ignored */
+	IMG_NOTE_HDR = 4,         /* its profile, kept, says PQ or HLG */
 };
 
 /*
@@ -217,7 +218,7 @@ struct img_transform {
 	/* If possible keep the ICC profile, do not convert to sRGB. */
 	bool keep_profile;
 	bool full_chroma; /* 4:4:4 instead of 4:2:0 */
-	/* 0xRRGGBB in sRGB, seen through a result that has no alpha. */
+	/* 0xRRGGBB, in the result's colours: seen if that has no alpha. */
 	uint32_t background;
 	double blur_sigma_px; /* in pixels of the result; 0: no blur */
 	enum img_format_number format;

@@ -41,8 +41,11 @@ static int append(GifFileType *gif, const GifByteType *from, int count)
 	return count;
 }
 
+/* Stripes; far down noise, which fills the table of codes. */
 static uint8_t index_at(uint32_t x, uint32_t y)
 {
+	if (y >= 32)
+		return (uint8_t)((x * 40503 ^ y * 30011) * 2654435761u >> 28);
 	return (uint8_t)((x + 3 * y) % COLOURS);
 }
 
@@ -191,6 +194,8 @@ static void test_pixels(void)
 	s.left = 2;
 	check_pixels(&s);
 	s = plain;
+	s.width = s.height = s.screen.width_px = s.screen.height_px = 200;
+	check_pixels(&s);
 	s.width = s.height = s.screen.width_px = s.screen.height_px = 1;
 	check_pixels(&s);
 }
@@ -331,6 +336,34 @@ static void test_wrong_headers(void)
 		     IMG_ERR_CORRUPT); /* no picture */
 }
 
+/*
+ * A code that clears the table makes no pixel.  A file of nothing else is read
+ * to its end, with pauses.
+ */
+static void test_clear_codes(void)
+{
+	static const uint8_t begin[] = "GIF89a\1\0\1\0\x80\0\0abcdef"
+				       ",\0\0\0\0\1\0\1\0\0\7";
+	enum { BLOCKS = 2000, BLOCK_BYTES = 256 };
+	size_t count = sizeof(begin) - 1 + (size_t)BLOCKS * BLOCK_BYTES;
+	struct bytes file = { malloc(count), count };
+	struct image img = { 0 };
+	struct img_header h;
+	struct heap heap;
+
+	CHECK(file.data != NULL);
+	memset(file.data, 0x80, count); /* a code of 8 bits */
+	memcpy(file.data, begin, sizeof(begin) - 1);
+	for (size_t i = 0; i < BLOCKS; i++)
+		file.data[sizeof(begin) - 1 + i * BLOCK_BYTES] = 255;
+	heap_init(&heap);
+	CHECK_NUMBER(decode(&img, &h, file, false, &heap), ==,
+		     IMG_ERR_TRUNCATED);
+	CHECK_NUMBER(heap.live_count, ==, 0);
+	CHECK_NUMBER(heap.pause_count, >, BLOCKS / 300);
+	free(file.data);
+}
+
 int main(void)
 {
 	test_pixels();
@@ -339,6 +372,7 @@ int main(void)
 	test_cut();
 	test_wrong_bytes();
 	test_no_memory();
+	test_clear_codes();
 	test_wrong_headers();
 	return 0;
 }

@@ -19,7 +19,7 @@ static void test_other_files_are_not_jpeg(void)
 					      "\xd8",
 					      "\xd8\xff",
 					      "BM\x10\x20",
-					      "GIF89a",
+					      "GIF88a",
 					      "\xff\xd9\xff\xd8" };
 	struct image img;
 	struct heap h;

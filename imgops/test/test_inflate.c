@@ -228,6 +228,20 @@ static void test_many_tables(void)
 	free(in.data);
 }
 
+/* So does a block of ten bits that is empty. */
+static void test_many_blocks(void)
+{
+	static const uint8_t four_blocks[] = { 0x02, 0x08, 0x20, 0x80, 0x00 };
+	enum { GROUPS = 1000, GROUP = sizeof(four_blocks) };
+	uint8_t data[2 + GROUPS * GROUP] = { 0x78, 0x01 }, out[2];
+	struct bytes in = { data, sizeof(data) };
+
+	for (size_t i = 0; i < GROUPS; i++)
+		memcpy(data + 2 + i * GROUP, four_blocks, GROUP);
+	CHECK_NUMBER(inflate_all(out, 1, in, SIZE_MAX, 1, NULL), ==,
+		     IMG_ERR_IRREGULAR);
+}
+
 /* More data than are wanted are not an error; fewer are. */
 static void test_the_end(void)
 {
@@ -262,6 +276,7 @@ int main(void)
 	test_all_data();
 	test_damaged_data();
 	test_many_tables();
+	test_many_blocks();
 	test_the_end();
 	return 0;
 }

@@ -357,19 +357,48 @@ static struct bytes with_colours(int chunks, uint32_t gamma,
 	return png;
 }
 
+struct colour_case {
+	int chunks;
+	uint32_t gamma;
+	const double *red;
+	const uint8_t *cicp;
+	enum img_profile profile;
+};
+
+static void check_colours(const struct colour_case *c, struct bytes profile)
+{
+	struct bytes png =
+		with_colours(c->chunks, c->gamma, c->red, c->cicp, profile);
+	bool has_profile = c->profile != IMG_PROFILE_UNKNOWN;
+	bool is_theirs = has_profile && (c->chunks & ICCP) != 0 &&
+			 (c->chunks & CICP) == 0;
+	struct image img = { 0 };
+	struct img_header h;
+	struct heap heap;
+
+	CHECK_NUMBER(probe(&h, png), ==, IMG_OK);
+	CHECK_NUMBER(h.profile, ==, c->profile);
+	CHECK_NUMBER(h.icc_bytes > 0, ==, has_profile);
+	heap_init(&heap);
+	CHECK_NUMBER(decode_bytes(&img, png.data, png.count, &no_limits, &heap),
+		     ==, IMG_OK);
+	CHECK_NUMBER(img.notes, ==, 0);
+	CHECK_NUMBER(img.profile_bytes, ==, h.icc_bytes);
+	if (is_theirs)
+		CHECK(h.icc_bytes == profile.count &&
+		      memcmp(img.profile, profile.data, profile.count) == 0);
+	img_release(&img);
+	CHECK_NUMBER(heap.live_count, ==, 0);
+	free(png.data);
+}
+
 static void test_colours(void)
 {
 	static const double srgb[] = { 0.64, 0.33 }, wide[] = { 0.68, 0.32 };
 	static const uint8_t p3[] = { 12, 13, 0, 1 }, bt709[] = { 1, 13, 0, 1 },
 			     pq[] = { 9, 16, 0, 1 },
 			     narrow[] = { 12, 13, 0, 0 };
-	static const struct {
-		int chunks;
-		uint32_t gamma;
-		const double *red;
-		const uint8_t *cicp;
-		enum img_profile profile;
-	} cases[] = {
+	static const struct colour_case cases[] = {
 		{ 0, 0, srgb, p3, IMG_PROFILE_UNKNOWN },
 		{ GAMA, 45455, srgb, p3, IMG_PROFILE_UNKNOWN },
 		{ GAMA | CHRM, 45455, srgb, p3, IMG_PROFILE_UNKNOWN },
@@ -387,38 +416,15 @@ static void test_colours(void)
 		{ CICP | ICCP, 0, srgb, bt709, IMG_PROFILE_UNKNOWN },
 		{ CICP | GAMA | CHRM, 100000, wide, bt709,
 		  IMG_PROFILE_UNKNOWN },
-		{ CICP, 0, srgb, pq, IMG_PROFILE_UNKNOWN },
+		{ CICP, 0, srgb, pq, IMG_PROFILE_MATRIX },
+		{ CICP | ICCP, 0, srgb, pq, IMG_PROFILE_MATRIX },
 		{ CICP, 0, srgb, narrow, IMG_PROFILE_UNKNOWN },
 	};
 	struct bytes profile = profile_rgb(&gamuts[DISPLAY_P3], 2.2, 0);
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct bytes png =
-			with_colours(cases[i].chunks, cases[i].gamma,
-				     cases[i].red, cases[i].cicp, profile);
-		bool has_profile = cases[i].profile != IMG_PROFILE_UNKNOWN;
-		bool is_theirs = has_profile && (cases[i].chunks & ICCP) != 0;
-		struct image img = { 0 };
-		struct img_header h;
-		struct heap heap;
-
 		check_case("cases[%zu]", i);
-		CHECK_NUMBER(probe(&h, png), ==, IMG_OK);
-		CHECK_NUMBER(h.profile, ==, cases[i].profile);
-		CHECK_NUMBER(h.icc_bytes > 0, ==, has_profile);
-		heap_init(&heap);
-		CHECK_NUMBER(decode_bytes(&img, png.data, png.count, &no_limits,
-					  &heap),
-			     ==, IMG_OK);
-		CHECK_NUMBER(img.notes, ==, 0);
-		CHECK_NUMBER(img.profile_bytes, ==, h.icc_bytes);
-		if (is_theirs)
-			CHECK(h.icc_bytes == profile.count &&
-			      memcmp(img.profile, profile.data,
-				     profile.count) == 0);
-		img_release(&img);
-		CHECK_NUMBER(heap.live_count, ==, 0);
-		free(png.data);
+		check_colours(&cases[i], profile);
 	}
 	free(profile.data);
 }

@@ -413,9 +413,63 @@ static void test_noise(void)
 	}
 }
 
+/*
+ * The beginning of a lossless picture is not read again until there are twice
+ * as many bytes of it, so it does not matter here that they have changed.
+ */
+static void test_read_once(void)
+{
+	enum { BEGIN = 12 + 8 + 5, COUNT = 16 };
+	struct bytes file = webp_make(400, 400, true, true);
+	struct img_header h = { 0 };
+
+	CHECK_NUMBER(img_probe_more(&h, file.data, BEGIN + COUNT, &no_limits),
+		     ==, IMG_ERR_TRUNCATED);
+	memset(file.data + BEGIN, 255, COUNT);
+	for (size_t n = COUNT + 1; n < (size_t)2 * COUNT; n++)
+		CHECK_NUMBER(
+			img_probe_more(&h, file.data, BEGIN + n, &no_limits),
+			==, IMG_ERR_TRUNCATED);
+	CHECK_NUMBER(img_probe_more(&h, file.data, BEGIN + (size_t)2 * COUNT,
+				    &no_limits),
+		     ==, IMG_ERR_CORRUPT);
+	free(file.data);
+}
+
+/*
+ * A predictor for every 4 x 4 of the largest picture, each one bit: 2 MB come
+ * before the codes of the pixels.
+ */
+static void test_long_beginning(void)
+{
+	static const uint8_t head[] = {
+		'R', 'I', 'F', 'F', 0, 0, 0, 0, 'W', 'E', 'B', 'P', 'V', 'P',
+		'8', 'L', 0, 0, 0, 0, 0x2f,
+		/* 16383 x 16383, no alpha */
+		0xfe, 0xbf, 0xff, 0x0f,
+		/* a predictor of 4 x 4; green is 0 or 1, the rest is 0 */
+		0x81, 0x09, 0x88, 0x88, 0
+	};
+	size_t count = (WEBP_BEGINNING_BYTES_MAX + sizeof(head)) / 2 * 2 + 8;
+	struct bytes file = { calloc(count, 1), count };
+	struct img_header h;
+
+	CHECK(file.data != NULL);
+	memcpy(file.data, head, sizeof(head));
+	for (int i = 0; i < 4; i++) {
+		file.data[4 + i] = (uint8_t)((count - 8) >> 8 * i);
+		file.data[16 + i] = (uint8_t)((count - 20) >> 8 * i);
+	}
+	CHECK_NUMBER(img_probe(&h, file.data, file.count, &no_limits), ==,
+		     IMG_ERR_UNSUPPORTED);
+	free(file.data);
+}
+
 int main(void)
 {
 	test_headers();
+	test_long_beginning();
+	test_read_once();
 	test_wrong_headers();
 	test_range();
 	check_planes(1, 1);

@@ -145,17 +145,16 @@ static bool start_program(struct decoder *d, const struct decoder_config *c,
 	return pid > 0;
 }
 
-static bool wait_for(const struct lane *l, int ms)
+static bool wait_for(const struct lane *l, uint64_t end_ns)
 {
 	struct pollfd wait = { .fd = l->socket, .events = POLLIN };
-	uint64_t end_ns = clock_after_ms((uint64_t)ms), now;
+	uint64_t now, ms;
 	int n;
 
 	do {
 		now = clock_now_ns();
-		n = poll(&wait, 1,
-			 now < end_ns ? (int)((end_ns - now) / NS_PER_MS) + 1 :
-					0);
+		ms = now < end_ns ? (end_ns - now) / NS_PER_MS + 1 : 0;
+		n = poll(&wait, 1, (int)min_u64(ms, INT_MAX));
 	} while (n < 0 && errno == EINTR);
 	return n > 0;
 }
@@ -166,7 +165,7 @@ static bool is_ready(const struct lane *first, const char *program,
 {
 	struct decoder_reply reply;
 
-	if (wait_for(first, START_MS) &&
+	if (wait_for(first, clock_after_ms(START_MS)) &&
 	    recv(first->socket, &reply, sizeof(reply), 0) == sizeof(reply))
 		return true;
 	return error_fail(error,
@@ -252,14 +251,6 @@ void decoder_free(struct decoder *d)
 
 /* --- A file --- */
 
-bool decoder_takes(const struct decoder *d, const struct img_format *format)
-{
-	for (uint32_t i = 0; d != NULL && i < IMG_FORMATS; i++)
-		if (img_formats[i] == format)
-			return (d->formats >> i & 1) != 0;
-	return false;
-}
-
 static uint32_t number_of(const struct img_format *format)
 {
 	uint32_t i = 0;
@@ -267,6 +258,12 @@ static uint32_t number_of(const struct img_format *format)
 	while (img_formats[i] != format)
 		i++;
 	return i;
+}
+
+bool decoder_takes(const struct decoder *d, const struct img_format *format)
+{
+	return d != NULL && format != NULL &&
+	       (d->formats >> number_of(format) & 1) != 0;
 }
 
 static struct lane *lane_take(struct decoder *d)
@@ -289,29 +286,48 @@ static void lane_give(struct decoder *d, struct lane *l)
 	(void)pthread_mutex_unlock(&d->lock);
 }
 
-/* False: none has come in time, or none can come any more. */
-static bool receive(const struct lane *l, int ms, struct decoder_reply *reply)
+/*
+ * The next one, of whatever number.  False: none has come in time, or none can
+ * come any more.
+ */
+static bool receive(const struct lane *l, uint64_t end_ns,
+		    struct decoder_reply *reply)
 {
-	do {
-		if (!wait_for(l, ms) ||
-		    recv(l->socket, reply, sizeof(*reply), MSG_DONTWAIT) !=
-			    (ssize_t)sizeof(*reply))
-			return false;
-	} while (reply->number != l->request);
-	return true;
+	return clock_now_ns() < end_ns && wait_for(l, end_ns) &&
+	       recv(l->socket, reply, sizeof(*reply), MSG_DONTWAIT) ==
+		       (ssize_t)sizeof(*reply);
 }
 
-/* As receive(), for as long as the request may take. */
+/* End the lane's process.  What it has sent until then is forgotten. */
+static void end_process(const struct decoder *d, const struct lane *l)
+{
+	uint64_t end_ns = clock_after_ms(END_MS);
+	uint8_t number = (uint8_t)l->number;
+	struct decoder_reply reply;
+
+	(void)!write(d->control, &number, 1);
+	while (receive(l, end_ns, &reply) &&
+	       (reply.number != l->request || reply.err != IMG_ERR_LOST))
+		;
+}
+
+/*
+ * Wait for as long as the request may take.  A process that replies to a
+ * request which it cannot have is not to be trusted.
+ */
 static bool wait_for_reply(const struct decoder *d, const struct lane *l,
 			   uint64_t cpu_ns, struct decoder_reply *reply)
 {
-	uint64_t ms = cpu_ns / NS_PER_MS * PATIENCE + PATIENCE_MS;
-	uint8_t number = (uint8_t)l->number;
+	uint64_t end_ns =
+		clock_after_ms(cpu_ns / NS_PER_MS * PATIENCE + PATIENCE_MS);
+	bool ok;
 
-	if (receive(l, (int)min_u64(ms, INT_MAX), reply))
-		return true;
-	(void)!write(d->control, &number, 1);
-	return receive(l, END_MS, reply);
+	do {
+		ok = receive(l, end_ns, reply) && reply->number <= l->request;
+	} while (ok && reply->number != l->request);
+	if (!ok)
+		end_process(d, l);
+	return ok;
 }
 
 /* `bytes` at `offset` lie in the lane's memory, behind the file. */
@@ -381,12 +397,28 @@ static void empty(const struct decoder *d, const struct lane *l)
 			      l->bytes - at - KEPT_BYTES, MADV_REMOVE);
 }
 
+/* False: the format never has this error, or has had it before. */
+static bool is_possible(enum img_err err, const struct img_header *header)
+{
+	struct img_header copy = *header;
+
+	switch (err) {
+	case IMG_ERR_IRREGULAR:
+	case IMG_ERR_NEEDS_ALL_SCANS:
+	case IMG_ERR_TEXTURE:
+		return img_decode_again(&copy, err);
+	default:
+		return true;
+	}
+}
+
 static enum img_err ask(struct decoder *d, struct lane *l, struct image *dst,
 			struct decoder_request *request,
 			const struct img_header *header,
 			const struct memory *memory)
 {
 	struct decoder_reply reply;
+	enum img_err err;
 
 	request->number = ++l->request;
 	request->format = number_of(header->format);
@@ -396,8 +428,9 @@ static enum img_err ask(struct decoder *d, struct lane *l, struct image *dst,
 	    !wait_for_reply(d, l, request->cpu_ns, &reply) ||
 	    reply.err > IMG_ERR_LOST)
 		return IMG_ERR_LOST;
-	if (reply.err != IMG_OK)
-		return (enum img_err)reply.err;
+	err = (enum img_err)reply.err;
+	if (err != IMG_OK)
+		return is_possible(err, header) ? err : IMG_ERR_LOST;
 	return read_image(dst, &reply, d, l, header, memory);
 }
 
@@ -417,17 +450,23 @@ enum img_err decoder_decode(struct decoder *d, struct image *dst,
 		.transform = *transform,
 		.limits = *limits,
 	};
+	/* Who pauses with a lane may wait for those who wait for lanes. */
+	struct memory unpaused = *memory;
 	struct lane *l;
 	enum img_err err;
 
+	unpaused.pause = NULL;
 	if (count > d->file_bytes)
 		return IMG_ERR_TOO_LARGE;
 	request.header.format = NULL;
 	l = lane_take(d);
 	(void)memcpy(l->shared + DECODER_FILE_AT, bytes, count);
-	err = ask(d, l, dst, &request, header, memory);
+	err = ask(d, l, dst, &request, header, &unpaused);
 	empty(d, l);
 	lane_give(d, l);
+	if (err == IMG_OK)
+		dst->memory = memory;
+	memory_pause(memory);
 	atomic_fetch_add(&d->decoded_count, 1);
 	if (err == IMG_ERR_LOST)
 		atomic_fetch_add(&d->lost_count, 1);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// JPEGs made by the browser: a test picture, and pasted pictures.
+// JPEGs made by the browser: a test picture, and pasted pictures of other formats.
 
 import { canvasOf } from "./dom.js";
+import { formats } from "./parameters.js";
 
 const WIDTH_PX = 1800;
 const HEIGHT_PX = 1200;
@@ -59,10 +60,10 @@ export function testPicture() {
 	return asJpeg(canvas, "test-picture.jpg");
 }
 
-// Clipboards have pictures as PNG, which the server does not accept.  Other files
+// A picture in a format that the server does not read becomes a JPEG.  Other files
 // are not changed.
 export async function pastedPicture(file) {
-	if (file.type === "image/jpeg")
+	if (formats.some(({ type }) => type === file.type))
 		return file;
 	const bitmap = await createImageBitmap(file).catch(() => null);
 	if (bitmap === null)

@@ -303,7 +303,7 @@ static enum img_err read_profile(struct image *img, const uint8_t *bytes,
 	if (own->primaries == 0)
 		memcpy(img->profile, bytes + own->icc_offset, h->icc_bytes);
 	else if (!icc_colours_of(&colours, own->primaries, own->curve) ||
-		 !icc_write(img->profile, &colours))
+		 icc_write(img->profile, &colours) != h->icc_bytes)
 		return IMG_ERR_CORRUPT; /* never: the header has tried */
 	img->profile_bytes = h->icc_bytes;
 	img->is_srgb = h->profile == IMG_PROFILE_SRGB;

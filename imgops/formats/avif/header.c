@@ -230,7 +230,8 @@ static void make_profile(struct img_header *h, const struct item *item)
 {
 	struct avif_own *own = avif_own_change(h);
 	uint32_t primaries = item->primaries, curve = item->curve;
-	uint8_t profile[ICC_WRITTEN_BYTES];
+	uint8_t profile[ICC_WRITTEN_BYTES_MAX];
+	size_t bytes;
 	struct icc_colours colours;
 	struct matrix_tags tags;
 
@@ -242,14 +243,14 @@ static void make_profile(struct img_header *h, const struct item *item)
 		curve = AVIF_CURVE_SRGB;
 	if (!item->has_colours || h->icc_bytes > 0 ||
 	    (primaries == AVIF_BT709 && curve == AVIF_CURVE_SRGB) ||
-	    !icc_colours_of(&colours, primaries, curve) ||
-	    !icc_write(profile, &colours) ||
-	    !matrix_read(&tags, profile, sizeof(profile)) ||
-	    matrix_is_srgb(&tags))
+	    !icc_colours_of(&colours, primaries, curve))
+		return;
+	bytes = icc_write(profile, &colours);
+	if (!matrix_read(&tags, profile, bytes) || matrix_is_srgb(&tags))
 		return;
 	own->primaries = primaries;
 	own->curve = curve;
-	h->icc_bytes = sizeof(profile);
+	h->icc_bytes = bytes;
 	h->profile = IMG_PROFILE_MATRIX;
 }
 

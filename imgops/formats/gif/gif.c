@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * GIF87a and GIF89a: the first picture, on its screen.  giflib reads the
- * pixels, a row at a time; its memory does not grow with the picture.  Only
- * read: a GIF as a result has few colours and many bytes.
+ * blocks; its memory does not grow with the picture.  Pixels are read here:
+ * giflib takes a microsecond for each code that clears its table, and a file
+ * may consist of these.  Only read: a GIF as a result has few colours and many
+ * bytes.
  *
  * Where the first picture does not cover the screen, it is transparent; the
  * screen grows to hold the first picture, as in browsers.
@@ -28,6 +30,9 @@ enum {
 	COLOUR_BITS = 0x07,
 	IS_TRANSPARENT = 0x01,
 	COLOURS = 256,
+	CODE_BITS_MAX = 12,
+	CODES_MAX = 1 << CODE_BITS_MAX,
+	CALLS_PER_PAUSE = 512, /* of giflib, for up to 255 bytes */
 };
 
 /* Where the walk over the file's blocks has stopped. */
@@ -176,6 +181,8 @@ static enum img_err gif_probe_more(struct img_header *h, const uint8_t *bytes,
 struct input {
 	const uint8_t *next;
 	size_t left;
+	uint32_t calls;
+	const struct memory *memory;
 };
 
 static int read_bytes(GifFileType *gif, GifByteType *to, int count)
@@ -186,6 +193,8 @@ static int read_bytes(GifFileType *gif, GifByteType *to, int count)
 	memcpy(to, in->next, n);
 	in->next += n;
 	in->left -= n;
+	if (++in->calls % CALLS_PER_PAUSE == 0)
+		memory_pause(in->memory);
 	return (int)n;
 }
 
@@ -247,22 +256,150 @@ static void write_row(struct image *dst, const uint8_t *indices, uint32_t y,
 	}
 }
 
+/*
+ * LZW (GIF89a, appendix F): a code is a string of indices.  Those from `next`
+ * on do not exist, so the table is cleared without a look at it.
+ */
+struct lzw {
+	GifFileType *gif;
+	const GifByteType *block; /* of data, after its size */
+	uint32_t left;            /* bytes of it */
+	uint32_t bits, bit_count; /* that are not used yet, the first lowest */
+	uint32_t clear;           /* the code; the next one ends the data */
+	uint32_t least_bits, code_bits;
+	uint32_t next;
+	uint32_t last;    /* the code before; CODES_MAX: none */
+	uint32_t pending; /* indices of the string, at the end of it */
+	uint8_t string[CODES_MAX];
+	uint16_t before[CODES_MAX]; /* the string without its last index */
+	uint8_t ends[CODES_MAX];
+};
+
+static void lzw_clear(struct lzw *z)
+{
+	z->next = z->clear + 2;
+	z->code_bits = z->least_bits;
+	z->last = CODES_MAX;
+}
+
+/* giflib has read the description of the picture.  False: no data follow. */
+static bool lzw_open(struct lzw *z, GifFileType *gif)
+{
+	GifByteType *block = NULL;
+	int bits = 0;
+
+	if (DGifGetCode(gif, &bits, &block) != GIF_OK || block == NULL ||
+	    bits < 1 || bits > 8)
+		return false;
+	z->gif = gif;
+	z->left = block[0];
+	z->block = block + 1;
+	z->bits = z->bit_count = z->pending = 0;
+	z->clear = 1u << bits;
+	z->least_bits = (uint32_t)bits + 1;
+	for (uint32_t i = 0; i < z->clear; i++)
+		z->ends[i] = (uint8_t)i;
+	lzw_clear(z);
+	return true;
+}
+
+static bool lzw_code(struct lzw *z, uint32_t *code)
+{
+	while (z->bit_count < z->code_bits) {
+		if (z->left == 0) {
+			GifByteType *block = NULL;
+
+			if (DGifGetCodeNext(z->gif, &block) != GIF_OK ||
+			    block == NULL)
+				return false;
+			z->left = block[0];
+			z->block = block + 1;
+			continue;
+		}
+		z->bits |= (uint32_t)*z->block++ << z->bit_count;
+		z->bit_count += 8;
+		z->left--;
+	}
+	*code = z->bits & ((1u << z->code_bits) - 1);
+	z->bits >>= z->code_bits;
+	z->bit_count -= z->code_bits;
+	return true;
+}
+
+/* Write the string of `code`, from its end, and add a string to the table. */
+static bool lzw_string(struct lzw *z, uint32_t code)
+{
+	bool has_last = z->last < CODES_MAX;
+	uint32_t at = code, to = CODES_MAX;
+
+	if (code == z->clear + 1 || code > z->next ||
+	    (code == z->next && !has_last))
+		return false;
+	if (code == z->next) { /* the last string, and its first index again */
+		to--;
+		at = z->last;
+	}
+	for (; at > z->clear; at = z->before[at])
+		z->string[--to] = z->ends[at];
+	z->string[--to] = z->ends[at];
+	if (code == z->next)
+		z->string[CODES_MAX - 1] = z->string[to];
+	if (has_last && z->next < CODES_MAX) {
+		z->before[z->next] = (uint16_t)z->last;
+		z->ends[z->next++] = z->string[to];
+	}
+	if (z->next >= 1u << z->code_bits && z->code_bits < CODE_BITS_MAX)
+		z->code_bits++;
+	z->last = code;
+	z->pending = CODES_MAX - to;
+	return true;
+}
+
+static bool lzw_row(struct lzw *z, uint8_t *row, uint32_t width)
+{
+	uint32_t n, code;
+
+	for (uint32_t x = 0; x < width; x += n) {
+		n = min_u32(z->pending, width - x);
+		memcpy(row + x, z->string + CODES_MAX - z->pending, n);
+		z->pending -= n;
+		if (n == width - x)
+			continue;
+		if (!lzw_code(z, &code))
+			return false;
+		if (code == z->clear)
+			lzw_clear(z);
+		else if (!lzw_string(z, code))
+			return false;
+	}
+	return true;
+}
+
+/* What is needed beside the planes. */
+struct work {
+	struct lzw lzw;
+	uint8_t row[]; /* of indices */
+};
+
 /* Rows in the order of the file: all, or in four passes. */
-static uint32_t read_rows(struct image *dst, GifFileType *gif, uint8_t *row,
-			  const struct gif_own *own, palette p)
+static uint32_t read_rows(struct image *dst, GifFileType *gif,
+			  struct work *work, const struct gif_own *own,
+			  palette p)
 {
 	static const uint32_t firsts[] = { 0, 4, 2, 1 },
 			      steps[] = { 8, 8, 4, 2 };
 	uint32_t passes = gif->Image.Interlace ? 4 : 1, done = 0;
 
+	if (!lzw_open(&work->lzw, gif))
+		return 0;
 	for (uint32_t pass = 0; pass < passes; pass++) {
 		uint32_t y = passes > 1 ? firsts[pass] : 0;
 		uint32_t step = passes > 1 ? steps[pass] : 1;
 
 		for (; y < own->height; y += step) {
-			if (DGifGetLine(gif, row, (int)own->width) != GIF_OK)
+			if (!lzw_row(&work->lzw, work->row, own->width))
 				return done;
-			write_row(dst, row, y, own, p);
+			write_row(dst, work->row, y, own, p);
 			memory_pause(dst->memory);
 			done++;
 		}
@@ -294,7 +431,7 @@ static enum img_err error_of(const GifFileType *gif)
 
 /* `dst` has its samples. */
 static enum img_err read_picture(struct image *dst, GifFileType *gif,
-				 uint8_t *row, const struct gif_own *own,
+				 struct work *work, const struct gif_own *own,
 				 bool lenient)
 {
 	uint32_t done;
@@ -306,13 +443,18 @@ static enum img_err read_picture(struct image *dst, GifFileType *gif,
 	    gif->Image.Height != (int)own->height)
 		return IMG_ERR_CORRUPT;
 	clear(dst);
-	done = read_rows(dst, gif, row, own, p);
+	done = read_rows(dst, gif, work, own, p);
 	if (done == own->height)
 		return IMG_OK;
 	dst->notes = IMG_NOTE_DAMAGED;
 	if (lenient && done > 0)
 		return IMG_OK;
 	return error_of(gif);
+}
+
+static size_t work_bytes(const struct gif_own *own)
+{
+	return sizeof(struct work) + own->width;
 }
 
 static enum img_err gif_decode(struct image *dst, const uint8_t *bytes,
@@ -323,26 +465,26 @@ static enum img_err gif_decode(struct image *dst, const uint8_t *bytes,
 			       const struct memory *memory)
 {
 	const struct gif_own *own = gif_own(h);
-	struct input in = { bytes, count };
+	struct input in = { bytes, count, 0, memory };
 	enum img_err err = format_alloc(dst, h, limits, memory);
 	GifFileType *gif = NULL;
-	uint8_t *row = NULL;
+	struct work *work = NULL;
 	int why;
 
 	(void)view; /* there is only one size */
 	if (err != IMG_OK)
 		return err;
-	row = memory_alloc(memory, own->width);
+	work = memory_alloc(memory, work_bytes(own));
 	err = IMG_ERR_NO_MEMORY;
-	if (row != NULL)
+	if (work != NULL)
 		gif = DGifOpen(&in, read_bytes, &why);
 	if (gif != NULL)
-		err = read_picture(dst, gif, row, own, transform->lenient);
-	else if (row != NULL && why != D_GIF_ERR_NOT_ENOUGH_MEM)
+		err = read_picture(dst, gif, work, own, transform->lenient);
+	else if (work != NULL && why != D_GIF_ERR_NOT_ENOUGH_MEM)
 		err = IMG_ERR_CORRUPT;
 	if (gif != NULL)
 		(void)DGifCloseFile(gif, &why);
-	memory_free(memory, row);
+	memory_free(memory, work);
 	if (err != IMG_OK)
 		img_release(dst);
 	return err;
@@ -374,7 +516,7 @@ static void decode_count(double *counts, const struct workload *w)
 
 static uint64_t decode_bytes(const struct workload *w)
 {
-	return image_bytes(&w->decoded) + gif_own(w->header)->width;
+	return image_bytes(&w->decoded) + work_bytes(gif_own(w->header));
 }
 
 static const struct img_codec codec = {

@@ -387,8 +387,14 @@ static enum img_err read_profile(struct image *img, const struct piece *whole,
 				 const struct img_header *header,
 				 const struct memory *memory)
 {
-	switch (profile_read(&img->profile, &img->profile_bytes, whole->data,
-			     whole->bytes, memory)) {
+	enum profile_state state =
+		jpeg_own(header)->walk.is_adobe_rgb ?
+			profile_adobe_rgb(&img->profile, &img->profile_bytes,
+					  memory) :
+			profile_read(&img->profile, &img->profile_bytes,
+				     whole->data, whole->bytes, memory);
+
+	switch (state) {
 	case PROFILE_READ:
 		img->is_srgb = header->profile == IMG_PROFILE_SRGB;
 		return IMG_OK;
@@ -445,15 +451,18 @@ static bool jpeg_decode_again(struct img_header *header, enum img_err err)
 
 	switch (err) {
 	case IMG_ERR_IRREGULAR:
-		assert(!header->is_irregular);
+		if (header->is_irregular)
+			return false;
 		header->is_irregular = true;
 		break;
 	case IMG_ERR_NEEDS_ALL_SCANS:
-		assert(!jpeg_own(header)->needs_all_scans);
+		if (jpeg_own(header)->needs_all_scans)
+			return false;
 		jpeg_own_change(header)->needs_all_scans = true;
 		break;
 	case IMG_ERR_TEXTURE:
-		assert(header->texture == IMG_TEXTURE_UNKNOWN);
+		if (header->texture != IMG_TEXTURE_UNKNOWN)
+			return false;
 		header->texture = IMG_TEXTURE_FINE;
 		break;
 	case IMG_ERR_TOO_LARGE:

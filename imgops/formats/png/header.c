@@ -295,7 +295,7 @@ static enum img_err check_name(const struct png_own *own, uint32_t name)
 	case PNG_NAME('I', 'E', 'N', 'D'):
 		return IMG_ERR_CORRUPT;
 	default:
-		/* A capital: nobody may show it who does not know the chunk. */
+		/* A capital: only a reader that knows the chunk may show it. */
 		if ((name >> 24 & 0x20) == 0)
 			return IMG_ERR_UNSUPPORTED;
 	}
@@ -349,14 +349,15 @@ static void judge_deflated(struct img_header *h, const uint8_t *file)
 static void judge_made(struct img_header *h)
 {
 	struct png_own *own = png_own_change(h);
-	uint8_t profile[ICC_WRITTEN_BYTES];
+	uint8_t profile[ICC_WRITTEN_BYTES_MAX];
+	size_t bytes = icc_write(profile, &own->colours);
 
-	if (!icc_write(profile, &own->colours))
+	if (bytes == 0)
 		return;
-	h->profile = judge(profile, sizeof(profile));
+	h->profile = judge(profile, bytes);
 	own->makes_profile = h->profile == IMG_PROFILE_MATRIX;
 	if (own->makes_profile)
-		h->icc_bytes = sizeof(profile);
+		h->icc_bytes = bytes;
 	else
 		h->profile = IMG_PROFILE_UNKNOWN;
 }

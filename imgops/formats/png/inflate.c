@@ -39,6 +39,7 @@ enum {
 	TABLES_FREE = 64,
 	IN_BYTES_PER_TABLE = 256,
 	OUT_BYTES_PER_TABLE = 2048,
+	FIXED_PER_TABLE = 8, /* blocks without tables of their own */
 	BLOCKS_PER_RUN = 64, /* until the next pause */
 };
 
@@ -257,13 +258,19 @@ static inline uint32_t take_bits(struct inflate *z, uint32_t n)
 
 /* --- Blocks --- */
 
+/* True: they take longer than the bytes. */
+static bool has_many_tables(const struct inflate *z)
+{
+	return !z->patient &&
+	       z->tables > TABLES_FREE + z->in_bytes / IN_BYTES_PER_TABLE +
+				   z->out_bytes / OUT_BYTES_PER_TABLE;
+}
+
 static enum img_err build_both(struct inflate *z, const uint8_t *lengths,
 			       uint32_t literals, uint32_t distances)
 {
 	z->tables++;
-	if (!z->patient &&
-	    z->tables > TABLES_FREE + z->in_bytes / IN_BYTES_PER_TABLE +
-				z->out_bytes / OUT_BYTES_PER_TABLE)
+	if (has_many_tables(z))
 		return IMG_ERR_IRREGULAR;
 	if (!table_build(z->literals, INFLATE_LITERAL_BITS, lengths, literals,
 			 literal_entry) ||
@@ -280,7 +287,8 @@ static enum img_err read_fixed(struct inflate *z)
 
 	if (z->is_fixed) { /* the tables are still there */
 		z->state = INFLATE_CODES;
-		return IMG_OK;
+		z->tables += ++z->fixed_blocks % FIXED_PER_TABLE == 0;
+		return has_many_tables(z) ? IMG_ERR_IRREGULAR : IMG_OK;
 	}
 	z->is_fixed = true;
 	memset(lengths, 8, 144);
@@ -722,7 +730,7 @@ void inflate_init(struct inflate *z, const uint8_t *in, size_t in_bytes,
 	z->is_fixed = z->is_raw = z->patient = false;
 	z->err = IMG_OK;
 	z->adler = 1;
-	z->tables = z->out_bytes = 0;
+	z->tables = z->out_bytes = z->fixed_blocks = 0;
 	z->window = window;
 	z->room = room;
 	z->made = z->taken = 0;

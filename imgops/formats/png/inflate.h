@@ -5,7 +5,7 @@
  *
  * zlib can stop anywhere, but takes twice as long.  libdeflate is as fast as
  * this, but reads and writes everything in one call: it cannot pause, needs
- * memory for the whole picture, and cannot tell what it costs.
+ * memory for the whole picture, and its cost is not known before.
  *
  * Output goes to a window: the last 32 KB, which matches refer to, and what has
  * not been taken yet.
@@ -59,7 +59,7 @@ struct inflate {
 	bool is_last, is_fixed; /* of blocks; of tables */
 	uint32_t stored_bytes;
 	uint32_t adler;
-	uint64_t tables, in_bytes, out_bytes; /* so far */
+	uint64_t tables, fixed_blocks, in_bytes, out_bytes; /* so far */
 	const uint8_t *first;
 	uint64_t block_bit; /* inflate_bit() where the last block begins */
 
@@ -85,8 +85,8 @@ void inflate_init(struct inflate *z, const uint8_t *in, size_t in_bytes,
 
 /*
  * The next `n` bytes, valid until the next call.  Errors: TRUNCATED: the input
- * ends; CORRUPT, also if the stream ends; IRREGULAR: it has so many tables that
- * they take longer than its bytes, and `patient` is not set.
+ * ends; CORRUPT, also if the stream ends; IRREGULAR: its tables take longer
+ * than its bytes, and `patient` is not set.
  */
 MUST_CHECK enum img_err inflate_take(struct inflate *z, const uint8_t **bytes,
 				     size_t n);

@@ -63,7 +63,7 @@ static enum img_err error_of(VP8StatusCode status)
 
 /*
  * The bytes that libwebp gets next.  It reads the codes of a lossless picture
- * when it has an eighth of it, and until it has all codes it begins anew each
+ * when it has an eighth of it, and until it has all codes it begins again each
  * time, so there are twice as many then.
  */
 static size_t next_piece(const struct decoder *d, size_t given, uint32_t rows)
@@ -391,12 +391,12 @@ static uint64_t working_bytes(const struct img_header *h)
 	return pixels_bytes(own) + max_u64(planes, own->library_bytes);
 }
 
-enum img_err webp_decode(struct image *dst, const uint8_t *bytes, size_t count,
-			 const struct img_header *h,
-			 const struct img_view *view,
-			 const struct img_transform *transform,
-			 const struct img_limits *limits,
-			 const struct memory *memory)
+static enum img_err webp_decode(struct image *dst, const uint8_t *bytes,
+				size_t count, const struct img_header *h,
+				const struct img_view *view,
+				const struct img_transform *transform,
+				const struct img_limits *limits,
+				const struct memory *memory)
 {
 	const struct webp_own *own = webp_own(h);
 	struct decoder d = { .own = own, .memory = memory, .dst = dst };
@@ -454,7 +454,7 @@ static const struct estimate_term decode_terms[TERM_COUNT] = {
 	[TERM_LOSSY_BYTES] = { "byte of a lossy picture", 35 },
 	[TERM_LOSSLESS_PIXELS] = { "pixel of a lossless picture, or alpha", 9 },
 	[TERM_LOSSLESS_BYTES] = { "byte of a lossless picture", 10 },
-	[TERM_CODE_SETS] = { "set of Huffman codes", 3000 },
+	[TERM_CODE_SETS] = { "set of Huffman codes", 5000 },
 	[TERM_INTERLEAVED_PIXELS] = { "interleaved pixel", 2 },
 	[TERM_CANVAS_PIXELS] = { "pixel of the canvas", 1 },
 	[TERM_ROWS] = { "row", 50 },
@@ -490,6 +490,40 @@ static uint64_t bytes_to_decode(const struct workload *w)
 	return working_bytes(w->header) + w->header->icc_bytes;
 }
 
-const struct step_estimate webp_decode_estimate = { "decode", decode_terms,
-						    TERM_COUNT, decode_count,
-						    bytes_to_decode };
+static const struct step_estimate decode_estimate = { "decode", decode_terms,
+						      TERM_COUNT, decode_count,
+						      bytes_to_decode };
+
+static bool webp_recognise(const uint8_t *bytes, size_t count)
+{
+	return memcmp(bytes, "RIFF", min_u64(count, 4)) == 0 &&
+	       (count <= 8 || memcmp(bytes + 8, "WEBP", count - 8) == 0);
+}
+
+/* VP8 has no other chroma. */
+static enum format_planes webp_planes(const struct img_transform *transform)
+{
+	return transform->lossless ? FORMAT_RGB : FORMAT_YCBCR_420;
+}
+
+static const struct img_codec codec = {
+	.magic_bytes = WEBP_MAGIC_BYTES,
+	.recognise = webp_recognise,
+	.probe_more = webp_probe_more,
+	.decode = webp_decode,
+	.decode_estimate = &decode_estimate,
+	.encode = webp_encode,
+	.encode_estimate = &webp_encode_estimate,
+	.planes = webp_planes,
+	.holds_alpha = true,
+	.holds_profile = true,
+};
+
+const struct img_format webp_format = {
+	.name = "WebP",
+	.word = "webp",
+	.media_type = "image/webp",
+	.suffix = "webp",
+	.side_px_max = WEBP_SIDE_PX_MAX,
+	.codec = &codec,
+};

@@ -173,6 +173,7 @@ static enum img_err read_picture(struct webp_own *own, const struct chunk *c,
 {
 	struct webp_lossless cost = { 0 };
 	enum img_err err;
+	size_t count;
 
 	own->is_lossless = is_named(c, "VP8L");
 	own->picture_offset = c->offset;
@@ -184,15 +185,18 @@ static enum img_err read_picture(struct webp_own *own, const struct chunk *c,
 		own->library_bytes = lossy_bytes(own->size);
 		return add_alpha(own, bytes);
 	}
-	err = webp_lossless_cost(
-		&cost, c->data + LOSSLESS_HEAD_BYTES,
-		readable_bytes(c->arrived_bytes - LOSSLESS_HEAD_BYTES,
-			       c->bytes - LOSSLESS_HEAD_BYTES),
-		own->size);
+	count = readable_bytes(c->arrived_bytes - LOSSLESS_HEAD_BYTES,
+			       c->bytes - LOSSLESS_HEAD_BYTES);
+	if (count == own->tried_bytes && count > 0)
+		return IMG_ERR_TRUNCATED;
+	err = webp_lossless_cost(&cost, c->data + LOSSLESS_HEAD_BYTES, count,
+				 own->size);
 	own->library_bytes = cost.library_bytes;
 	own->code_sets = cost.code_sets;
-	return err == IMG_ERR_TRUNCATED && has_arrived(c) ? IMG_ERR_CORRUPT :
-							    err;
+	if (err == IMG_ERR_TRUNCATED && has_arrived(c))
+		err = IMG_ERR_CORRUPT;
+	own->tried_bytes = err == IMG_ERR_TRUNCATED ? count : 0;
+	return err;
 }
 
 /* A chunk of a picture: its alpha, or itself.  Others are ignored. */

@@ -261,19 +261,23 @@ enum img_err webp_lossless_cost(struct webp_lossless *cost, const uint8_t *data,
 	 */
 	enum { ROWS = 17, SET_BYTES = 600, TABLES = 630 * 3 + 410 + 656 };
 	enum { SETS_DENSE = 1000, ONCE_BYTES = 64 << 10 };
-	struct reader r = { .at = data, .end = data + count };
+	bool is_cut = count > WEBP_BEGINNING_BYTES_MAX;
+	enum img_err too_short =
+		is_cut ? IMG_ERR_UNSUPPORTED : IMG_ERR_TRUNCATED;
+	struct reader r = { .at = data,
+			    .end = data + (is_cut ? WEBP_BEGINNING_BYTES_MAX :
+						    count) };
 	struct img_size coded = size, squares;
 	uint32_t cache_bits = 0, most;
 	uint64_t sets = 1, tables = TABLES, bytes = ONCE_BYTES;
 
 	if (!skip_transforms(&r, &coded, &bytes) ||
 	    !read_cache(&r, &cache_bits))
-		return r.has_ended ? IMG_ERR_TRUNCATED : IMG_ERR_CORRUPT;
+		return r.has_ended ? too_short : IMG_ERR_CORRUPT;
 	if (read_bits(&r, 1) == 1) {
 		squares = in_squares(coded, 2 + read_bits(&r, 3));
 		if (!skip_picture(&r, squares, &most))
-			return r.has_ended ? IMG_ERR_TRUNCATED :
-					     IMG_ERR_CORRUPT;
+			return r.has_ended ? too_short : IMG_ERR_CORRUPT;
 		sets += most;
 		bytes += PIXEL_BYTES * (img_pixels(squares) + sets);
 		/* If there are many, those that no square uses are left out. */
@@ -281,7 +285,7 @@ enum img_err webp_lossless_cost(struct webp_lossless *cost, const uint8_t *data,
 			sets = min_u64(sets, img_pixels(squares));
 	}
 	if (r.has_ended)
-		return IMG_ERR_TRUNCATED;
+		return too_short;
 	tables += 1u << cache_bits;
 	cost->code_sets = sets;
 	bytes += sets * (SET_BYTES + tables * 4);

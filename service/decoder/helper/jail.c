@@ -61,11 +61,14 @@ static bool allow(scmp_filter_ctx filter, int socket)
 	const struct scmp_arg_cmp itself =
 		SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid());
 	const struct scmp_arg_cmp own_thread = SCMP_A0(SCMP_CMP_EQ, 0);
+	/* RLIMIT_DATA does not count other memory. */
+	const struct scmp_arg_cmp is_counted =
+		SCMP_A3(SCMP_CMP_MASKED_EQ,
+			MAP_SHARED | MAP_GROWSDOWN | MAP_HUGETLB, 0);
 	const struct {
 		int call;
 		struct scmp_arg_cmp condition;
 	} rules[] = {
-		{ SCMP_SYS(mmap), not_executable },
 		{ SCMP_SYS(mprotect), not_executable },
 		{ SCMP_SYS(recvfrom), by_socket },
 		{ SCMP_SYS(sendto), by_socket },
@@ -80,7 +83,8 @@ static bool allow(scmp_filter_ctx filter, int socket)
 		if (seccomp_rule_add(filter, SCMP_ACT_ALLOW, rules[i].call, 1,
 				     rules[i].condition) != 0)
 			return false;
-	return true;
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
+				not_executable, is_counted) == 0;
 }
 
 static bool forbid_calls(int socket)

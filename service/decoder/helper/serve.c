@@ -26,6 +26,7 @@
 
 enum {
 	BLOCK_ALIGN = 64,
+	FORK_PAUSE_MS = 20,
 	/* A freed block of this size goes back to the system. */
 	MALLOC_KEPT_BYTES = 1 << 20,
 };
@@ -149,6 +150,7 @@ static _Noreturn void decode_files(struct lane *lanes, uint32_t count,
 	struct decoder_request request;
 	struct decoder_reply reply;
 	sigset_t none;
+	bool is_jailed;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() != parent) /* it had ended before */
@@ -160,10 +162,14 @@ static _Noreturn void decode_files(struct lane *lanes, uint32_t count,
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	(void)mallopt(M_MMAP_THRESHOLD, MALLOC_KEPT_BYTES);
 	(void)mallopt(M_TRIM_THRESHOLD, MALLOC_KEPT_BYTES);
-	if (!jail_enter(own->socket, bytes_max))
-		_exit(EXIT_FAILURE);
+	is_jailed = jail_enter(own->socket, bytes_max);
 	while (take(&request, own)) {
-		answer(&reply, &request, own, decode);
+		if (is_jailed)
+			answer(&reply, &request, own, decode);
+		else
+			reply = (struct decoder_reply){ .number =
+								request.number,
+							.err = IMG_ERR_LOST };
 		if (send(own->socket, &reply, sizeof(reply), MSG_NOSIGNAL) < 0)
 			break;
 	}
@@ -223,6 +229,9 @@ static int open_signals(void)
 {
 	sigset_t child;
 
+	/* Whatever the server was started with. */
+	(void)signal(SIGCHLD, SIG_DFL);
+	(void)signal(SIGPROF, SIG_DFL);
 	(void)signal(SIGTERM, SIG_IGN);
 	(void)signal(SIGINT, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN);
@@ -259,6 +268,8 @@ static void wait_and_fork(struct lane *lanes, uint32_t count, int signals,
 			if (lanes[i].process > 0 || waits[2 + i].revents == 0)
 				continue;
 			lanes[i].process = fork();
+			if (lanes[i].process < 0) /* there are too many */
+				(void)poll(NULL, 0, FORK_PAUSE_MS);
 			if (lanes[i].process == 0)
 				decode_files(lanes, count, &lanes[i], parent,
 					     bytes_max, decode);

@@ -58,7 +58,7 @@ static void print_formats(void)
 
 	json_begin(&j, stdout, JSON_INDENTED);
 	json_open_array(&j, NULL);
-	for (uint32_t i = 0; i < IMG_RESULT_FORMATS; i++) {
+	for (uint32_t i = 0; i < IMG_FORMATS; i++) {
 		json_open_object(&j, NULL);
 		json_add_text(&j, "word", img_formats[i]->word);
 		json_add_text(&j, "type", img_formats[i]->media_type);

@@ -2,7 +2,9 @@
 /*
  * darkroom-decoder with faults that files ask for: PPM files whose comment is
  * #crash, #loop, #wild, #large (planes that the file does not have), #outside
- * (planes outside of the shared memory), #open (a file, a process), or #memory.
+ * (planes outside of the shared memory), #open (a file, a process), #memory,
+ * #shared (memory that RLIMIT_DATA does not count), #again (what the format
+ * never asks for), or #flood (replies to no request, for ever).
  */
 #include "service/decoder/helper/serve.h"
 
@@ -13,6 +15,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { HELD_BYTES = 1 << 20 };
@@ -32,6 +36,22 @@ static void take_memory(void)
 	for (volatile char *block; (block = malloc(HELD_BYTES)) != NULL;)
 		for (size_t i = 0; i < HELD_BYTES; i += 4096)
 			block[i] = 1;
+}
+
+static bool can_map(int flags)
+{
+	return mmap(NULL, HELD_BYTES, PROT_READ | PROT_WRITE,
+		    MAP_ANONYMOUS | flags, -1, 0) != MAP_FAILED;
+}
+
+/* Of the only lane; nobody ends this process by its CPU time. */
+static void flood(void)
+{
+	const struct decoder_reply reply = { .number = UINT64_MAX };
+
+	(void)signal(SIGPROF, SIG_IGN);
+	while (send(DECODER_LANES, &reply, sizeof(reply), MSG_NOSIGNAL) > 0)
+		;
 }
 
 static enum img_err decode(struct image *dst, const uint8_t *bytes,
@@ -58,6 +78,13 @@ static enum img_err decode(struct image *dst, const uint8_t *bytes,
 		take_memory();
 		return IMG_ERR_NO_MEMORY;
 	}
+	if (asks_for(bytes, count, "#shared") &&
+	    (can_map(MAP_SHARED) || can_map(MAP_PRIVATE | MAP_GROWSDOWN)))
+		abort();
+	if (asks_for(bytes, count, "#again"))
+		return IMG_ERR_TEXTURE;
+	if (asks_for(bytes, count, "#flood"))
+		flood();
 	err = img_decode(dst, bytes, count, header, view, transform, limits,
 			 memory);
 	if (asks_for(bytes, count, "#large"))

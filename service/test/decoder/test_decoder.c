@@ -114,7 +114,8 @@ static void check_good(struct decoder *d)
 	free(file.data);
 }
 
-static void check_fault(struct decoder *d, const char *word, enum img_err want)
+static void check_fault(struct decoder *d, const char *word, uint64_t ns,
+			enum img_err want)
 {
 	struct bytes file = make_file(word);
 	struct image img = { 0 };
@@ -122,8 +123,7 @@ static void check_fault(struct decoder *d, const char *word, enum img_err want)
 
 	check_case("%s", word);
 	heap_init(&h);
-	CHECK_NUMBER(decode(d, &img, file, 100 * NS_PER_MS, &h.memory), ==,
-		     want);
+	CHECK_NUMBER(decode(d, &img, file, ns, &h.memory), ==, want);
 	CHECK_NUMBER(img.plane_count, ==, 0);
 	CHECK_NUMBER(h.live_count, ==, 0);
 	check_good(d);
@@ -136,14 +136,90 @@ static void test_faults_cost_their_own_file(void)
 	struct decoder_stats stats;
 
 	check_good(d);
-	check_fault(d, "crash", IMG_ERR_LOST);
-	check_fault(d, "loop", IMG_ERR_LOST);
-	check_fault(d, "wild", IMG_ERR_LOST);
-	check_fault(d, "large", IMG_ERR_LOST);
-	check_fault(d, "outside", IMG_ERR_LOST);
+	check_fault(d, "crash", 60 * cpu_ns, IMG_ERR_LOST);
+	check_fault(d, "loop", cpu_ns / 10, IMG_ERR_LOST);
+	check_fault(d, "wild", 60 * cpu_ns, IMG_ERR_LOST);
+	check_fault(d, "large", 60 * cpu_ns, IMG_ERR_LOST);
+	check_fault(d, "outside", 60 * cpu_ns, IMG_ERR_LOST);
+	check_fault(d, "again", 60 * cpu_ns, IMG_ERR_LOST);
 	decoder_read(d, &stats);
-	CHECK_NUMBER(stats.lost_count, ==, 5);
-	CHECK_NUMBER(stats.decoded_count, ==, 11);
+	CHECK_NUMBER(stats.lost_count, ==, 6);
+	CHECK_NUMBER(stats.decoded_count, ==, 13);
+	decoder_free(d);
+}
+
+static struct decoder *start_one_lane(void)
+{
+	struct decoder_config c = {
+		.formats = 1u << IMG_FORMAT_PPM,
+		.lanes = 1,
+		.file_bytes = FILE_BYTES,
+		.bytes_max = 64 << 20,
+		.program = program,
+	};
+	struct error error;
+	struct decoder *d = decoder_start(&c, &error);
+
+	CHECK(d != NULL);
+	return d;
+}
+
+static void test_flood(void)
+{
+	struct decoder *d = start_one_lane();
+
+	check_fault(d, "flood", cpu_ns / 10, IMG_ERR_LOST);
+	decoder_free(d);
+}
+
+struct paused {
+	struct heap heap;
+	struct decoder *d;
+	uint32_t count;
+};
+
+/* What a worker does during a pause. */
+static void decode_another(void *arg)
+{
+	struct paused *p = arg;
+
+	if (p->count++ == 0)
+		check_good(p->d);
+}
+
+/* A paused file has no lane that others would wait for. */
+static void test_pause(void)
+{
+	struct paused p = { .d = start_one_lane() };
+	struct bytes file = make_file("good");
+	struct memory memory;
+	struct image img = { 0 };
+
+	heap_init(&p.heap);
+	memory = p.heap.memory;
+	CHECK(memory.arg == &p);
+	memory.pause = decode_another;
+	CHECK_NUMBER(decode(p.d, &img, file, cpu_ns, &memory), ==, IMG_OK);
+	CHECK_NUMBER(p.count, >, 0);
+	CHECK(img.memory == &memory);
+	img_release(&img);
+	CHECK_NUMBER(p.heap.live_count, ==, 0);
+	free(file.data);
+	decoder_free(p.d);
+}
+
+/* A supervisor may have left it so: exec() keeps it. */
+static void test_ignored_signals(void)
+{
+	struct decoder *d;
+
+	(void)signal(SIGCHLD, SIG_IGN);
+	(void)signal(SIGPROF, SIG_IGN);
+	d = start();
+	(void)signal(SIGCHLD, SIG_DFL);
+	(void)signal(SIGPROF, SIG_DFL);
+	check_fault(d, "crash", 60 * cpu_ns, IMG_ERR_LOST);
+	check_fault(d, "loop", cpu_ns / 10, IMG_ERR_LOST);
 	decoder_free(d);
 }
 
@@ -159,7 +235,11 @@ static void test_jail(void)
 	CHECK_NUMBER(decode(d, &img, file, cpu_ns, &h.memory), ==, IMG_OK);
 	img_release(&img);
 	free(file.data);
-	check_fault(d, "memory", IMG_ERR_NO_MEMORY);
+	file = make_file("shared");
+	CHECK_NUMBER(decode(d, &img, file, cpu_ns, &h.memory), ==, IMG_OK);
+	img_release(&img);
+	free(file.data);
+	check_fault(d, "memory", 60 * cpu_ns, IMG_ERR_NO_MEMORY);
 	decoder_free(d);
 }
 
@@ -305,6 +385,9 @@ int main(int argc, char **argv)
 	test_faults_cost_their_own_file();
 	if (!HAS_SANITIZERS)
 		test_jail();
+	test_flood();
+	test_pause();
+	test_ignored_signals();
 	test_killed_while_idle();
 	test_threads();
 	test_wrong_program();

@@ -61,7 +61,7 @@ test_each_to_each() {
 	grep -q "format must be jpeg, .*ppm or auto, not 'tiff'" "$work/body" || fail "$(shown body)"
 	# A new format is named here, and in no other test.
 	expect_problem 415 not_a_jpeg --data-binary 'some text' "$url/"
-	grep -q 'only JPEG, .*PPM.* files are read' "$work/body" ||
+	grep -q 'only JPEG.*PPM.* files are read' "$work/body" ||
 		fail "$(shown body)"
 }
 

@@ -155,7 +155,7 @@ test_errors_give_all_back() {
 	expect_problem 400 bad_form -H 'Content-Type: multipart/form-data' \
 		--data-binary "@$work/half" "$url/"
 	expect_problem 400 bad_parameter --data-binary "@$work/half" "$url/?w=0"
-	expect_problem 415 not_a_jpeg --data-binary 'GIF89a' "$url/"
+	expect_problem 415 not_a_jpeg --data-binary '%PDF-1.7' "$url/"
 	curl -fsS -F "file=@$dir/clownfish.jpg" "$url/?w=640" -o "$work/out" ||
 		fail "a form is refused"
 	check_all_given_back
