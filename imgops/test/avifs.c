@@ -15,7 +15,10 @@ uint32_t avif_sample(const struct avif_spec *spec, uint32_t plane, uint32_t x,
 	uint32_t wide, black = 16u << (depth - 8);
 
 	/* Of all planes a different one, within the range of video. */
-	wide = black + (x * 37 + y * 23 + plane * 411) % (black * 13);
+	wide = x * 37 + y * 23 + plane * 411;
+	if (spec->is_noise)
+		wide = scramble(wide * 65537 + x);
+	wide = black + wide % (black * 13);
 	if (plane != 3)
 		return spec->is_limited ? wide : wide * 9 / 8;
 	return spec->is_opaque ? (1u << depth) - 1 : wide - black;

@@ -15,6 +15,7 @@ struct avif_spec {
 	bool is_limited; /* the range of video */
 	bool has_alpha;
 	bool is_opaque; /* with alpha of full value */
+	bool is_noise;
 	bool is_turned, is_mirrored;
 	uint8_t angle, mirror;
 	struct bytes icc;

@@ -18,6 +18,9 @@
 #include "imgops/imgops.h"
 #include "imgops/test/png_make.h"
 #include "imgops/test/profiles.h"
+#ifdef IMG_AVIF
+#include "imgops/test/avifs.h"
+#endif
 #include "imgops/test/webps.h"
 
 #include "base/folder.h"
@@ -565,6 +568,70 @@ static void check_pngs(void)
 }
 #endif
 
+#ifdef IMG_AVIF
+
+static void check_avif(const char *name, const struct avif_spec *spec)
+{
+	static const struct img_transform results[] = {
+		{ .quality = 80, .box = { 100, 100 } },
+		{ .quality = 80,
+		  .box = { 300, 300 },
+		  .format = IMG_FORMAT_AVIF },
+		{ .quality = 100, .format = IMG_FORMAT_AVIF, .effort = 1 },
+		{ .quality = 80,
+		  .box = { 60, 60 },
+		  .format = IMG_FORMAT_AVIF,
+		  .full_chroma = true,
+		  .effort = 9 },
+		{ .quality = 80,
+		  .box = { 300, 300 },
+		  .format = IMG_FORMAT_AVIF,
+		  .lossless = true },
+		{ STRETCHED(1, 8000), .format = IMG_FORMAT_AVIF, .effort = 1 },
+	};
+	struct bytes avif = avif_make(spec);
+	struct img_header header;
+	enum img_err err = img_probe(&header, avif.data, avif.count, &limits);
+
+	CHECK_NUMBER(err, ==, IMG_OK);
+	for (size_t i = 0; i < ARRAY_SIZE(results); i++)
+		if (is_chosen())
+			check(name, avif, &header, &results[i], SLACK_NS);
+	free(avif.data);
+}
+
+static void check_avifs(void)
+{
+	static const struct img_size sizes[] = { { 900, 700 },
+						 { 8, 8000 },
+						 { 8000, 8 } };
+	static const struct avif_spec specs[] = {
+		{ .format = 420 },
+		{ .is_noise = true },
+		{ .format = 400, .is_noise = true },
+		{ .format = 420, .is_noise = true, .has_alpha = true },
+		{ .depth = 12, .is_noise = true },
+		{ .depth = 10, .format = 422, .matrix = 1, .curve = 16 },
+		{ .depth = 10, .is_noise = true, .columns = 2 },
+	};
+
+	for (size_t s = 0; s < ARRAY_SIZE(sizes); s++)
+		for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+			struct avif_spec spec = specs[i];
+
+			if (spec.columns > 0 && s > 0)
+				continue;
+			spec.width = sizes[s].width_px;
+			spec.height = sizes[s].height_px;
+			check_avif("an AVIF", &spec);
+		}
+}
+#else
+static void check_avifs(void)
+{
+}
+#endif
+
 #ifdef IMG_WEBP
 
 static void check_webp(const char *name, struct bytes webp)
@@ -688,6 +755,7 @@ static void check_all_made(void)
 	check_ppms();
 	check_pngs();
 	check_webps();
+	check_avifs();
 }
 
 static struct bytes read_file(const struct folder_file *file)

@@ -311,7 +311,7 @@ static void test_profile(void)
 	free(icc.data);
 }
 
-/* Display P3 gets a profile; colours of video, and PQ, do not. */
+/* Display P3 and PQ get a profile; colours of video do not. */
 static void test_codes(void)
 {
 	static const struct {
@@ -322,7 +322,8 @@ static void test_codes(void)
 		{ { .primaries = 9, .curve = 14 }, IMG_PROFILE_MATRIX },
 		{ { .primaries = 1, .curve = 1 }, IMG_PROFILE_UNKNOWN },
 		{ { .primaries = 2, .curve = 2 }, IMG_PROFILE_UNKNOWN },
-		{ { .primaries = 9, .curve = 16 }, IMG_PROFILE_UNKNOWN },
+		{ { .primaries = 9, .curve = 16 }, IMG_PROFILE_MATRIX },
+		{ { .primaries = 9, .curve = 18 }, IMG_PROFILE_MATRIX },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -25,7 +25,7 @@ enum { FORMATS_WHY_BYTES = 128 };
 
 /*
  * Read words of the first `known` formats, IMG_RESULT_FORMATS or IMG_FORMATS,
- * with commas between them, such as "webp,jpeg".  `text` NULL: of avif, webp
+ * with commas between them, such as "webp,jpeg".  `text` NULL: of webp, avif
  * and jpeg those that are built in.  False: `why` names the word and what is
  * wrong with it, without a full stop.
  */
