@@ -87,6 +87,10 @@ static avifImage *picture(const struct avif_spec *spec)
 		img->transformFlags |= AVIF_TRANSFORM_IROT;
 	if (spec->is_mirrored)
 		img->transformFlags |= AVIF_TRANSFORM_IMIR;
+	if (spec->is_cut)
+		img->transformFlags |= AVIF_TRANSFORM_CLAP;
+	/* Eight numbers in the same order. */
+	memcpy(&img->clap, spec->aperture, sizeof(spec->aperture));
 	img->irot.angle = spec->angle;
 #if AVIF_VERSION >= 1000000
 	img->imir.axis = spec->mirror;

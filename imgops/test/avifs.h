@@ -18,6 +18,9 @@ struct avif_spec {
 	bool is_noise;
 	bool is_turned, is_mirrored;
 	uint8_t angle, mirror;
+	/* As in the file: width, height, offset of the centre: fractions. */
+	bool is_cut;
+	uint32_t aperture[8];
 	struct bytes icc;
 	uint32_t primaries, curve; /* 0: those of sRGB */
 	uint32_t frames;           /* 2 or more: a sequence */

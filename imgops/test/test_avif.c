@@ -273,6 +273,114 @@ static void test_pixels(void)
 		}
 }
 
+enum { CUT_WIDTH = 40, CUT_HEIGHT = 30, CUT_TOP = 6 };
+
+/* The part of CUT_WIDTH x CUT_HEIGHT at `left` and CUT_TOP. */
+static void set_aperture(struct avif_spec *spec, int left)
+{
+	const int64_t values[] = {
+		CUT_WIDTH,
+		1,
+		CUT_HEIGHT,
+		1,
+		2 * left - (WIDTH - CUT_WIDTH),
+		2,
+		2 * CUT_TOP - (HEIGHT - CUT_HEIGHT),
+		2,
+	};
+
+	spec->is_cut = true;
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		spec->aperture[i] = (uint32_t)values[i];
+}
+
+/* The part has the same samples as the whole. */
+static void check_aperture(struct avif_spec spec, uint32_t left)
+{
+	struct bytes all = avif_make(&spec), file;
+	struct image whole = { 0 }, part = { 0 };
+	struct heap h, of_whole;
+
+	set_aperture(&spec, (int)left);
+	file = avif_make(&spec);
+	decode(&whole, all, &of_whole);
+	decode(&part, file, &h);
+	CHECK_NUMBER(part.planes[0].width, ==, CUT_WIDTH);
+	CHECK_NUMBER(part.planes[0].height, ==, CUT_HEIGHT);
+	CHECK_NUMBER(part.plane_count, ==, whole.plane_count);
+	CHECK_NUMBER(part.space, ==, whole.space);
+	for (uint32_t i = 0; i < part.plane_count; i++) {
+		const struct img_plane *p = &part.planes[i];
+		uint32_t by = p->width < CUT_WIDTH ? 2 : 1;
+		uint32_t down = p->height < CUT_HEIGHT ? 2 : 1;
+
+		for (uint32_t y = 0; y < p->height; y++)
+			for (uint32_t x = 0; x < p->width; x++)
+				CHECK_NUMBER(sample(p, x, y), ==,
+					     sample(&whole.planes[i],
+						    x + left / by,
+						    y + CUT_TOP / down));
+	}
+	finish(&part, file, &h);
+	finish(&whole, all, &of_whole);
+}
+
+static void test_aperture(void)
+{
+	static const struct avif_spec specs[] = {
+		{ .format = 444 },
+		{ .format = 420 },
+		{ .format = 422, .depth = 10 },
+		{ .format = 400 },
+		{ .format = 444, .matrix = 1 },
+		{ .format = 444, .has_alpha = true },
+	};
+	struct avif_spec odd = { .format = 420 };
+	struct img_header header;
+	struct bytes file;
+
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+		check_case("specs[%zu]", i);
+		check_aperture(specs[i], 10);
+	}
+	check_aperture(specs[0], 11);
+	/* Within a sample of chroma: pixels are cut. */
+	set_aperture(&odd, 11);
+	file = avif_make(&odd);
+	CHECK_NUMBER(probe(&header, file), ==, IMG_OK);
+	CHECK_NUMBER(header.space, ==, IMG_RGB);
+	CHECK_NUMBER(header.stored.width_px, ==, CUT_WIDTH);
+	free(file.data);
+}
+
+/* One that makes no sense is ignored. */
+static void test_wrong_apertures(void)
+{
+	static const struct {
+		size_t index;
+		uint32_t value;
+	} wrong[] = {
+		{ 0, 0 },          { 0, WIDTH + 1 },  { 0, 0xffffffff },
+		{ 1, 0 },          { 1, 3 },          { 3, 0x80000000 },
+		{ 4, 0x7fffffff }, { 4, 0x80000000 }, { 4, 2 },
+		{ 5, 0 },          { 7, 0xffffffff },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		struct avif_spec spec = { .format = 420 };
+		struct img_header header;
+		struct bytes file;
+
+		check_case("wrong[%zu]", i);
+		set_aperture(&spec, 10);
+		spec.aperture[wrong[i].index] = wrong[i].value;
+		file = avif_make(&spec);
+		CHECK_NUMBER(probe(&header, file), ==, IMG_OK);
+		CHECK_NUMBER(header.stored.width_px, ==, WIDTH);
+		free(file.data);
+	}
+}
+
 static void test_grid(void)
 {
 	struct avif_spec spec = {
@@ -604,6 +712,8 @@ int main(void)
 	test_orientation();
 	test_planes();
 	test_pixels();
+	test_aperture();
+	test_wrong_apertures();
 	test_grid();
 	test_profile();
 	test_codes();

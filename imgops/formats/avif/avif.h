@@ -27,6 +27,9 @@ enum {
 struct FORMAT_OWN avif_own {
 	uint64_t offset;     /* of the box of the file that is read next */
 	uint64_t icc_offset; /* of the profile */
+	/* Of the picture before its clean aperture is cut out, if it has one. */
+	struct img_size coded;
+	uint32_t left, top; /* of the aperture */
 	struct img_size cell;
 	uint32_t cells; /* pictures that make up a grid; else 1 */
 	uint32_t depth; /* bits of a sample */

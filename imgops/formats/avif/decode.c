@@ -5,8 +5,7 @@
  * all others libavif makes interleaved pixels, which become planes.
  *
  * There is no pause while libavif decodes, and nothing of a truncated file can
- * be shown.  Where chroma samples lie is ignored, as browsers do.  A picture of
- * high dynamic range (PQ, HLG) is not mapped to the usual range.
+ * be shown.  Where chroma samples lie is ignored, as browsers do.
  */
 #include "imgops/formats/avif/avif.h"
 
@@ -62,8 +61,8 @@ static uint32_t channels_of(const struct img_header *h)
 
 static void set_decoder(avifDecoder *d, const struct img_header *h)
 {
-	uint64_t pixels =
-		max_u64(img_pixels(h->stored), img_pixels(avif_own(h)->cell));
+	uint64_t pixels = max_u64(img_pixels(avif_own(h)->coded),
+				  img_pixels(avif_own(h)->cell));
 
 	d->codecChoice = AVIF_CODEC_CHOICE_DAV1D;
 	d->maxThreads = 1;
@@ -83,9 +82,11 @@ static bool is_promised(const avifImage *img, const struct img_header *h)
 		       img->matrixCoefficients == AVIF_MATRIX_BT601;
 	uint32_t chroma = h->h_factors[0] * 2u + h->v_factors[0];
 
-	if (img->width != h->stored.width_px ||
-	    img->height != h->stored.height_px || img->depth < 8 ||
-	    img->depth > avif_own(h)->depth)
+	const struct avif_own *own = avif_own(h);
+
+	if (img->width != own->coded.width_px ||
+	    img->height != own->coded.height_px || img->depth < 8 ||
+	    img->depth > own->depth)
 		return false;
 	if (h->space == IMG_GREY)
 		return img->yuvFormat == AVIF_PIXEL_FORMAT_YUV400;
@@ -160,12 +161,21 @@ static void fill_levels(uint8_t levels[LEVELS_MAX], const avifImage *img,
 	}
 }
 
-static void put_plane(struct img_plane *to, const avifImage *img, uint32_t i,
+static void put_plane(struct img_plane *to, const struct job *j, uint32_t i,
 		      const struct memory *memory)
 {
+	const avifImage *img = j->decoder->image;
+	const struct img_header *h = j->header;
+	uint32_t left = avif_own(h)->left, top = avif_own(h)->top;
 	const uint8_t *from = img->yuvPlanes[i];
 	uint8_t levels[LEVELS_MAX];
 
+	if (i > 0) { /* luma has the factors of a whole sample of chroma */
+		left /= h->h_factors[0];
+		top /= h->v_factors[0];
+	}
+	from += (size_t)top * img->yuvRowBytes[i] +
+		(size_t)left * (img->depth > 8 ? 2 : 1);
 	fill_levels(levels, img, i > 0);
 	for (uint32_t y = 0; y < to->height; y++, from += img->yuvRowBytes[i]) {
 		uint8_t *row = to->samples + y * to->stride_bytes;
@@ -202,7 +212,7 @@ static enum img_err take_planes(struct image *dst, const struct job *j,
 	if (!image_alloc(dst, memory))
 		return IMG_ERR_NO_MEMORY;
 	for (uint32_t i = 0; i < dst->plane_count; i++)
-		put_plane(&dst->planes[i], j->decoder->image, i, memory);
+		put_plane(&dst->planes[i], j, i, memory);
 	return IMG_OK;
 }
 
@@ -210,7 +220,7 @@ static enum img_err take_planes(struct image *dst, const struct job *j,
 
 static bool is_opaque(const struct job *j)
 {
-	size_t count = (size_t)img_pixels(j->header->stored) * 4;
+	size_t count = (size_t)img_pixels(avif_own(j->header)->coded) * 4;
 
 	for (size_t i = 3; j->channels == 4 && i < count; i += 4)
 		if (j->pixels[i] != 255)
@@ -221,7 +231,7 @@ static bool is_opaque(const struct job *j)
 static enum img_err take_pixels(struct image *dst, const struct job *j,
 				const struct memory *memory)
 {
-	const uint8_t *at = j->pixels;
+	const struct avif_own *own = avif_own(j->header);
 
 	image_shape(dst, j->header->stored, is_opaque(j) ? IMG_RGB : IMG_RGBA,
 		    true);
@@ -229,6 +239,10 @@ static enum img_err take_pixels(struct image *dst, const struct job *j,
 		return IMG_ERR_NO_MEMORY;
 	for (uint32_t y = 0; y < dst->planes[0].height; y++) {
 		size_t row = y * dst->planes[0].stride_bytes;
+		const uint8_t *at = j->pixels + ((size_t)(own->top + y) *
+							 own->coded.width_px +
+						 own->left) *
+							j->channels;
 
 		for (uint32_t x = 0; x < dst->planes[0].width; x++) {
 			uint8_t alpha = j->channels == 4 ? at[3] : 255;
@@ -251,7 +265,7 @@ static uint64_t pixels_bytes(const struct img_header *h)
 {
 	bool has_pixels = h->space == IMG_RGB || h->space == IMG_RGBA;
 
-	return has_pixels ? img_pixels(h->stored) * channels_of(h) : 0;
+	return has_pixels ? img_pixels(avif_own(h)->coded) * channels_of(h) : 0;
 }
 
 /*
@@ -273,7 +287,7 @@ static uint64_t library_bytes(const struct img_header *h)
 	each *= own->depth > 8 ? 2 : 1;
 	all = (ONCE_BYTES + cell * each) * own->cells;
 	if (own->cells > 1)
-		all += img_pixels(h->stored) * each;
+		all += img_pixels(own->coded) * each;
 	return h->space == IMG_RGBA ? 2 * all : all;
 }
 
@@ -396,7 +410,7 @@ static const struct estimate_term decode_terms[TERM_COUNT] = {
 static void decode_count(double *counts, const struct workload *w)
 {
 	const struct img_header *h = w->header;
-	double pixels = (double)img_pixels(h->stored);
+	double pixels = (double)img_pixels(avif_own(h)->coded);
 
 	counts[TERM_FILES] = 1;
 	counts[TERM_PIXELS] = pixels;

@@ -36,7 +36,8 @@ struct item {
 	uint32_t angle; /* in quarters, anticlockwise */
 	bool is_mirrored;
 	uint32_t mirror; /* 0: top and bottom change places; 1: the sides */
-	bool is_cut;
+	struct img_size shown; /* part of `size`, at left and top */
+	uint32_t left, top;
 	bool is_alpha;
 	bool is_bad;
 };
@@ -87,16 +88,49 @@ static void read_colours(struct item *item, struct isobmff_span s)
 	}
 }
 
-/* The part of a picture that is shown: its size, as fractions. */
+/* A side of the clean aperture; false: no whole samples within `whole_px`. */
+static bool read_span(uint32_t *size_px, uint32_t *start_px, uint32_t whole_px,
+		      const int64_t size[2], const int64_t offset[2])
+{
+	int64_t px, start, half;
+
+	if (size[1] <= 0 || offset[1] <= 0 || size[0] % size[1] != 0)
+		return false;
+	px = size[0] / size[1];
+	if (px < 1 || px > whole_px)
+		return false;
+	/* The offset is that of the centre, from the picture's. */
+	half = (whole_px - px) * offset[1] + 2 * offset[0];
+	if (half % (2 * offset[1]) != 0)
+		return false;
+	start = half / (2 * offset[1]);
+	if (start < 0 || start > whole_px - px)
+		return false;
+	*size_px = (uint32_t)px;
+	*start_px = (uint32_t)start;
+	return true;
+}
+
+/*
+ * The part of a picture that is shown: its sides and the offsets of its centre,
+ * as fractions.  An aperture that makes no sense is ignored, as browsers do.
+ */
 static void read_aperture(struct item *item, struct isobmff_span s)
 {
-	uint64_t width = isobmff_number(&s, 4);
-	uint64_t width_by = isobmff_number(&s, 4);
-	uint64_t height = isobmff_number(&s, 4);
-	uint64_t height_by = isobmff_number(&s, 4);
+	int64_t n[8];
+	struct img_size shown;
+	uint32_t left, top;
 
-	item->is_cut = width != width_by * item->size.width_px ||
-		       height != height_by * item->size.height_px;
+	for (size_t i = 0; i < ARRAY_SIZE(n); i++)
+		n[i] = (int32_t)(uint32_t)isobmff_number(&s, 4);
+	if (!s.is_bad &&
+	    read_span(&shown.width_px, &left, item->size.width_px, n, n + 4) &&
+	    read_span(&shown.height_px, &top, item->size.height_px, n + 2,
+		      n + 6)) {
+		item->shown = shown;
+		item->left = left;
+		item->top = top;
+	}
 }
 
 static bool names_alpha(struct isobmff_span s)
@@ -123,6 +157,7 @@ static void read_property(struct item *item, const struct isobmff_box *box)
 		(void)isobmff_version(&s);
 		item->size.width_px = (uint32_t)isobmff_number(&s, 4);
 		item->size.height_px = (uint32_t)isobmff_number(&s, 4);
+		item->shown = item->size;
 		break;
 	case ISOBMFF_NAME('a', 'v', '1', 'C'):
 		read_codec(item, s);
@@ -205,6 +240,9 @@ static enum img_space space_of(const struct item *item, bool is_transparent)
 		return IMG_RGBA;
 	if (item->is_grey)
 		return IMG_GREY;
+	/* A part that begins within a sample of chroma is cut out of pixels. */
+	if (item->left % item->h_factor != 0 || item->top % item->v_factor != 0)
+		return IMG_RGB;
 	return is_jfif ? IMG_YCBCR : IMG_RGB;
 }
 
@@ -297,13 +335,15 @@ static enum img_err read_meta(struct img_header *h, const uint8_t *bytes,
 	item = cell = read_item(&m, m.primary);
 	if (first != m.primary)
 		cell = read_item(&m, first);
-	h->stored = item.size;
+	h->stored = item.shown;
+	own->coded = item.size;
+	own->left = item.left;
+	own->top = item.top;
 	own->cell = cell.size;
 	if (own->cells == 0 || img_pixels(item.size) == 0 ||
 	    img_pixels(cell.size) == 0)
 		return IMG_ERR_CORRUPT;
-	if (type != ISOBMFF_NAME('a', 'v', '0', '1') || item.is_cut ||
-	    own->cells > CELLS_MAX)
+	if (type != ISOBMFF_NAME('a', 'v', '0', '1') || own->cells > CELLS_MAX)
 		return IMG_ERR_UNSUPPORTED;
 	if (!cell.has_codec)
 		return IMG_ERR_CORRUPT;
@@ -311,7 +351,8 @@ static enum img_err read_meta(struct img_header *h, const uint8_t *bytes,
 	item.is_grey = cell.is_grey;
 	item.h_factor = cell.h_factor;
 	item.v_factor = cell.v_factor;
-	if (format_check_size(own->cell, limits) != IMG_OK)
+	if (format_check_size(own->cell, limits) != IMG_OK ||
+	    format_check_size(own->coded, limits) != IMG_OK)
 		return IMG_ERR_TOO_LARGE;
 	take_profile(h, &item.profile, bytes);
 	make_profile(h, &item);
