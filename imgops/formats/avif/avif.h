@@ -27,7 +27,7 @@ enum {
 struct FORMAT_OWN avif_own {
 	uint64_t offset;     /* of the box of the file that is read next */
 	uint64_t icc_offset; /* of the profile */
-	/* Of the picture before its clean aperture is cut out, if it has one. */
+	/* Of the picture before its clean aperture, if any, is cut out. */
 	struct img_size coded;
 	uint32_t left, top; /* of the aperture */
 	struct img_size cell;
