@@ -115,8 +115,8 @@ static bool folder_load(struct dataset *d, const char *dir, bool all_files,
 	if (is_good && list.count == 0) {
 		error_set(error, "%s: no %s in this folder", dir,
 			  all_files ? "file" :
-				      "*.jpg, *.jpeg, *.png, *.webp, *.gif, "
-				      "*.ppm, *.pgm or "
+				      "*.jpg, *.jpeg, *.png, *.webp, *.jxl, "
+				      "*.gif, *.ppm, *.pgm or "
 				      "*.pnm file");
 		is_good = false;
 	}

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Not in the order of imgops/formats/list.h, but the smallest files first. */
-static const char *const usual[] = { "avif", "webp", "jpeg" };
+static const char *const usual[] = { "avif", "webp", "jxl", "jpeg" };
 
 /* False: none of the first `known` formats has this word. */
 static bool find_format(const char *word, size_t bytes, uint32_t known,
