@@ -253,7 +253,7 @@ static void write_jxls(struct seeds *s)
 		{ .is_grey = true, .depth = 16, .in_boxes = true, .parts = 3 },
 		{ .is_grey = true, .has_alpha = true, .depth = 32 },
 		{ .is_lossy = true, .curve = 16, .primary = 9 },
-		{ .primary = 11, .has_alpha = true, .is_premultiplied = true },
+		{ .primary = 11, .has_alpha = true },
 		{ .width = 20, .height = 20, .frames = 3, .layers = 2 },
 		{ .is_lossy = true, .layers = 3, .has_photon_noise = true },
 		{ .width = 300, .height = 260, .is_lossy = true },

@@ -80,7 +80,6 @@ static void set_info(JxlEncoder *e, const struct jxl_spec *spec, uint32_t width,
 		info.num_extra_channels = 1;
 		info.alpha_bits = info.bits_per_sample;
 		info.alpha_exponent_bits = info.exponent_bits_per_sample;
-		info.alpha_premultiplied = spec->is_premultiplied;
 	}
 	if (spec->frames > 1) {
 		info.have_animation = JXL_TRUE;
@@ -129,10 +128,10 @@ static void add_frame(JxlEncoder *e, const struct jxl_spec *spec,
 	if (spec->is_modular)
 		set_option(f, JXL_ENC_FRAME_SETTING_MODULAR, 1);
 	if (spec->has_photon_noise)
-		CHECK_NUMBER(JxlEncoderFrameSettingsSetFloatOption(
-				     f, JXL_ENC_FRAME_SETTING_PHOTON_NOISE,
-				     3200),
-			     ==, JXL_ENC_SUCCESS);
+		CHECK_NUMBER(
+			JxlEncoderFrameSettingsSetFloatOption(
+				f, JXL_ENC_FRAME_SETTING_PHOTON_NOISE, 3200),
+			==, JXL_ENC_SUCCESS);
 	if (!spec->is_lossy)
 		CHECK_NUMBER(JxlEncoderSetFrameLossless(f, JXL_TRUE), ==,
 			     JXL_ENC_SUCCESS);
@@ -177,6 +176,57 @@ struct bytes jxl_make(const struct jxl_spec *spec)
 						     b;
 }
 
+/* --- Another header --- */
+
+struct bits {
+	uint8_t bytes[32];
+	size_t count;
+};
+
+static void put_bits(struct bits *to, uint32_t value, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++, to->count++)
+		to->bytes[to->count / 8] |=
+			(uint8_t)((value >> i & 1) << to->count % 8);
+}
+
+static struct bits header_of(bool is_premultiplied)
+{
+	struct bits b = { .count = 0 };
+
+	put_bits(&b, 0x0aff, 16);
+	put_bits(&b, 0, 3); /* the size is in 9 bits each */
+	put_bits(&b, JXL_TEST_HEIGHT - 1, 9);
+	put_bits(&b, 0, 3 + 2);
+	put_bits(&b, JXL_TEST_WIDTH - 1, 9);
+	put_bits(&b, 0, 2 + 3); /* 8 bits */
+	put_bits(&b, 1, 1);
+	put_bits(&b, 1, 2); /* channel more: */
+	put_bits(&b, is_premultiplied ? 1 << 10 : 1, is_premultiplied ? 11 : 1);
+	put_bits(&b, 0, 1); /* not XYB */
+	put_bits(&b, 1, 1);
+	put_bits(&b, 0, 2);
+	put_bits(&b, 1, 1);
+	return b;
+}
+
+struct bytes jxl_premultiplied(void)
+{
+	struct jxl_spec spec = { .has_alpha = true };
+	struct bytes plain = jxl_make(&spec), b;
+	struct bits is = header_of(false), wanted = header_of(true);
+	size_t begin = (is.count + 7) / 8, other = (wanted.count + 7) / 8;
+
+	CHECK(memcmp(plain.data, is.bytes, begin) == 0);
+	b.count = plain.count - begin + other;
+	b.data = malloc(b.count);
+	CHECK(b.data != NULL);
+	memcpy(b.data, wanted.bytes, other);
+	memcpy(b.data + other, plain.data + begin, plain.count - begin);
+	free(plain.data);
+	return b;
+}
+
 /* --- Boxes --- */
 
 static void put(struct bytes *to, const void *data, size_t count)
@@ -204,8 +254,8 @@ struct bytes jxl_box(struct bytes codestream, uint32_t parts)
 	put(&b, "\0\0\0\024ftypjxl \0\0\0\0jxl ", 20);
 	put(&b, "\0\0\0\011free!", 9);
 	if (parts == 0) {
-		put(&b, "\0\0\0\1jxlc\0\0\0\0", 12);
-		put_big(&b, (uint32_t)codestream.count + 16);
+		put_big(&b, (uint32_t)codestream.count + 8);
+		put(&b, "jxlc", 4);
 		put(&b, codestream.data, codestream.count);
 	}
 	for (uint32_t i = 0; i < parts; i++) {

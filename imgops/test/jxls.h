@@ -24,7 +24,6 @@ struct jxl_spec {
 	size_t icc_bytes;
 	bool is_grey;
 	bool has_alpha;
-	bool is_premultiplied;
 	bool is_lossy;
 	bool is_modular;
 	bool is_noise; /* each sample is random */
@@ -41,6 +40,12 @@ uint32_t jxl_sample(const struct jxl_spec *spec, uint32_t channel, uint32_t x,
 		    uint32_t y);
 
 struct bytes jxl_make(const struct jxl_spec *spec);
+
+/*
+ * A lossless file of the default size and 8 bits, with alpha, whose header says
+ * that colours are multiplied by it; libjxl 0.7 does not write such a file.
+ */
+struct bytes jxl_premultiplied(void);
 
 /* Put a codestream into boxes, in so many parts; frees it. */
 struct bytes jxl_box(struct bytes codestream, uint32_t parts);
