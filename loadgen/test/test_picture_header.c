@@ -250,7 +250,7 @@ static void test_webp(void)
 /* 7 x 11 pixels, orientation 6; and 16 x 8, all the rest default. */
 static void test_jxl(void)
 {
-	static const char bare[] = "\xff\x0a\x50\0\x0c\xd0\x02";
+	static const char bare[] = "\xff\x0a\x50\0\x0c\x58";
 	static const char boxed[] = "\0\0\0\x0cJXL \r\n\x87\n"
 				    "\0\0\0\x0c"
 				    "free\0\0\0\0"

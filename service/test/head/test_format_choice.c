@@ -213,10 +213,10 @@ static void test_bad_lists_are_refused(void)
 	}
 }
 
-/* Those of avif, webp and jpeg that are built in. */
+/* Those of avif, webp, jxl and jpeg that are built in. */
 static void test_usual_formats(void)
 {
-	static const char *const usual[] = { "avif", "webp", "jpeg" };
+	static const char *const usual[] = { "avif", "webp", "jxl", "jpeg" };
 	char why[FORMATS_WHY_BYTES], wanted[64] = "";
 	size_t at = 0;
 
