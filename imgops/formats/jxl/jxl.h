@@ -105,7 +105,10 @@ struct jxl_memory {
 /* `m` must not move in memory afterwards. */
 void jxl_memory_init(struct jxl_memory *m, uint64_t bytes);
 
-/* libjxl needs more stack than callers have. */
+/*
+ * libjxl needs more stack than callers have to spare: version 0.7.0 takes 21 KB
+ * to decode and 36 KB to encode, version 0.11.2 up to 50 KB.
+ */
 enum { JXL_STACK_BYTES = 256 << 10 };
 
 enum img_err jxl_decode(struct image *dst, const uint8_t *bytes, size_t count,
