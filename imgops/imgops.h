@@ -143,6 +143,7 @@ enum {
 	/* With `lenient`: a part of the picture is missing. */
 	IMG_NOTE_DAMAGED = 1,
 	IMG_NOTE_BAD_PROFILE = 2, /* its ICC profile was ignored */
+	IMG_NOTE_HDR = 4,         /* its profile, kept, says PQ or HLG */
 };
 
 /*

@@ -5,6 +5,11 @@
 
 enum {
 	TAG_ORIENTATION = 0x0112,
+	TAG_EXIF = 0x8769, /* the offset of a directory, as the next */
+	TAG_COLOUR_SPACE = 0xa001,
+	TAG_INTEROPERABILITY = 0xa005,
+	TAG_INDEX = 0x0001, /* in the directory of interoperability */
+	COLOUR_SPACE_SRGB = 1,
 	ENTRY_BYTES = 12,
 	INLINE_BYTES = 4, /* values up to this size are in the entry itself */
 };
@@ -72,21 +77,23 @@ static uint32_t tiff_integer(const struct tiff *t, size_t at)
 	}
 }
 
-uint32_t exif_orientation(const uint8_t *tiff, size_t bytes)
+/* The offset of the first directory.  0: it is not a TIFF file. */
+static size_t tiff_open(struct tiff *t, const uint8_t *tiff, size_t bytes)
 {
-	struct tiff t = { tiff, bytes, 0 };
-
+	*t = (struct tiff){ tiff, bytes, 0 };
 	if (bytes < 8)
 		return 0;
-	if (memcmp(t.data, "II", 2) == 0)
-		t.little_endian = 1;
-	else if (memcmp(t.data, "MM", 2) != 0)
+	if (memcmp(t->data, "II", 2) == 0)
+		t->little_endian = 1;
+	else if (memcmp(t->data, "MM", 2) != 0)
 		return 0;
-	if (tiff_read16(&t, 2) != 42)
-		return 0;
+	return tiff_read16(t, 2) == 42 ? tiff_read32(t, 4) : 0;
+}
 
-	size_t directory = tiff_read32(&t, 4);
-	uint32_t entry_count = tiff_read16(&t, directory);
+/* The offset of a directory's first entry with this tag.  0: it has none. */
+static size_t tiff_find(const struct tiff *t, size_t directory, uint32_t tag)
+{
+	uint32_t entry_count = tiff_read16(t, directory);
 
 	for (uint32_t i = 0; i < entry_count; i++) {
 		size_t entry = directory + 2 + (size_t)i * ENTRY_BYTES;
@@ -95,22 +102,64 @@ uint32_t exif_orientation(const uint8_t *tiff, size_t bytes)
 		 * Without this check, a file of 16 bytes could cause 65,535
 		 * rounds.
 		 */
-		if (entry + ENTRY_BYTES > t.bytes)
+		if (entry + ENTRY_BYTES > t->bytes)
 			return 0;
-		if (tiff_read16(&t, entry) != TAG_ORIENTATION)
-			continue;
-		uint32_t value = tiff_integer(&t, entry);
-
-		return value <= 8 ? value : 0;
+		if (tiff_read16(t, entry) == tag)
+			return entry;
 	}
 	return 0;
 }
 
-uint32_t exif_app1_orientation(const uint8_t *app1, size_t bytes)
+/* The integer of a directory's tag.  0: it has none. */
+static uint32_t tiff_value(const struct tiff *t, size_t directory, uint32_t tag)
+{
+	size_t entry = directory > 0 ? tiff_find(t, directory, tag) : 0;
+
+	return entry > 0 ? tiff_integer(t, entry) : 0;
+}
+
+uint32_t exif_orientation(const uint8_t *tiff, size_t bytes)
+{
+	struct tiff t;
+	size_t directory = tiff_open(&t, tiff, bytes);
+	uint32_t value = tiff_value(&t, directory, TAG_ORIENTATION);
+
+	return value <= 8 ? value : 0;
+}
+
+/* The TIFF file in an APP1 marker.  NULL: it is another kind of APP1. */
+static const uint8_t *app1_tiff(const uint8_t *app1, size_t *bytes)
 {
 	static const uint8_t magic[] = { 'E', 'x', 'i', 'f', 0, 0 };
 
-	if (bytes < sizeof(magic) || memcmp(app1, magic, sizeof(magic)) != 0)
-		return 0;
-	return exif_orientation(app1 + sizeof(magic), bytes - sizeof(magic));
+	if (*bytes < sizeof(magic) || memcmp(app1, magic, sizeof(magic)) != 0)
+		return NULL;
+	*bytes -= sizeof(magic);
+	return app1 + sizeof(magic);
+}
+
+uint32_t exif_app1_orientation(const uint8_t *app1, size_t bytes)
+{
+	const uint8_t *tiff = app1_tiff(app1, &bytes);
+
+	return tiff != NULL ? exif_orientation(tiff, bytes) : 0;
+}
+
+bool exif_app1_is_adobe_rgb(const uint8_t *app1, size_t bytes)
+{
+	static const uint8_t r03[] = { 'R', '0', '3', 0 };
+	const uint8_t *tiff = app1_tiff(app1, &bytes);
+	size_t directory, exif, entry;
+	struct tiff t;
+
+	if (tiff == NULL)
+		return false;
+	directory = tiff_open(&t, tiff, bytes);
+	exif = tiff_value(&t, directory, TAG_EXIF);
+	if (tiff_value(&t, exif, TAG_COLOUR_SPACE) == COLOUR_SPACE_SRGB)
+		return false;
+	directory = tiff_value(&t, exif, TAG_INTEROPERABILITY);
+	entry = directory > 0 ? tiff_find(&t, directory, TAG_INDEX) : 0;
+	return entry > 0 && memcmp(tiff + entry + ENTRY_BYTES - sizeof(r03),
+				   r03, sizeof(r03)) == 0;
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside imgops: the orientation in the EXIF data of a file.
+ * Inside imgops: what the EXIF data of a file say about its pixels.
  *
  * EXIF is a TIFF file: a header that gives the byte order, then directories of
- * 12-byte entries.  Orientation is an entry of the first directory.  A JPEG has
- * it in an APP1 marker, after the name "Exif"; other formats have a part of the
- * file for it, without the name.
+ * 12-byte entries, which may point to further directories.  A JPEG has it in an
+ * APP1 marker, after the name "Exif"; other formats have a part of the file for
+ * it, without the name.
  *
  * The time is bounded by the number of bytes.
  */
 #ifndef IMGOPS_FORMATS_EXIF_H
 #define IMGOPS_FORMATS_EXIF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,5 +24,11 @@ uint32_t exif_orientation(const uint8_t *tiff, size_t bytes);
 
 /* As exif_orientation(), for the data of an APP1 marker, after its length. */
 uint32_t exif_app1_orientation(const uint8_t *app1, size_t bytes);
+
+/*
+ * True: the colours are Adobe RGB by DCF 2.0: interoperability index "R03", and
+ * no ColorSpace that says sRGB.  As a marker says it.
+ */
+bool exif_app1_is_adobe_rgb(const uint8_t *app1, size_t bytes);
 
 #endif

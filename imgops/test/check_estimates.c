@@ -750,6 +750,7 @@ static void check_all_made(void)
 	check_profile("a profile for grey", JCS_GRAYSCALE, profile_grey(2.2));
 	check_profile("a matrix profile", JCS_YCbCr,
 		      profile_rgb(&gamuts[ADOBE_RGB], 2.2, 0));
+	check_profile("HLG", JCS_YCbCr, profile_hdr(9, HDR_HLG));
 	check_ppms();
 	check_pngs();
 	check_webps();

@@ -370,7 +370,8 @@ static void check_colours(const struct colour_case *c, struct bytes profile)
 	struct bytes png =
 		with_colours(c->chunks, c->gamma, c->red, c->cicp, profile);
 	bool has_profile = c->profile != IMG_PROFILE_UNKNOWN;
-	bool is_theirs = has_profile && (c->chunks & ICCP) != 0;
+	bool is_theirs = has_profile && (c->chunks & ICCP) != 0 &&
+			 (c->chunks & CICP) == 0;
 	struct image img = { 0 };
 	struct img_header h;
 	struct heap heap;
@@ -415,7 +416,8 @@ static void test_colours(void)
 		{ CICP | ICCP, 0, srgb, bt709, IMG_PROFILE_UNKNOWN },
 		{ CICP | GAMA | CHRM, 100000, wide, bt709,
 		  IMG_PROFILE_UNKNOWN },
-		{ CICP, 0, srgb, pq, IMG_PROFILE_UNKNOWN },
+		{ CICP, 0, srgb, pq, IMG_PROFILE_MATRIX },
+		{ CICP | ICCP, 0, srgb, pq, IMG_PROFILE_MATRIX },
 		{ CICP, 0, srgb, narrow, IMG_PROFILE_UNKNOWN },
 	};
 	struct bytes profile = profile_rgb(&gamuts[DISPLAY_P3], 2.2, 0);

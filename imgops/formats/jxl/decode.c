@@ -11,6 +11,7 @@
 #include "imgops/formats/jxl/jxl.h"
 
 #include "imgops/colour/colour.h"
+#include "imgops/colour/icc_write.h"
 #include "imgops/estimate.h"
 #include "imgops/formats/stack.h"
 #include "imgops/image.h"
@@ -139,11 +140,31 @@ static enum img_err read_info(struct job *j, const JxlDecoder *d)
 #define PROFILE_OF(decoder, target) decoder, target
 #endif
 
+/*
+ * A profile from which our own code knows that the range is high; libjxl's may
+ * not say it.  False: there are no such numbers.
+ */
+static bool write_profile(struct image *img, const struct jxl_image *image,
+			  const struct memory *memory)
+{
+	struct icc_colours colours;
+
+	if (image->hdr_curve == 0 ||
+	    !icc_colours_of(&colours, image->primaries, image->hdr_curve))
+		return false;
+	img->profile = memory_alloc(memory, ICC_WRITTEN_BYTES_MAX);
+	if (img->profile != NULL)
+		img->profile_bytes = icc_write(img->profile, &colours);
+	return true;
+}
+
 static enum img_err read_profile(struct job *j, const JxlDecoder *d)
 {
 	struct image *img = j->dst;
 	size_t bytes;
 
+	if (write_profile(img, &jxl_own(j->header)->image, j->memory))
+		return img->profile != NULL ? IMG_OK : IMG_ERR_NO_MEMORY;
 	if (JxlDecoderGetICCProfileSize(
 		    PROFILE_OF(d, JXL_COLOR_PROFILE_TARGET_DATA), &bytes) !=
 		    JXL_DEC_SUCCESS ||

@@ -21,7 +21,9 @@ enum { MADE_PROFILE_BYTES = 16 << 10 };
 /* Numbers that the standard defines. */
 enum { CHANNEL_ALPHA = 0, CHANNEL_SPOT = 2, CHANNEL_BLACK = 4, CHANNEL_CFA };
 enum { SPACE_RGB, SPACE_GREY };
-enum { CUSTOM = 2, D65 = 1, PRIMARIES_SRGB = 1 };
+enum { CUSTOM = 2, D65 = 1, PRIMARIES_SRGB = 1, P3 = 11 };
+
+enum { P3_D65 = 12 }; /* for H.273, whose 11 has another white */
 enum { CURVE_SRGB = 13, CURVE_PQ = 16, CURVE_HLG = 18 };
 
 static uint32_t read_enum(struct jxl_bits *b)
@@ -204,6 +206,10 @@ static struct colours read_colours(struct jxl_bits *b, struct jxl_image *image)
 	(void)read_enum(b); /* rendering intent */
 	if (!c.has_gamma && (c.curve == CURVE_PQ || c.curve == CURVE_HLG))
 		image->hdr_curve = c.curve;
+	if (c.white == D65 && c.space == SPACE_RGB)
+		image->primaries = c.primaries == P3     ? P3_D65 :
+				   c.primaries == CUSTOM ? 0 :
+							   c.primaries;
 	return c;
 }
 

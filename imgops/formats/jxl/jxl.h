@@ -28,6 +28,7 @@ struct jxl_image {
 	uint32_t depth;          /* bits of a sample */
 	/* ITU-T H.273: 16 is PQ, 18 HLG, and 0 none of these. */
 	uint32_t hdr_curve;
+	uint32_t primaries; /* H.273's number; 0: grey, or others */
 	bool is_float;
 	bool is_xyb;
 	bool has_icc; /* the profile is in the codestream */
