@@ -20,8 +20,7 @@ enum {
 static const struct flag dataset_flags[] = {
 	{ "dataset", "DIR|LIST", NULL,
 	  "send the pictures below DIR (*.jpg, *.jpeg, *.png, *.webp, *.avif, "
-	  "*.gif, "
-	  "*.ppm, "
+	  "*.jxl, *.gif, *.ppm, "
 	  "*.pgm, "
 	  "*.pnm), "
 	  "except hidden ones; or the files in LIST, one PATH per line, "
@@ -130,7 +129,7 @@ static const struct flag check_flags[] = {
 	  .type = FLAG_OTHER },
 	{ "verify", "decode|size", NULL,
 	  "decode: 2xx replies must decode as JPEGs or be whole PNGs, WebPs, "
-	  "AVIFs or "
+	  "AVIFs, JPEG XLs or "
 	  "PPMs; "
 	  "size: "
 	  "they must also have "

@@ -14,6 +14,9 @@ FORMAT(WEBP, webp)
 #ifdef IMG_AVIF
 FORMAT(AVIF, avif)
 #endif
+#ifdef IMG_JXL
+FORMAT(JXL, jxl)
+#endif
 FORMAT(PPM, ppm)
 /* Formats without results are behind those with. */
 #ifndef READ_ONLY_FORMAT

@@ -3,6 +3,7 @@
  * fuzz_seeds DIR: write small files of every format and kind as seeds for the
  * fuzz targets, each preceded by the option bytes of a transform.
  */
+#include "imgops/test/jxls.h"
 #include "imgops/test/png_make.h"
 #include "imgops/test/profiles.h"
 #include "imgops/test/support.h"
@@ -262,6 +263,35 @@ static void write_avifs(struct seeds *s)
 
 #endif
 
+#ifdef IMG_JXL
+
+static void write_jxls(struct seeds *s)
+{
+	const struct jxl_spec specs[] = {
+		{ .width = 40, .height = 24 },
+		{ .width = 40, .height = 24, .is_lossy = true },
+		{ .is_lossy = true, .has_alpha = true, .orientation = 6 },
+		{ .is_grey = true, .depth = 16, .in_boxes = true, .parts = 3 },
+		{ .is_grey = true, .has_alpha = true, .depth = 32 },
+		{ .is_lossy = true, .curve = 16, .primary = 9 },
+		{ .primary = 11, .has_alpha = true },
+		{ .width = 20, .height = 20, .frames = 3, .layers = 2 },
+		{ .is_lossy = true, .layers = 3, .has_photon_noise = true },
+		{ .width = 300, .height = 260, .is_lossy = true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+		struct bytes jxl = jxl_make(&specs[i]);
+		FILE *f = open_seed(s);
+
+		put(f, jxl.data, jxl.count);
+		(void)fclose(f);
+		free(jxl.data);
+	}
+}
+
+#endif
+
 int main(int argc, char **argv)
 {
 	struct seeds s = { 0 };
@@ -282,5 +312,8 @@ int main(int argc, char **argv)
 	write_avifs(&s);
 #endif
 	write_webps(&s);
+#ifdef IMG_JXL
+	write_jxls(&s);
+#endif
 	return 0;
 }

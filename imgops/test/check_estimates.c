@@ -16,6 +16,7 @@
  * factors, so they do not run this.
  */
 #include "imgops/imgops.h"
+#include "imgops/test/jxls.h"
 #include "imgops/test/png_make.h"
 #include "imgops/test/profiles.h"
 #ifdef IMG_AVIF
@@ -498,7 +499,7 @@ static void check_ppm(char kind, struct img_size size, uint32_t white)
 /* Of PNGs and WebPs, which are many: one of `made_step`. */
 static size_t made_step = 1;
 
-#if defined(IMG_PNG) || defined(IMG_WEBP)
+#if defined(IMG_PNG) || defined(IMG_WEBP) || defined(IMG_JXL)
 static size_t made_count;
 
 static bool is_chosen(void)
@@ -700,6 +701,71 @@ static void check_webps(void)
 
 #endif
 
+#ifdef IMG_JXL
+
+static void check_jxl(const char *name, struct bytes jxl)
+{
+	static const struct img_transform results[] = {
+		{ .quality = 80, .box = { 100, 100 } },
+		{ .quality = 80, .format = IMG_FORMAT_JXL },
+		{ .quality = 95,
+		  .box = { 300, 300 },
+		  .format = IMG_FORMAT_JXL,
+		  .effort = 9 },
+		{ .quality = 80, .format = IMG_FORMAT_JXL, .lossless = true },
+		{ .quality = 80,
+		  .box = { 200, 200 },
+		  .format = IMG_FORMAT_JXL,
+		  .lossless = true,
+		  .effort = 9 },
+		{ STRETCHED(1, 8000), .format = IMG_FORMAT_JXL },
+	};
+	struct img_header header;
+	enum img_err err = img_probe(&header, jxl.data, jxl.count, &limits);
+
+	CHECK_NUMBER(err, ==, IMG_OK);
+	for (size_t i = 0; i < ARRAY_SIZE(results); i++)
+		if (is_chosen())
+			check(name, jxl, &header, &results[i], SLACK_NS);
+	free(jxl.data);
+}
+
+/* Of waves or noise; and many frames for one picture. */
+static void check_jxls(void)
+{
+	static const struct img_size sizes[] = { { 900, 700 },
+						 { 2, 20000 },
+						 { 20000, 2 } };
+	struct jxl_spec layers = {
+		.width = 500, .height = 500, .layers = 20, .is_lossy = true
+	};
+	struct jxl_spec tiny = { .width = 8, .height = 8, .layers = 500 };
+
+	for (size_t s = 0; s < ARRAY_SIZE(sizes); s++)
+		for (int kind = 0; kind < 16; kind++) {
+			struct jxl_spec spec = {
+				.width = sizes[s].width_px,
+				.height = sizes[s].height_px,
+				.is_noise = kind & 1,
+				.is_lossy = kind & 2,
+				.has_alpha = kind & 4,
+				.is_grey = kind & 8,
+			};
+
+			check_jxl("a JPEG XL", jxl_make(&spec));
+		}
+	check_jxl("a JPEG XL of layers", jxl_make(&layers));
+	check_jxl("a JPEG XL of tiny layers", jxl_make(&tiny));
+}
+
+#else
+
+static void check_jxls(void)
+{
+}
+
+#endif
+
 static void check_ppms(void)
 {
 	static const struct img_size sizes[] = {
@@ -756,6 +822,7 @@ static void check_all_made(void)
 	check_pngs();
 	check_webps();
 	check_avifs();
+	check_jxls();
 }
 
 static struct bytes read_file(const struct folder_file *file)

@@ -183,10 +183,11 @@ static size_t end_bytes(struct bytes file)
 	return file.data[0] == 0xff ? 2 : 0;
 }
 
-/* The library for AVIF decodes all or nothing. */
+/* The libraries for AVIF and JPEG XL show nothing of what is not whole. */
 static bool shows_parts(struct bytes file)
 {
-	return memcmp(file.data + 4, "ftyp", 4) != 0;
+	return memcmp(file.data + 4, "ftyp", 4) != 0 &&
+	       (file.data[0] != 0xff || file.data[1] != 0x0a);
 }
 
 static void check_cut(struct bytes file, struct heap *h)

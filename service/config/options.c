@@ -258,7 +258,7 @@ static const struct flag own_flags[] = {
 	  "formats of which an upload with format=auto gets the one that its\n"
 	  "Accept prefers, at equal weight the first; if this flag is given,\n"
 	  "uploads without `format` are such uploads, too; default: webp,\n"
-	  "avif and jpeg, as far as they are built in",
+	  "jxl, avif and jpeg, as far as they are built in",
 	  FLAG_FIELD(struct options, formats) },
 	{ "log", "auto|json|text|off", "auto",
 	  "a line on stderr for each request; auto: text on a terminal, else\n"

@@ -61,14 +61,8 @@ enum img_err avif_encode(uint8_t **bytes, size_t *count, struct image *src,
 			 const struct img_transform *transform,
 			 const struct memory *memory);
 
-/*
- * dav1d and libaom need more stack than callers have (64 KiB), so they run on a
- * block of this size.
- */
+/* dav1d and libaom need more stack than callers have. */
 enum { AVIF_STACK_BYTES = 1 << 20 };
-
-/* Call fn(arg) on `stack`; it must not pause. */
-void avif_call(void (*fn)(void *arg), void *arg, uint8_t *stack);
 
 extern const struct step_estimate avif_decode_estimate;
 extern const struct step_estimate avif_encode_estimate;

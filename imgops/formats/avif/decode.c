@@ -13,6 +13,7 @@
 #include "imgops/colour/icc_write.h"
 #include "imgops/estimate.h"
 #include "imgops/formats/isobmff.h"
+#include "imgops/formats/stack.h"
 #include "imgops/image.h"
 
 #include <assert.h>
@@ -333,7 +334,7 @@ static enum img_err decode(struct image *dst, struct job *j, uint8_t *held,
 	j->decoder = avifDecoderCreate();
 	if (j->decoder == NULL)
 		return IMG_ERR_NO_MEMORY;
-	avif_call(run, j, held);
+	stack_call(run, j, held, AVIF_STACK_BYTES);
 	err = j->err;
 	if (err == IMG_OK)
 		err = j->pixels == NULL ? take_planes(dst, j, memory) :

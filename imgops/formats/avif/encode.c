@@ -11,6 +11,7 @@
 
 #include "imgops/colour/colour.h"
 #include "imgops/estimate.h"
+#include "imgops/formats/stack.h"
 #include "imgops/image.h"
 
 #include <assert.h>
@@ -230,7 +231,7 @@ enum img_err avif_encode(uint8_t **bytes, size_t *count, struct image *src,
 	for (uint32_t y = 0; j.pixels != NULL && y < src->planes[0].height; y++)
 		colour_write_row(j.pixels + y * row_bytes, src, y);
 	if (held != NULL && (pixels == 0 || j.pixels != NULL)) {
-		avif_call(run, &j, held);
+		stack_call(run, &j, held, AVIF_STACK_BYTES);
 		ok = j.result == AVIF_RESULT_OK &&
 		     take_result(bytes, count, &j, memory);
 		avifRWDataFree(&j.out);

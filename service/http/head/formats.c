@@ -13,7 +13,7 @@
  * Not in the order of imgops/formats/list.h: what takes the least CPU time of
  * those that are smaller than a JPEG first.
  */
-static const char *const usual[] = { "webp", "avif", "jpeg" };
+static const char *const usual[] = { "webp", "jxl", "avif", "jpeg" };
 
 /* False: none of the first `known` formats has this word. */
 static bool find_format(const char *word, size_t bytes, uint32_t known,

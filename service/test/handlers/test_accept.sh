@@ -60,6 +60,11 @@ test_without_a_list() {
 		gets image/jpeg 'image/webp;q=0,*/*' '/?w=20&format=auto'
 		gets image/jpeg 'image/webp' '/?w=20'
 	fi
+	if "$PRINT_PARAMETERS" list | grep -q '^format.*\bjxl\b'; then
+		gets image/jxl 'image/jxl,*/*' '/?w=20&format=auto'
+		gets image/jpeg 'image/jxl;q=0,*/*' '/?w=20&format=auto'
+		gets image/jpeg 'image/*' '/?w=20&format=auto'
+	fi
 }
 
 test_a_list_makes_auto_the_default() {

@@ -173,6 +173,36 @@ test_avif() {
 	expect_problem 422 truncated_picture --data-binary @half "$url/"
 }
 
+test_jxl() {
+	local query
+	expect_problem 400 bad_parameter --data-binary @photo.ppm \
+		"$url/?format=tiff"
+	grep -q jxl "$work/body" || return 0
+	for query in format=jxl 'format=jxl&lossless=1' \
+		'format=jxl&effort=7&q=30'; do
+		post "w=32&$query" --data-binary "@$photo"
+		[ "$type" = image/jxl ] || fail "$type"
+		[ "$(head -c 2 body | xxd -p)" = ff0a ] ||
+			fail "$(head -c 16 body | xxd)"
+		cp body small.jxl
+		post format=ppm --data-binary @small.jxl
+		is_ppm '32 24' body
+	done
+	post 'w=500&h=400&enlarge=1&fit=fill' --data-binary @small.jxl
+	[ "$type" = image/jpeg ] || fail "$type"
+	head -c $(($(wc -c <small.jxl) / 2)) small.jxl >half
+	expect_problem 422 truncated_picture --data-binary @half "$url/"
+	# In boxes.
+	{
+		printf '\0\0\0\014JXL \r\n\207\n'
+		printf '\0\0\0\024ftypjxl \0\0\0\0jxl '
+		printf '\0\0\0\0jxlc'
+		cat small.jxl
+	} >boxed.jxl
+	post format=ppm --data-binary @boxed.jxl
+	is_ppm '32 24' body
+}
+
 test_variants_have_their_types() {
 	local query='variant=a:w=20,format=ppm&variant=b:w=24'
 	post "$query" -H 'Accept: application/json' --data-binary "@$photo"
@@ -263,6 +293,7 @@ test_png
 test_webp
 test_gif
 test_avif
+test_jxl
 test_variants_have_their_types
 test_what_is_wrong_is_named
 test_stored_pictures_have_their_types

@@ -277,7 +277,6 @@ test_other_files_are_named() {
 		a TIFF picture or a camera's raw file|II*\x00
 		a TIFF picture or a camera's raw file|MM\x00*
 		a BMP picture|BM\x10\x20\x00\x00\x00\x00\x00\x00
-		a JPEG XL picture|\xff\x0a
 		a JPEG 2000 picture|\x00\x00\x00\x0cjP  \r\n
 		a PDF document|%PDF-1.7
 		gzip data|\x1f\x8b\x08

@@ -213,10 +213,10 @@ static void test_bad_lists_are_refused(void)
 	}
 }
 
-/* Those of webp, avif and jpeg that are built in. */
+/* Those of webp, jxl, avif and jpeg that are built in. */
 static void test_usual_formats(void)
 {
-	static const char *const usual[] = { "webp", "avif", "jpeg" };
+	static const char *const usual[] = { "webp", "jxl", "avif", "jpeg" };
 	char why[FORMATS_WHY_BYTES], wanted[64] = "";
 	size_t at = 0;
 
