@@ -159,6 +159,8 @@ static const struct magic {
 	MAGIC("a TIFF picture", 0, "II+\0"),
 	MAGIC("a TIFF picture", 0, "MM\0+"),
 	MAGIC("a BMP picture", 0, "BM????\0\0\0\0"),
+	MAGIC("a JPEG XL picture", 0, "\xff\x0a"),
+	MAGIC("a JPEG XL picture", 0, "\0\0\0\x0cJXL "),
 	MAGIC("a JPEG 2000 picture", 0, "\0\0\0\x0cjP  "),
 	MAGIC("a JPEG 2000 picture", 0, "\xff\x4f\xff\x51"),
 	MAGIC("a Photoshop file", 0, "8BPS"),
