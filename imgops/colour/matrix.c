@@ -148,12 +148,14 @@ static bool read_hdr(struct matrix_tags *tags, const struct tag_table *t)
 {
 	size_t bytes;
 	const uint8_t *data = find_tag(t, CODE('c', 'i', 'c', 'p'), &bytes);
-	const uint8_t *codes = data + TYPE_BYTES;
+	const uint8_t *codes;
 
 	tags->hdr = HDR_NONE;
 	if (data == NULL || bytes < CICP_BYTES ||
-	    read32(data) != CODE('c', 'i', 'c', 'p') ||
-	    (codes[1] != HDR_PQ && codes[1] != HDR_HLG) || codes[2] != 0 ||
+	    read32(data) != CODE('c', 'i', 'c', 'p'))
+		return false;
+	codes = data + TYPE_BYTES;
+	if ((codes[1] != HDR_PQ && codes[1] != HDR_HLG) || codes[2] != 0 ||
 	    codes[3] != 1)
 		return false;
 	tags->hdr = codes[1];

@@ -57,6 +57,28 @@ test_replies_are_the_same() {
 	stop
 }
 
+test_jpeg_xl_is_isolated_by_default() {
+	local codes
+	start
+	# A build may lack it.
+	if curl -fsS --data-binary @ppm "$url/?format=jxl" -o file.jxl \
+		2>/dev/null; then
+		curl -fsS --data-binary @file.jxl "$url/?format=ppm" -o there
+		[ "$(number decoded)" = 1 ] || fail "it was decoded here"
+		curl -fsS --data-binary @ppm "$url/?format=jxl&lossless=1" \
+			-o exact.jxl
+		curl -fsS --data-binary @exact.jxl "$url/?format=ppm" -o there
+		cmp <(tail -c 12288 ppm) <(tail -c 12288 there) ||
+			fail "it was not exact"
+		head -c 20 file.jxl >cut
+		codes=$(curl -sS --data-binary @cut "$url/" |
+			"$JSON_VALUE" .code)
+		[ "$codes" = truncated_picture ] || fail "$codes"
+		[ "$(number lost)" = 0 ] || fail "lost: $(number lost)"
+	fi
+	stop
+}
+
 # upload NAME TIMES FILE: write the statuses of the replies to NAME.codes
 upload() {
 	local i
@@ -166,6 +188,7 @@ ppm large good 600
 start
 plain=$url plain_server=$server
 test_replies_are_the_same
+test_jpeg_xl_is_isolated_by_default
 test_faults_cost_their_own_request
 test_killed_decoders
 test_no_process_is_left
