@@ -45,6 +45,8 @@ enum img_err {
 	IMG_ERR_TEXTURE,
 	/* Only of a decoder elsewhere: it crashed, or took too long. */
 	IMG_ERR_LOST,
+	/* There is none any more, whatever the file. */
+	IMG_ERR_NO_DECODER,
 };
 
 /* A few English words for logs and replies.  Never NULL, never freed. */
