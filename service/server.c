@@ -721,7 +721,7 @@ static int start_decoder(struct server *s, struct pipeline_config *c)
 	if (c->decoder != NULL)
 		return EXIT_SUCCESS;
 	return resources_refuse(o, EXIT_FAILURE, "isolate",
-				o->isolate != NULL ? o->isolate : "",
+				o->isolate != NULL ? o->isolate : "default",
 				error.text);
 }
 

@@ -490,7 +490,8 @@ static void test_damage(void)
 	static const struct avif_spec specs[] = {
 		{ .format = 420, .matrix = 1, .has_alpha = true },
 		{ .width = 64, .height = 64, .columns = 2 },
-		{ .frames = 2, .is_turned = true, .angle = 1 },
+		{ .frames = 2 }, /* libavif 1.2.1 cannot turn it */
+		{ .is_turned = true, .angle = 1 },
 	};
 	struct image img = { 0 };
 	struct heap h;

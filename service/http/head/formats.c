@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * Not in the order of imgops/formats/list.h: what takes the least CPU time of
- * those that are smaller than a JPEG first.
+ * Not in the order of imgops/formats/list.h: WebP takes the least memory of
+ * those that are smaller than a JPEG, and AVIF the most time.
  */
 static const char *const usual[] = { "webp", "jxl", "avif", "jpeg" };
 
