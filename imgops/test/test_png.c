@@ -160,12 +160,6 @@ static void test_large_files(void)
 
 /* --- Headers --- */
 
-static enum img_err probe(struct img_header *h, struct bytes file)
-{
-	*h = (struct img_header){ 0 };
-	return img_probe(h, file.data, file.count, &no_limits);
-}
-
 /* A file whose IHDR has `value` at `at`, as bytes in hexadecimal. */
 static enum img_err probe_changed(size_t at, uint8_t value)
 {
@@ -177,7 +171,7 @@ static enum img_err probe_changed(size_t at, uint8_t value)
 
 	png_chunk(png, "IHDR", &bytes)[at] = value;
 	png_set_crc(png, "IHDR");
-	err = probe(&h, png);
+	err = probe_bytes(&h, png);
 	free(png.data);
 	return err;
 }
@@ -228,7 +222,7 @@ static enum img_err probe_with(struct img_header *h, const char *name,
 
 	png_add(&spec.extra, name, data, bytes);
 	png = png_make(&spec);
-	err = probe(h, png);
+	err = probe_bytes(h, png);
 	free(png.data);
 	free(spec.extra.data);
 	return err;
@@ -280,7 +274,7 @@ static void test_many_chunks(void)
 	for (int i = 0; i < 33000; i++)
 		png_add(&spec.extra, "tEXt", "", 0);
 	png = png_make(&spec);
-	CHECK_NUMBER(probe(&h, png), ==, IMG_ERR_CORRUPT);
+	CHECK_NUMBER(probe_bytes(&h, png), ==, IMG_ERR_CORRUPT);
 	free(png.data);
 	free(spec.extra.data);
 }
@@ -376,7 +370,7 @@ static void check_colours(const struct colour_case *c, struct bytes profile)
 	struct img_header h;
 	struct heap heap;
 
-	CHECK_NUMBER(probe(&h, png), ==, IMG_OK);
+	CHECK_NUMBER(probe_bytes(&h, png), ==, IMG_OK);
 	CHECK_NUMBER(h.profile, ==, c->profile);
 	CHECK_NUMBER(h.icc_bytes > 0, ==, has_profile);
 	heap_init(&heap);
@@ -661,7 +655,7 @@ static void test_irregular(void)
 	struct heap h;
 	uint64_t before_ns;
 
-	CHECK_NUMBER(probe(&header, png), ==, IMG_OK);
+	CHECK_NUMBER(probe_bytes(&header, png), ==, IMG_OK);
 	view = img_fit(&header, &usual);
 	heap_init(&h);
 	before_ns = img_cost(&header, &view, &usual).decode_ns;
@@ -744,7 +738,7 @@ static void check_result(struct img_size size, enum img_space space, int effort,
 	}
 	CHECK_NUMBER(img_encode(&out, &bytes, &img, &t, &h.memory), ==, IMG_OK);
 	png = (struct bytes){ out, bytes };
-	CHECK_NUMBER(probe(&header, png), ==, IMG_OK);
+	CHECK_NUMBER(probe_bytes(&header, png), ==, IMG_OK);
 	CHECK_NUMBER(header.space, ==, space);
 	CHECK_NUMBER(header.icc_bytes, ==, profile.count);
 	CHECK_NUMBER(decode_bytes(&again, out, bytes, &no_limits, &h), ==,
