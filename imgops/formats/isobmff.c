@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/formats/isobmff.h"
 
-enum { HEAD_BYTES = 8, LARGE_HEAD_BYTES = 16 };
+enum {
+	HEAD_BYTES = 8,
+	LARGE_HEAD_BYTES = 16,
+	TABLE_BYTES_MAX = 256 << 10,
+	PROPERTIES_MAX = 1000,
+};
 
 uint64_t isobmff_number(struct isobmff_span *s, uint32_t bytes)
 {
@@ -163,6 +168,10 @@ enum img_err isobmff_meta_read(struct isobmff_meta *m, struct isobmff_span s)
 			break;
 		}
 	}
+	if (m->items.left > TABLE_BYTES_MAX ||
+	    m->references.left > TABLE_BYTES_MAX ||
+	    m->associations.left - m->properties.left > TABLE_BYTES_MAX)
+		return IMG_ERR_CORRUPT;
 	return is_picture && m->primary != 0 && !s.is_bad ? IMG_OK :
 							    IMG_ERR_CORRUPT;
 }
@@ -196,69 +205,77 @@ static bool nth_box(struct isobmff_box *box, struct isobmff_span s, uint32_t n)
 	return false;
 }
 
-/*
- * The place, from 1, of property `n` of the item within all properties.  0:
- * there is none.
- */
-static uint32_t association(struct isobmff_span s, uint32_t item, uint32_t n)
+/* In one box "ipma". */
+static bool find_places(struct isobmff_places *p, struct isobmff_span s,
+			uint32_t item)
 {
 	uint32_t head = (uint32_t)isobmff_number(&s, 4);
 	uint32_t number_bytes = head >> 24 == 0 ? 2 : 4;
-	uint32_t bytes = (head & 1) != 0 ? 2 : 1;
 	uint64_t entries = isobmff_number(&s, 4);
 
+	p->bytes = (head & 1) != 0 ? 2 : 1;
 	for (uint64_t i = 0; i < entries && !s.is_bad; i++) {
 		uint32_t number = (uint32_t)isobmff_number(&s, number_bytes);
-		uint32_t count = (uint32_t)isobmff_number(&s, 1);
 
-		if (number != item || n >= count) {
-			isobmff_skip(&s, (size_t)count * bytes);
-			continue;
-		}
-		isobmff_skip(&s, (size_t)n * bytes);
-		/* The first bit says whether it may be ignored. */
-		return (uint32_t)isobmff_number(&s, bytes) &
-		       (bytes == 2 ? 0x7fff : 0x7f);
+		p->left = (uint32_t)isobmff_number(&s, 1);
+		p->at = s;
+		if (number == item)
+			return true;
+		isobmff_skip(&s, (size_t)p->left * p->bytes);
 	}
-	return 0;
+	return false;
+}
+
+struct isobmff_places isobmff_places(const struct isobmff_meta *m,
+				     uint32_t item)
+{
+	struct isobmff_span s = m->associations;
+	struct isobmff_places p;
+	struct isobmff_box part;
+
+	while (isobmff_next(&part, &s))
+		if (part.type == ISOBMFF_NAME('i', 'p', 'm', 'a') &&
+		    find_places(&p, part.data, item))
+			return p;
+	return (struct isobmff_places){ 0 };
 }
 
 bool isobmff_property(struct isobmff_box *box, const struct isobmff_meta *m,
-		      uint32_t item, uint32_t n)
+		      struct isobmff_places *p)
 {
-	struct isobmff_span s = m->associations;
-	struct isobmff_box part;
+	uint32_t place;
 
-	while (isobmff_next(&part, &s)) {
-		uint32_t place;
-
-		if (part.type != ISOBMFF_NAME('i', 'p', 'm', 'a'))
-			continue;
-		place = association(part.data, item, n);
-		if (place > 0)
-			return nth_box(box, m->properties, place - 1);
-	}
-	return false;
+	if (p->left == 0)
+		return false;
+	p->left--;
+	/* The first bit says whether it may be ignored. */
+	place = (uint32_t)isobmff_number(&p->at, p->bytes) &
+		(p->bytes == 2 ? 0x7fff : 0x7f);
+	return place > 0 && place <= PROPERTIES_MAX &&
+	       nth_box(box, m->properties, place - 1);
 }
 
 uint32_t isobmff_targets(const struct isobmff_meta *m, uint32_t type,
 			 uint32_t item, uint32_t *first)
 {
 	struct isobmff_span s = m->references;
-	uint32_t bytes = isobmff_version(&s) == 0 ? 2 : 4;
+	uint32_t bytes = isobmff_version(&s) == 0 ? 2 : 4, all = 0;
 	struct isobmff_box box;
 
 	while (isobmff_next(&box, &s)) {
-		uint32_t count;
+		uint32_t count, target;
 
 		if (box.type != type ||
 		    isobmff_number(&box.data, bytes) != item)
 			continue;
 		count = (uint32_t)isobmff_number(&box.data, 2);
-		*first = (uint32_t)isobmff_number(&box.data, bytes);
-		return box.data.is_bad ? 0 : count;
+		target = (uint32_t)isobmff_number(&box.data, bytes);
+		if (box.data.is_bad)
+			return 0;
+		*first = all == 0 ? target : *first;
+		all += count;
 	}
-	return 0;
+	return all;
 }
 
 uint32_t isobmff_source(const struct isobmff_meta *m, uint32_t type,

@@ -73,15 +73,30 @@ struct isobmff_meta {
 	struct isobmff_span items, references, associations, properties;
 };
 
-/* The data of the box "meta".  CORRUPT: it has no picture. */
+/*
+ * The data of the box "meta".  CORRUPT: it has no picture, or tables that would
+ * take long to search: over 256 KiB, where 1,024 cells of a grid have 40.
+ */
 enum img_err isobmff_meta_read(struct isobmff_meta *m, struct isobmff_span s);
 
 /* 0: there is no such item. */
 uint32_t isobmff_item_type(const struct isobmff_meta *m, uint32_t item);
 
-/* The property number `n` of an item, from 0.  False: it has fewer. */
+/* The properties of an item that are still to be read. */
+struct isobmff_places {
+	struct isobmff_span at;
+	uint32_t left, bytes; /* bytes of each place */
+};
+
+struct isobmff_places isobmff_places(const struct isobmff_meta *m,
+				     uint32_t item);
+
+/*
+ * The next property.  False: there are no more, or it is not among the first
+ * 1,000 of the file.
+ */
 bool isobmff_property(struct isobmff_box *box, const struct isobmff_meta *m,
-		      uint32_t item, uint32_t n);
+		      struct isobmff_places *places);
 
 /* How many items the item refers to by `type`; *first is the first of them. */
 uint32_t isobmff_targets(const struct isobmff_meta *m, uint32_t type,

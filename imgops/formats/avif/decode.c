@@ -132,6 +132,8 @@ static void run(void *arg)
 		result = avifDecoderSetIOMemory(d, j->bytes, j->count);
 	if (result == AVIF_RESULT_OK)
 		result = avifDecoderParse(d);
+	/* The limit of the whole is for the header; this is for the cells. */
+	d->imageSizeLimit = (uint32_t)img_pixels(avif_own(j->header)->cell);
 	if (result == AVIF_RESULT_OK)
 		result = avifDecoderNextImage(d);
 	j->err = error_of(result);
@@ -411,13 +413,15 @@ static const struct estimate_term decode_terms[TERM_COUNT] = {
 static void decode_count(double *counts, const struct workload *w)
 {
 	const struct img_header *h = w->header;
-	double pixels = (double)img_pixels(avif_own(h)->coded);
+	const struct avif_own *own = avif_own(h);
+	double pixels = (double)max_u64(img_pixels(own->coded),
+					own->cells * img_pixels(own->cell));
 
 	counts[TERM_FILES] = 1;
 	counts[TERM_PIXELS] = pixels;
 	counts[TERM_BYTES] = (double)h->bytes;
-	counts[TERM_CELLS] = avif_own(h)->cells;
-	if (avif_own(h)->depth > 8)
+	counts[TERM_CELLS] = own->cells;
+	if (own->depth > 8)
 		counts[TERM_WIDE_PIXELS] = pixels;
 	if (pixels_bytes(h) > 0)
 		counts[TERM_INTERLEAVED_PIXELS] = pixels;

@@ -18,7 +18,8 @@
 enum {
 	BOX_BYTES_MAX = 8 << 20,
 	PROPERTIES_MAX = 64, /* of an item */
-	AUXILIARIES_MAX = 8,
+	AUXILIARIES_MAX = 16,
+	FTYP_BYTES_MAX = 4096,
 	CELLS_MAX = 1024,
 };
 
@@ -39,7 +40,7 @@ struct item {
 	struct img_size shown; /* part of `size`, at left and top */
 	uint32_t left, top;
 	bool is_alpha;
-	bool is_bad;
+	bool is_layer; /* one of several that it has */
 };
 
 bool avif_recognise(const uint8_t *bytes, size_t count)
@@ -175,6 +176,9 @@ static void read_property(struct item *item, const struct isobmff_box *box)
 	case ISOBMFF_NAME('c', 'l', 'a', 'p'): /* always after ispe */
 		read_aperture(item, s);
 		break;
+	case ISOBMFF_NAME('l', 's', 'e', 'l'):
+		item->is_layer = true;
+		break;
 	case ISOBMFF_NAME('a', 'u', 'x', 'C'):
 		item->is_alpha = names_alpha(s);
 		break;
@@ -186,28 +190,59 @@ static void read_property(struct item *item, const struct isobmff_box *box)
 static struct item read_item(const struct isobmff_meta *m, uint32_t number)
 {
 	struct item item = { .matrix = AVIF_UNSPECIFIED };
+	struct isobmff_places places = isobmff_places(m, number);
 	struct isobmff_box box;
+	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < PROPERTIES_MAX; i++) {
-		if (!isobmff_property(&box, m, number, i))
-			break;
+	while (count++ < PROPERTIES_MAX && isobmff_property(&box, m, &places))
 		read_property(&item, &box);
-	}
 	return item;
 }
 
-static bool has_alpha(const struct isobmff_meta *m)
+/* The item that is the alpha of the picture.  0: none. */
+static uint32_t find_alpha(const struct isobmff_meta *m)
 {
 	for (uint32_t i = 0; i < AUXILIARIES_MAX; i++) {
 		uint32_t number = isobmff_source(
 			m, ISOBMFF_NAME('a', 'u', 'x', 'l'), m->primary, i);
 
-		if (number == 0)
-			return false;
-		if (read_item(m, number).is_alpha)
-			return true;
+		if (number == 0 || read_item(m, number).is_alpha)
+			return number;
 	}
-	return false;
+	return 0;
+}
+
+/* A picture, which may be a grid of other items. */
+struct picture {
+	struct item item, cell;
+	uint32_t cells; /* 1: no grid */
+	uint32_t type;  /* of the cells */
+};
+
+/* Of a grid, the first cell says how all of them are coded. */
+static void read_picture(struct picture *p, const struct isobmff_meta *m,
+			 uint32_t number)
+{
+	uint32_t first = number;
+
+	p->cells = 1;
+	p->type = isobmff_item_type(m, number);
+	p->item = p->cell = read_item(m, number);
+	if (p->type != ISOBMFF_NAME('g', 'r', 'i', 'd'))
+		return;
+	p->cells = isobmff_targets(m, ISOBMFF_NAME('d', 'i', 'm', 'g'), number,
+				   &first);
+	p->type = isobmff_item_type(m, first);
+	p->cell = read_item(m, first);
+}
+
+/* The costs count alpha as a second picture like the first. */
+static bool is_like(const struct picture *alpha, const struct picture *p)
+{
+	return alpha->cells == p->cells && alpha->type == p->type &&
+	       alpha->cell.size.width_px == p->cell.size.width_px &&
+	       alpha->cell.size.height_px == p->cell.size.height_px &&
+	       !alpha->cell.is_layer;
 }
 
 /* --- The picture --- */
@@ -311,7 +346,6 @@ static enum img_err take_item(struct img_header *h, const struct item *item,
 	return err;
 }
 
-/* Of a grid, the first cell says how all of them are coded. */
 static enum img_err read_meta(struct img_header *h, const uint8_t *bytes,
 			      struct isobmff_span data,
 			      const struct img_limits *limits)
@@ -319,44 +353,43 @@ static enum img_err read_meta(struct img_header *h, const uint8_t *bytes,
 	struct avif_own *own = avif_own_change(h);
 	struct isobmff_meta m;
 	enum img_err err = isobmff_meta_read(&m, data);
-	uint32_t type, first = m.primary;
-	struct item item, cell;
+	struct picture p, alpha;
+	struct item *item = &p.item;
+	uint32_t alpha_number;
 
 	if (err != IMG_OK)
 		return err;
-	type = isobmff_item_type(&m, m.primary);
-	own->cells = 1;
-	if (type == ISOBMFF_NAME('g', 'r', 'i', 'd')) {
-		own->cells =
-			isobmff_targets(&m, ISOBMFF_NAME('d', 'i', 'm', 'g'),
-					m.primary, &first);
-		type = isobmff_item_type(&m, first);
-	}
-	item = cell = read_item(&m, m.primary);
-	if (first != m.primary)
-		cell = read_item(&m, first);
-	h->stored = item.shown;
-	own->coded = item.size;
-	own->left = item.left;
-	own->top = item.top;
-	own->cell = cell.size;
-	if (own->cells == 0 || img_pixels(item.size) == 0 ||
-	    img_pixels(cell.size) == 0)
+	read_picture(&p, &m, m.primary);
+	h->stored = item->shown;
+	own->coded = item->size;
+	own->left = item->left;
+	own->top = item->top;
+	own->cells = p.cells;
+	own->cell = p.cell.size;
+	if (p.cells == 0 || img_pixels(item->size) == 0 ||
+	    img_pixels(p.cell.size) == 0)
 		return IMG_ERR_CORRUPT;
-	if (type != ISOBMFF_NAME('a', 'v', '0', '1') || own->cells > CELLS_MAX)
+	if (p.type != ISOBMFF_NAME('a', 'v', '0', '1') || p.cells > CELLS_MAX ||
+	    p.cell.is_layer)
 		return IMG_ERR_UNSUPPORTED;
-	if (!cell.has_codec)
+	if (!p.cell.has_codec)
 		return IMG_ERR_CORRUPT;
-	item.depth = cell.depth;
-	item.is_grey = cell.is_grey;
-	item.h_factor = cell.h_factor;
-	item.v_factor = cell.v_factor;
+	alpha_number = find_alpha(&m);
+	if (alpha_number != 0) {
+		read_picture(&alpha, &m, alpha_number);
+		if (!is_like(&alpha, &p))
+			return IMG_ERR_UNSUPPORTED;
+	}
+	item->depth = p.cell.depth;
+	item->is_grey = p.cell.is_grey;
+	item->h_factor = p.cell.h_factor;
+	item->v_factor = p.cell.v_factor;
 	if (format_check_size(own->cell, limits) != IMG_OK ||
 	    format_check_size(own->coded, limits) != IMG_OK)
 		return IMG_ERR_TOO_LARGE;
-	take_profile(h, &item.profile, bytes);
-	make_profile(h, &item);
-	err = take_item(h, &item, has_alpha(&m), limits);
+	take_profile(h, &item->profile, bytes);
+	make_profile(h, item);
+	err = take_item(h, item, alpha_number != 0, limits);
 	own->has_picture = err == IMG_OK;
 	return err;
 }
@@ -429,6 +462,23 @@ static enum img_err take_box(struct img_header *h, const uint8_t *bytes,
 	return err;
 }
 
+/* The first box names them all. */
+static enum img_err read_brands(struct img_header *h, const uint8_t *bytes)
+{
+	struct isobmff_head head;
+	enum img_err err = isobmff_head(&head, bytes, h->bytes, 0);
+
+	if (err != IMG_OK)
+		return err;
+	if (head.bytes > FTYP_BYTES_MAX)
+		return IMG_ERR_CORRUPT;
+	if (head.bytes > h->bytes)
+		return IMG_ERR_TRUNCATED;
+	avif_own_change(h)->is_sequence =
+		isobmff_has_brand(bytes, h->bytes, sequence);
+	return IMG_OK;
+}
+
 enum img_err avif_probe_more(struct img_header *h, const uint8_t *bytes,
 			     const struct img_limits *limits)
 {
@@ -436,7 +486,7 @@ enum img_err avif_probe_more(struct img_header *h, const uint8_t *bytes,
 	enum img_err err = IMG_OK;
 
 	if (own->offset == 0)
-		own->is_sequence = isobmff_has_brand(bytes, h->bytes, sequence);
+		err = read_brands(h, bytes);
 	while (err == IMG_OK && !own->has_ended)
 		err = take_box(h, bytes, limits);
 	return err;
