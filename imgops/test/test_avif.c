@@ -453,6 +453,63 @@ static void test_wrong_headers(void)
 	check_wrong("av1C", -1, 'x', IMG_ERR_CORRUPT);
 }
 
+/* Each cell has four times the pixels that the file says. */
+static void test_larger_cells(void)
+{
+	static const uint8_t grid[] = { 0, 0, 1, 1, 1, 0, 1, 0 };
+	struct avif_spec spec = { .width = 128, .height = 128, .columns = 2 };
+	struct bytes file = avif_make(&spec);
+	uint8_t *rest = file.data, *end = file.data + file.count;
+	struct image img = { 0 };
+	uint32_t sizes = 0;
+	struct heap h;
+
+	while ((rest = memmem(rest, (size_t)(end - rest), "ispe", 4)) != NULL) {
+		rest += 4 + 4; /* then two sides, of 128 or 256 */
+		for (uint32_t i = 0; i < 2; i++, rest += 4) {
+			uint32_t side = (uint32_t)rest[2] << 8 | rest[3];
+
+			rest[2] = 0;
+			rest[3] = (uint8_t)(side / 2);
+		}
+		sizes++;
+	}
+	CHECK_NUMBER(sizes, ==, 2);
+	rest = memmem(file.data, file.count, grid, sizeof(grid));
+	CHECK(rest != NULL);
+	rest[4] = rest[6] = 0;
+	rest[5] = rest[7] = 128;
+	heap_init(&h);
+	CHECK_NUMBER(decode_bytes(&img, file.data, file.count, &no_limits, &h),
+		     ==, IMG_ERR_CORRUPT);
+	free(file.data);
+}
+
+/* One of several layers, and alpha of other cells, are not read. */
+static void test_what_is_not_read(void)
+{
+	static const struct {
+		struct avif_spec spec;
+		const char *from, *to;
+	} cases[] = {
+		{ { .is_turned = true, .angle = 1 }, "irot", "lsel" },
+		{ { .has_alpha = true }, "ispe", "free" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct bytes file = avif_make(&cases[i].spec);
+		struct img_header header;
+		uint8_t *name = avif_box(file, cases[i].from) - 4;
+
+		check_case("cases[%zu]", i);
+		memcpy(name, cases[i].to, 4);
+		CHECK_NUMBER(probe_bytes(&header, file), !=, IMG_OK);
+		memcpy(name, cases[i].from, 4);
+		CHECK_NUMBER(probe_bytes(&header, file), ==, IMG_OK);
+		free(file.data);
+	}
+}
+
 /* Whatever byte is wrong, there is a picture or an error, and no leak. */
 static void test_damage(void)
 {
@@ -688,6 +745,8 @@ int main(void)
 	test_profile();
 	test_codes();
 	test_wrong_headers();
+	test_larger_cells();
+	test_what_is_not_read();
 	test_damage();
 	test_cut();
 	test_limits();

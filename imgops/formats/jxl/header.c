@@ -15,6 +15,8 @@
 /* Number of bits of fields that are skipped. */
 enum { F16_BITS = 16 };
 
+enum { FRAMES_READ_MAX = 65536 };
+
 /* Of a profile that libjxl makes: version 0.7 takes 8,904, with PQ or HLG. */
 enum { MADE_PROFILE_BYTES = 16 << 10 };
 
@@ -424,6 +426,12 @@ static enum img_err read_frame(struct img_header *h, const uint8_t *bytes,
 	}
 	own->has_ended |= f.is_permuted ||
 			  (own->work.is_known && !own->image.is_animated);
+	/* Frames of some bytes would make the count take seconds. */
+	if (++own->read_count == FRAMES_READ_MAX) {
+		if (!own->work.is_known)
+			return IMG_ERR_CORRUPT;
+		own->has_ended = true;
+	}
 	own->place = b.place;
 	own->skipped_bytes = f.bytes;
 	if (own->has_ended && own->image.is_animated && h->frames == 0)

@@ -53,6 +53,7 @@ struct FORMAT_OWN jxl_own {
 	struct jxl_work work;
 	struct jxl_place place; /* of the next frame, after those to skip */
 	uint64_t skipped_bytes;
+	uint32_t read_count; /* frames whose header is read */
 	bool has_image;
 	bool has_preview; /* its frame comes next */
 	bool has_ended;   /* no more frames are read */
