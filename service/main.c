@@ -402,7 +402,8 @@ static void check_start(const struct options *o)
 		refuse_flag(o, "save-graph", o->save_graph, why_not.text);
 	if (!options_isolated(o, &isolated, &why_not) ||
 	    (isolated != 0 && !decoder_check(&why_not)))
-		refuse_flag(o, "isolate", o->isolate != NULL ? o->isolate : "",
+		refuse_flag(o, "isolate",
+			    o->isolate != NULL ? o->isolate : "default",
 			    why_not.text);
 }
 

@@ -29,7 +29,7 @@ enum {
 	 */
 	PATIENCE = 3,
 	PATIENCE_MS = 5000,
-	END_MS = 10000,      /* for a process to end */
+	END_MS = 2000,       /* for a process to end */
 	KEPT_BYTES = 1 << 20 /* of each lane's shared memory */
 };
 
@@ -124,13 +124,13 @@ static void become_program(const char *program, char *const *arguments,
 static bool start_program(struct decoder *d, const struct decoder_config *c,
 			  const char *program, int *fds, struct error *error)
 {
-	char lanes[16], bytes_max[32];
-	char *const arguments[] = { (char *)"darkroom-decoder",
-				    (char *)DECODER_VERSION, lanes, bytes_max,
-				    NULL };
+	char version[DECODER_VERSION_CHARS], lanes[16], bytes_max[32];
+	char *const arguments[] = { (char *)"darkroom-decoder", version, lanes,
+				    bytes_max, NULL };
 	int ends[2];
 	pid_t pid;
 
+	decoder_version(version);
 	(void)snprintf(lanes, sizeof(lanes), "%" PRIu32, d->lane_count);
 	(void)snprintf(bytes_max, sizeof(bytes_max), "%" PRIu64, c->bytes_max);
 	if (pipe2(ends, O_CLOEXEC) != 0)
@@ -178,7 +178,7 @@ static bool is_ready(const struct decoder *d, const char *program,
 	    recv(first->socket, &reply, sizeof(reply), 0) == sizeof(reply))
 		return true;
 	return error_fail(error,
-			  "%s does not start: is it of the same version?",
+			  "%s does not start; it may have said why above",
 			  program);
 }
 
@@ -186,7 +186,7 @@ static bool find_program(char path[PATH_MAX], struct error *error)
 {
 	return file_beside_program(path, "darkroom-decoder") ||
 	       error_fail(error, "the program darkroom-decoder is not beside "
-				 "this program");
+				 "this program; without it: --isolate none");
 }
 
 bool decoder_check(struct error *error)
@@ -314,26 +314,37 @@ static void lane_give(struct decoder *d, struct lane *l)
 	(void)pthread_mutex_unlock(&d->lock);
 }
 
+static void be_down(struct decoder *d)
+{
+	if (!atomic_exchange(&d->is_down, true) && d->on_down != NULL)
+		d->on_down(d->arg);
+}
+
 /*
  * The next one, of whatever number.  False: none has come in time, or none can
  * come any more.
  */
-static bool receive(const struct decoder *d, const struct lane *l,
-		    uint64_t end_ns, struct decoder_reply *reply)
+static bool receive(struct decoder *d, const struct lane *l, uint64_t end_ns,
+		    struct decoder_reply *reply)
 {
-	return clock_now_ns() < end_ns && wait_for(d, l, end_ns) &&
-	       recv(l->socket, reply, sizeof(*reply), MSG_DONTWAIT) ==
-		       (ssize_t)sizeof(*reply);
+	ssize_t n;
+
+	if (clock_now_ns() >= end_ns || !wait_for(d, l, end_ns))
+		return false;
+	n = recv(l->socket, reply, sizeof(*reply), MSG_DONTWAIT);
+	if (n == 0)
+		be_down(d);
+	return n == (ssize_t)sizeof(*reply);
 }
 
 /* End the lane's process.  What it has sent until then is forgotten. */
-static void end_process(const struct decoder *d, const struct lane *l)
+static void end_process(struct decoder *d, const struct lane *l)
 {
+	const struct decoder_end end = { l->number, l->request };
 	uint64_t end_ns = clock_after_ms(END_MS);
-	uint8_t number = (uint8_t)l->number;
 	struct decoder_reply reply;
 
-	(void)!write(d->control, &number, 1);
+	(void)!write(d->control, &end, sizeof(end));
 	while (receive(d, l, end_ns, &reply) &&
 	       (reply.number != l->request || reply.err != IMG_ERR_LOST))
 		;
@@ -343,7 +354,7 @@ static void end_process(const struct decoder *d, const struct lane *l)
  * Wait for as long as the request may take.  A process that replies to a
  * request which it cannot have is not to be trusted.
  */
-static bool wait_for_reply(const struct decoder *d, const struct lane *l,
+static bool wait_for_reply(struct decoder *d, const struct lane *l,
 			   uint64_t cpu_ns, uint64_t end_ns,
 			   struct decoder_reply *reply)
 {
@@ -451,8 +462,8 @@ bool decoder_is_up(struct decoder *d)
 		return true;
 	wait = (struct pollfd){ .fd = d->lanes[0].socket };
 	if (!atomic_load(&d->is_down) && poll(&wait, 1, 0) > 0 &&
-	    !atomic_exchange(&d->is_down, true) && d->on_down != NULL)
-		d->on_down(d->arg);
+	    (wait.revents & POLLHUP) != 0)
+		be_down(d);
 	return !atomic_load(&d->is_down);
 }
 
@@ -464,6 +475,15 @@ void decoder_end_waits(struct decoder *d)
 		(void)!write(d->over, &one, sizeof(one));
 }
 
+/* Replies to requests that were not made: of a process that has ended. */
+static void forget_replies(const struct lane *l)
+{
+	struct decoder_reply reply;
+
+	while (recv(l->socket, &reply, sizeof(reply), MSG_DONTWAIT) > 0)
+		;
+}
+
 static enum img_err ask(struct decoder *d, struct lane *l, struct image *dst,
 			struct decoder_request *request, uint64_t end_ns,
 			const struct img_header *header,
@@ -472,6 +492,7 @@ static enum img_err ask(struct decoder *d, struct lane *l, struct image *dst,
 	struct decoder_reply reply;
 	enum img_err err;
 
+	forget_replies(l);
 	request->number = ++l->request;
 	request->format = number_of(header->format);
 	request->file_bytes_max = d->file_bytes;

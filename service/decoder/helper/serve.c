@@ -18,6 +18,7 @@
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -42,7 +43,8 @@ struct lane {
 	struct decoder_shared *shared;
 	size_t bytes; /* of the shared memory */
 	pid_t process;
-	uint64_t lost; /* a request, if owes_lost */
+	uint64_t first; /* request of the process */
+	uint64_t lost;  /* a request, if owes_lost */
 	bool owes_lost;
 };
 
@@ -220,15 +222,41 @@ static void collect(struct lane *lanes, uint32_t count)
 	}
 }
 
-/* False: the server has ended. */
-static bool take_control(const struct lane *lanes, uint32_t count)
+/* The number of the request that waits, or 0. */
+static uint64_t waiting(const struct lane *l)
 {
-	uint8_t lane;
-	ssize_t n = read(DECODER_CONTROL, &lane, 1);
+	struct decoder_request q;
 
-	if (n == 1 && lane < count && lanes[lane].process > 0)
-		(void)kill(lanes[lane].process, SIGKILL);
-	return n == 1 || (n < 0 && errno == EINTR);
+	return recv(l->socket, &q, sizeof(q), MSG_PEEK | MSG_DONTWAIT) ==
+			       (ssize_t)sizeof(q) ?
+		       q.number :
+		       0;
+}
+
+/* Without a process, because none can be made, the request waits. */
+static void end_request(struct lane *l, uint64_t number)
+{
+	struct decoder_request q;
+
+	if (l->process > 0 && number >= l->first) {
+		(void)kill(l->process, SIGKILL);
+	} else if (l->process <= 0 && waiting(l) == number) {
+		(void)!recv(l->socket, &q, sizeof(q), MSG_DONTWAIT);
+		l->lost = number;
+		tell_lost(l);
+	}
+}
+
+/* False: the server has ended. */
+static bool take_control(struct lane *lanes, uint32_t count)
+{
+	struct decoder_end ends[DECODER_LANES_MAX];
+	ssize_t n = read(DECODER_CONTROL, ends, sizeof(ends));
+
+	for (ssize_t i = 0; i < n / (ssize_t)sizeof(ends[0]); i++)
+		if (ends[i].lane < count)
+			end_request(&lanes[ends[i].lane], ends[i].number);
+	return n > 0 || (n < 0 && errno == EINTR);
 }
 
 static bool lane_open(struct lane *l, uint32_t number)
@@ -292,6 +320,7 @@ static void wait_and_fork(struct lane *lanes, uint32_t count, int signals,
 				tell_lost(&lanes[i]);
 				continue;
 			}
+			lanes[i].first = waiting(&lanes[i]);
 			lanes[i].process = fork();
 			if (lanes[i].process < 0) /* there are too many */
 				(void)poll(NULL, 0, FORK_PAUSE_MS);
@@ -348,6 +377,32 @@ static bool pause_for_fork(void)
 	return poll(&control, 1, FORK_PAUSE_MS) > 0;
 }
 
+/*
+ * A process that decodes nothing.  It is tried at the start, so that files are
+ * not blamed.
+ */
+static bool can_jail(int socket, uint64_t bytes_max)
+{
+	pid_t pid = fork(), ended;
+	int status = 0;
+
+	if (pid == 0) {
+		bool ok = jail_enter(socket, bytes_max);
+
+		_exit(ok ? EXIT_SUCCESS : EXIT_FAILURE);
+	}
+	do {
+		ended = pid > 0 ? waitpid(pid, &status, 0) : -1;
+	} while (ended < 0 && pid > 0 && errno == EINTR);
+	if (pid > 0 && ended == pid && WIFEXITED(status) &&
+	    WEXITSTATUS(status) == EXIT_SUCCESS)
+		return true;
+	(void)fprintf(stderr, "darkroom-decoder: a process cannot give up its "
+			      "rights: does the system allow seccomp, and a "
+			      "limit of its data?\n");
+	return false;
+}
+
 int decoder_serve(uint32_t count, uint64_t bytes_max, decode_fn *decode)
 {
 	const struct decoder_reply ready = { .number = 0 };
@@ -359,6 +414,7 @@ int decoder_serve(uint32_t count, uint64_t bytes_max, decode_fn *decode)
 		if (!lane_open(&lanes[i], i))
 			return EXIT_FAILURE;
 	if (signals < 0 || close(signals) != 0 ||
+	    !can_jail(lanes[0].socket, bytes_max) ||
 	    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 ||
 	    send(lanes[0].socket, &ready, sizeof(ready), MSG_NOSIGNAL) < 0)
 		return EXIT_FAILURE;

@@ -47,13 +47,16 @@ static void set_usual(struct formats *f)
 			f->count++;
 }
 
-/* "'gif' is not built in; those that are: jpeg, ppm" */
+/* "'tiff' is not built in; those that are: jpeg, ppm" */
 static void explain_unknown(char why[FORMATS_WHY_BYTES], const char *word,
 			    size_t bytes, uint32_t known)
 {
+	enum img_format_number other;
+	bool is_read = find_format(word, bytes, IMG_FORMATS, &other);
 	int at = snprintf(why, FORMATS_WHY_BYTES,
-			  "'%.*s' is not built in; those that are:",
-			  bytes < 24 ? (int)bytes : 24, word);
+			  "'%.*s' is %s:", bytes < 24 ? (int)bytes : 24, word,
+			  is_read ? "only read; those that are written" :
+				    "not built in; those that are");
 
 	for (uint32_t i = 0; i < known; i++)
 		at += snprintf(why + at, FORMATS_WHY_BYTES - (size_t)at,

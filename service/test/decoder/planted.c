@@ -57,6 +57,16 @@ static void flood(void)
 		;
 }
 
+/* Of the only lane: also to requests that others will have. */
+static void answer_ahead(void)
+{
+	struct decoder_reply reply = { .err = IMG_ERR_TOO_LARGE };
+
+	while (++reply.number <= 20)
+		(void)!send(DECODER_LANES, &reply, sizeof(reply), MSG_NOSIGNAL);
+	_exit(1);
+}
+
 /* Without using CPU. */
 static void sleep_for_ever(void)
 {
@@ -111,6 +121,8 @@ static enum img_err decode(struct image *dst, const uint8_t *bytes,
 		return IMG_ERR_TEXTURE;
 	if (asks_for(bytes, count, "#flood"))
 		flood();
+	if (asks_for(bytes, count, "#ahead"))
+		answer_ahead();
 	if (asks_for(bytes, count, "#sleep"))
 		sleep_for_ever();
 	if (asks_for(bytes, count, "#fill"))
@@ -126,9 +138,11 @@ static enum img_err decode(struct image *dst, const uint8_t *bytes,
 
 int main(int argc, char **argv)
 {
+	char version[DECODER_VERSION_CHARS];
 	uint64_t lanes, bytes_max;
 
-	if (argc != 4 || strcmp(argv[1], DECODER_VERSION) != 0 ||
+	decoder_version(version);
+	if (argc != 4 || strcmp(argv[1], version) != 0 ||
 	    !number_read_whole(argv[2], 1, DECODER_LANES_MAX, &lanes) ||
 	    !number_read_whole(argv[3], 1, UINT64_MAX, &bytes_max))
 		return 2;

@@ -388,6 +388,28 @@ static void test_forker(void)
 	decoder_free(d);
 }
 
+/* What a process has sent is forgotten when it has ended. */
+static void test_answers_ahead(void)
+{
+	struct decoder *d = start_one_lane();
+	struct bytes file = make_file("ahead");
+	struct image img = { 0 };
+	pid_t keeper, forker, lane;
+	struct heap h;
+
+	heap_init(&h);
+	CHECK_NUMBER(children_of(getpid(), &keeper, 1), ==, 1);
+	CHECK_NUMBER(decode(d, &img, file, cpu_ns, &h.memory), ==,
+		     IMG_ERR_TOO_LARGE);
+	forker = forker_of(keeper);
+	while (children_of(forker, &lane, 1) != 0)
+		(void)usleep(1000);
+	check_good(d);
+	CHECK_NUMBER(h.live_count, ==, 0);
+	free(file.data);
+	decoder_free(d);
+}
+
 static void count_call(void *arg)
 {
 	++*(uint32_t *)arg;
@@ -524,6 +546,7 @@ int main(int argc, char **argv)
 	if (!HAS_SANITIZERS)
 		test_jail();
 	test_flood();
+	test_answers_ahead();
 	test_full_socket();
 	test_sleep();
 	test_forker();
