@@ -398,8 +398,8 @@ static bool can_jail(int socket, uint64_t bytes_max)
 	    WEXITSTATUS(status) == EXIT_SUCCESS)
 		return true;
 	(void)fprintf(stderr, "darkroom-decoder: a process cannot give up its "
-			      "rights: does the system allow seccomp, and a "
-			      "limit of its data?\n");
+			      "rights: does the system allow seccomp?  "
+			      "Without it: --isolate none\n");
 	return false;
 }
 
