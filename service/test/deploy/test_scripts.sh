@@ -64,7 +64,8 @@ test_the_server_is_built_with_its_helpers() {
 	build=$(dirname "$DARKROOM")
 	[ -f "$build/build.ninja" ] || return 0
 	for name in darkroom-decoder darkroom-store; do
-		ninja -C "$build" -t inputs darkroom | grep -qx $name ||
+		ninja -C "$build" -t inputs darkroom >inputs
+		grep -qx $name inputs ||
 			fail "building darkroom does not build $name"
 	done
 }
