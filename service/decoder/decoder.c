@@ -294,6 +294,11 @@ bool decoder_takes(const struct decoder *d, const struct img_format *format)
 	       (d->formats >> number_of(format) & 1) != 0;
 }
 
+uint32_t decoder_lanes(const struct decoder *d)
+{
+	return d->lane_count;
+}
+
 static struct lane *lane_take(struct decoder *d)
 {
 	struct lane *l;

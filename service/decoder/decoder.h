@@ -61,12 +61,16 @@ struct decoder *decoder_start(const struct decoder_config *c,
 /* Could decoder_start() find the program?  False: `error` says why not. */
 bool decoder_check(struct error *error);
 
+/* How many files it decodes at the same time. */
+uint32_t decoder_lanes(const struct decoder *d);
+
 /* Is this format decoded in another process?  `d` may be NULL: no. */
 bool decoder_takes(const struct decoder *d, const struct img_format *format);
 
 /*
  * As img_decode().  A process that uses more CPU time than `cpu_ns`, that is
- * stopped, or that has not replied at `end_ns` (0: any time) is ended.
+ * stopped, or that has not replied at `end_ns` (0: any time) is ended.  After a
+ * quarter of that CPU time it has the lowest priority.
  * IMG_ERR_LOST: the process has ended, or was ended.  IMG_ERR_NO_DECODER: the
  * program has.
  */

@@ -57,9 +57,9 @@ struct pipeline_counts {
 
 /*
  * A stage that runs tasks.  It has threads of its own, besides the workers of
- * the schedule, because tasks wait for disks.
+ * the schedule, because tasks wait: for disks, or for other processes.
  */
-struct store_stage {
+struct task_stage {
 	struct group *group; /* NULL: there is none */
 	struct stage *stage;
 };
@@ -74,7 +74,8 @@ struct pipeline {
 	struct memory_estimate memory_estimate;
 	struct group *group;
 	struct pipeline_stage stages[PIPELINE_STEPS];
-	struct store_stage store;
+	struct task_stage store;
+	struct task_stage decoder; /* decodes what decoder_takes() */
 
 	struct pipeline_counts counts;
 	_Atomic uint32_t in_flight_count;
@@ -120,7 +121,7 @@ uint64_t upload_left_ns(const struct upload *u)
 
 static void count_result(struct pipeline_counts *c, const struct upload *u)
 {
-	uint64_t inside_ns = clock_now_ns() - u->variants[0].event.born_ns;
+	uint64_t inside_ns = clock_now_ns() - u->queued_ns;
 	uint64_t pixels_out = 0;
 
 	for (uint32_t i = 0; i < u->variant_count; i++)
@@ -281,27 +282,41 @@ static void store_results(struct task *t)
 		finish_queued_upload(u->pipeline, u);
 }
 
+/* `waiting`: the event that waits for the task; NULL: none. */
+static bool try_send_task(struct task_stage *to, struct upload *u,
+			  void (*run)(struct task *t), struct event *waiting)
+{
+	u->task.run = run;
+	u->waiting = waiting;
+	return stage_send(to->stage, &u->task.event);
+}
+
+/*
+ * As try_send_task(), of an upload that is under way.  The stage has room for
+ * all uploads, and ends after those who send to it.
+ */
+static void send_task(struct task_stage *to, struct upload *u,
+		      void (*run)(struct task *t), struct event *waiting)
+{
+	bool sent = try_send_task(to, u, run, waiting);
+
+	assert(sent);
+	(void)sent;
+}
+
 /*
  * `ev`: the event that has made the last result.  A user-level thread waits
- * until the results are stored.  The store stage has room for all uploads, so
- * that it refuses none.
+ * until the results are stored.
  */
 static void send_to_store(struct pipeline *p, struct upload *u,
 			  struct event *ev)
 {
 	bool waits = stage_can_wait();
-	bool sent;
 
 	budget_lower(&u->charge, u->jpeg_charge_bytes + upload_result_bytes(u));
-	u->task.run = store_results;
-	u->waiting = waits ? ev : NULL;
-	/*
-	 * Before sending: when stage_send() returns, the upload may have ended.
-	 */
+	/* Before sending: after that, the upload may have ended. */
 	atomic_fetch_add(&p->counts.sent_to_store, 1);
-	sent = stage_send(p->store.stage, &u->task.event);
-	assert(sent);
-	(void)sent;
+	send_task(&p->store, u, store_results, waits ? ev : NULL);
 	if (!waits)
 		return;
 	stage_wait();
@@ -555,6 +570,46 @@ static enum upload_end estimate_other_way(struct pipeline *p, struct upload *u,
 	return end;
 }
 
+/* Are uploads user-level threads, which wait for tasks? */
+static bool has_waiting_threads(const struct pipeline *p)
+{
+	return p->config.schedule.policy->threads != NULL;
+}
+
+/* Does a task decode it, because another process does? */
+static bool is_decoded_by_task(const struct pipeline *p, const struct upload *u)
+{
+	return p->decoder.group != NULL &&
+	       decoder_takes(p->steps.decoder, u->header.format);
+}
+
+/* upload.task.run(), in the decoder stage; the upload's event waits for it. */
+static void decode_for_waiter(struct task *t)
+{
+	struct upload *u = container_of(t, struct upload, task);
+	const struct pipeline *p = u->pipeline;
+	uint64_t start_ns = clock_now_ns();
+
+	u->decode_err = steps_run(PIPELINE_DECODE, &u->variants[0], &p->steps,
+				  &p->memory);
+	u->service_ns[PIPELINE_DECODE] += clock_now_ns() - start_ns;
+	stage_wake(u->waiting);
+}
+
+/* A user-level thread waits until the task has decoded. */
+static enum img_err run_operation(struct pipeline *p, enum pipeline_step step,
+				  struct variant *v)
+{
+	struct upload *u = v->upload;
+
+	if (step != PIPELINE_DECODE || !stage_can_wait() ||
+	    !is_decoded_by_task(p, u))
+		return steps_run(step, v, &p->steps, &p->memory);
+	send_task(&p->decoder, u, decode_for_waiter, &v->event);
+	stage_wait();
+	return u->decode_err;
+}
+
 /* UPLOAD_ENDED: the step has run, with the result `err`. */
 static enum upload_end call_step(struct pipeline *p, enum pipeline_step step,
 				 struct variant *v, enum img_err *err)
@@ -562,12 +617,12 @@ static enum upload_end call_step(struct pipeline *p, enum pipeline_step step,
 	struct upload *u = v->upload;
 	enum upload_end end = UPLOAD_ENDED;
 
-	*err = steps_run(step, v, &p->steps, &p->memory);
+	*err = run_operation(p, step, v);
 	while (step == PIPELINE_DECODE && end == UPLOAD_ENDED &&
 	       img_decode_again(&u->header, *err)) {
 		end = estimate_other_way(p, u, err);
 		if (end == UPLOAD_ENDED && *err == IMG_OK)
-			*err = steps_run(step, v, &p->steps, &p->memory);
+			*err = run_operation(p, step, v);
 	}
 	if (step == PIPELINE_DECODE && end == UPLOAD_ENDED && *err == IMG_OK &&
 	    u->on_decoded != NULL)
@@ -588,6 +643,7 @@ static enum upload_end time_step(struct pipeline *p, enum pipeline_step step,
 	v->service_ns[step] =
 		clock_now_ns() - start_ns - (v->event.waited_ns - waited_ns);
 	if (end == UPLOAD_ENDED && *err == IMG_OK && !u->header.has_findings &&
+	    !(step == PIPELINE_DECODE && is_decoded_by_task(p, u)) &&
 	    !schedule_shares_cores(&p->config.schedule))
 		pace_learn(&p->pace,
 			   (uint64_t)((double)v->estimated_ns[step] / u->pace),
@@ -676,19 +732,15 @@ static void fan_out(const struct pipeline_stage *to, struct upload *u)
 		event_predict(&v->event, first->event.left_ns);
 		v->event.born_ns = first->event.born_ns;
 		v->event.patience_ns = first->event.patience_ns;
+		v->event.expected_ns = first->event.expected_ns;
+		v->event.under_way_count = first->event.under_way_count;
 		send_variant(here, to, v);
 	}
 	send_variant(here, to, first);
 }
 
-/* The handler of every stage of the schedule. */
-static void handle_step(struct event *ev, void *arg)
+static void run_and_send_on(const struct pipeline_stage *at, struct variant *v)
 {
-	const struct pipeline_stage *at = arg;
-	struct variant *v = container_of(ev, struct variant, event);
-
-	if (v->upload->lacks_memory)
-		wait_for_memory(v->upload);
 	if (!run_step(at->pipeline, at->step, v) ||
 	    at->step + 1 == PIPELINE_STEPS)
 		end_variant(at->pipeline, v);
@@ -696,6 +748,27 @@ static void handle_step(struct event *ev, void *arg)
 		fan_out(at + 1, v->upload);
 	else
 		send_on(at, v);
+}
+
+/* The handler of every stage of the schedule. */
+static void handle_step(struct event *ev, void *arg)
+{
+	struct variant *v = container_of(ev, struct variant, event);
+
+	if (v->upload->lacks_memory)
+		wait_for_memory(v->upload);
+	run_and_send_on(arg, v);
+}
+
+/*
+ * upload.task.run(), in the decoder stage, where the upload begins.  The steps
+ * after decode run on the workers.
+ */
+static void decode_and_send_on(struct task *t)
+{
+	struct upload *u = container_of(t, struct upload, task);
+
+	run_and_send_on(&u->pipeline->stages[PIPELINE_DECODE], &u->variants[0]);
 }
 
 bool pipeline_has_slot(const struct pipeline *p)
@@ -822,7 +895,10 @@ static bool send_to_first_stage(struct pipeline *p, struct upload *u,
 	ev->expected_ns = before_ns / cores_count(p->config.cores) + upload_ns;
 	ev->under_way_count = inside_count;
 	atomic_fetch_add(&p->waiting_count, 1);
-	if (stage_send(p->stages[0].stage, ev))
+	u->queued_ns = clock_now_ns();
+	if (is_decoded_by_task(p, u) && !has_waiting_threads(p) ?
+		    try_send_task(&p->decoder, u, decode_and_send_on, NULL) :
+		    stage_send(p->stages[0].stage, ev))
 		return true;
 	atomic_fetch_sub(&p->waiting_count, 1);
 	atomic_fetch_sub(&p->left_ns, upload_ns);
@@ -1008,7 +1084,8 @@ uint32_t pipeline_worker_groups(const struct pipeline *p,
 {
 	uint32_t count = add_group(out, 0, p->group, PIPELINE_DECODE);
 
-	return add_group(out, count, p->store.group, PIPELINE_STORE);
+	count = add_group(out, count, p->store.group, PIPELINE_STORE);
+	return add_group(out, count, p->decoder.group, PIPELINE_DECODE);
 }
 
 void pipeline_print_schedule(const struct pipeline_config *config, FILE *to)
@@ -1057,40 +1134,65 @@ bool pipeline_store_has_threads(const struct schedule *s)
 }
 
 /*
+ * Without threads of its own, its senders run it.  False: no memory, or no
+ * threads.
+ */
+static bool start_tasks(const struct pipeline *p, struct task_stage *t,
+			const char *name, uint32_t threads, uint32_t slots)
+{
+	const struct pipeline_config *c = &p->config;
+	struct error error;
+	struct schedule schedule;
+	bool ok;
+
+	schedule_init(&schedule);
+	schedule.policy = policy_find(threads > 0 ? "pool-per-stage" :
+						    "thread-per-connection");
+	schedule.pool_threads[0] = threads;
+	ok = schedule_complete(&schedule, 1, cores_count(c->cores), &error);
+	assert(ok);
+	t->group = group_new(&(struct group_config){
+		.schedule = &schedule,
+		.cores = c->cores,
+		.counts_hardware = c->counts_hardware,
+	});
+	if (t->group == NULL)
+		return false;
+	t->stage = group_add(t->group, &(struct stage_config){
+					       .name = name,
+					       .handler = run_task,
+					       .slots = slots,
+				       });
+	return t->stage != NULL && group_start(t->group);
+}
+
+/*
  * True also if no store stage is configured.  False: no memory, or no threads.
  */
 static bool start_store(struct pipeline *p)
 {
 	const struct pipeline_config *c = &p->config;
 	bool has_threads = pipeline_store_has_threads(&c->schedule);
-	struct error error;
-	struct schedule schedule;
-	bool ok;
 
-	if (c->store_threads == 0)
-		return true;
-	schedule_init(&schedule);
-	schedule.policy = policy_find(has_threads ? "pool-per-stage" :
-						    "thread-per-connection");
-	schedule.pool_threads[0] = has_threads ? c->store_threads : 0;
-	ok = schedule_complete(&schedule, 1, cores_count(c->cores), &error);
-	assert(ok);
-	p->store.group = group_new(&(struct group_config){
-		.schedule = &schedule,
-		.cores = c->cores,
-		.counts_hardware = c->counts_hardware,
-	});
-	if (p->store.group == NULL)
-		return false;
-	p->store.stage = group_add(
-		p->store.group,
-		&(struct stage_config){
-			.name = pipeline_step_names[PIPELINE_STORE],
-			.handler = run_task,
-			/* An upload may send a task in addition to its own. */
-			.slots = 2 * c->uploads_max + c->tasks_max,
-		});
-	return p->store.stage != NULL && group_start(p->store.group);
+	/* An upload may send a task in addition to its own. */
+	return c->store_threads == 0 ||
+	       start_tasks(p, &p->store, pipeline_step_names[PIPELINE_STORE],
+			   has_threads ? c->store_threads : 0,
+			   2 * c->uploads_max + c->tasks_max);
+}
+
+/*
+ * A thread for each file that the decoder can have at the same time.  Where
+ * each connection has a kernel thread, that one waits.
+ */
+static bool start_decoder(struct pipeline *p)
+{
+	const struct pipeline_config *c = &p->config;
+
+	return c->decoder == NULL ||
+	       !pipeline_store_has_threads(&c->schedule) ||
+	       start_tasks(p, &p->decoder, "decoder", decoder_lanes(c->decoder),
+			   c->uploads_max);
 }
 
 struct pipeline *pipeline_start(const struct pipeline_config *config)
@@ -1120,7 +1222,7 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 		.caller_threads = config->caller_threads,
 	});
 	if (p->group != NULL && add_stages(p) && start_store(p) &&
-	    group_start(p->group))
+	    start_decoder(p) && group_start(p->group))
 		return p;
 	pipeline_free(p);
 	return NULL;
@@ -1138,11 +1240,20 @@ bool pipeline_can_decode(const struct pipeline *p)
 	return decoder_is_up(p->steps.decoder);
 }
 
+static void stop_tasks(struct task_stage *t)
+{
+	if (t->group != NULL)
+		group_stop(t->group);
+}
+
 void pipeline_stop(struct pipeline *p)
 {
+	/* A group ends after those that send to it. */
+	if (!has_waiting_threads(p))
+		stop_tasks(&p->decoder);
 	group_stop(p->group);
-	if (p->store.group != NULL)
-		group_stop(p->store.group);
+	stop_tasks(&p->decoder);
+	stop_tasks(&p->store);
 	/* All uploads have ended, so no work is left. */
 	assert(atomic_load(&p->left_ns) == 0);
 	assert(atomic_load(&p->waiting_count) == 0);
@@ -1152,11 +1263,12 @@ void pipeline_free(struct pipeline *p)
 {
 	if (p == NULL)
 		return;
-	/* It has threads if the other group could not start. */
-	if (p->store.group != NULL)
-		group_stop(p->store.group);
+	/* They have threads if another group could not start. */
+	stop_tasks(&p->decoder);
+	stop_tasks(&p->store);
 	/* First, because its thread wakes events of the groups. */
 	budget_release(&p->budget);
+	group_free(p->decoder.group);
 	group_free(p->store.group);
 	group_free(p->group);
 	buffers_free(p->buffers);

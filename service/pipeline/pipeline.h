@@ -129,10 +129,11 @@ struct worker_group {
 	uint32_t step_first;       /* its stage i is step step_first + i */
 };
 
-enum { WORKER_GROUPS_MAX = 2 };
+enum { WORKER_GROUPS_MAX = 3 };
 
 /*
- * The workers of the schedule, then those of the store if there is one.
+ * The workers of the schedule, then, if there are any, those of the store and
+ * those that wait for the decoder's processes.
  * Returns the number of groups.
  */
 uint32_t pipeline_worker_groups(const struct pipeline *p,

@@ -21,7 +21,7 @@ enum {
 	LOST_TIMES = 10,
 };
 
-#define LOST_NS_MIN (2000 * NS_PER_MS)
+#define LOST_NS_MIN (1000 * NS_PER_MS)
 
 static uint64_t pixels(const struct variant *v)
 {

@@ -180,9 +180,11 @@ struct upload {
 
 	/* Private to the pipeline. */
 	struct pipeline *pipeline;
-	struct task task; /* stores the results */
-	/* The event that waits until they are stored; NULL: none. */
-	struct event *waiting;
+	/* Stores the results; before, decodes if another process does. */
+	struct task task;
+	struct event *waiting;   /* for the task; NULL: none */
+	enum img_err decode_err; /* of the task for which it has waited */
+	uint64_t queued_ns;      /* when it was sent to its first stage */
 	/* More memory than it has reserved; it waits for it before decode. */
 	bool lacks_memory;
 	struct budget_waiter memory_wait;

@@ -67,6 +67,10 @@ static bool allow(scmp_filter_ctx filter, int socket)
 	const struct scmp_arg_cmp itself =
 		SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid());
 	const struct scmp_arg_cmp own_thread = SCMP_A0(SCMP_CMP_EQ, 0);
+	/* Of its own thread only. */
+	const struct scmp_arg_cmp of_process =
+		SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS);
+	const struct scmp_arg_cmp of_itself = SCMP_A1(SCMP_CMP_EQ, 0);
 	/* RLIMIT_DATA does not count other memory. */
 	const struct scmp_arg_cmp is_counted =
 		SCMP_A3(SCMP_CMP_MASKED_EQ,
@@ -90,7 +94,9 @@ static bool allow(scmp_filter_ctx filter, int socket)
 				     rules[i].condition) != 0)
 			return false;
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
-				not_executable, is_counted) == 0;
+				not_executable, is_counted) == 0 &&
+	       seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority),
+				2, of_process, of_itself) == 0;
 }
 
 static bool forbid_calls(int socket)

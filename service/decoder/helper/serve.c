@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -31,6 +32,12 @@
 #include <unistd.h>
 
 enum {
+	/*
+	 * After this part of its CPU time a file is no longer worth that others
+	 * wait for it.
+	 */
+	SLOW_PART = 4,
+	SLOW_NICE = 19,
 	BLOCK_ALIGN = 64,
 	FORK_PAUSE_MS = 20,
 	/* A freed block of this size goes back to the system. */
@@ -112,6 +119,27 @@ static void limit_cpu(uint64_t ns)
 	(void)setitimer(ITIMER_PROF, &timer, NULL);
 }
 
+static struct {
+	uint64_t left_ns;              /* CPU time after the first part */
+	volatile sig_atomic_t is_slow; /* the first part is over */
+} slowness;
+
+/* SIGPROF.  The next one ends the process. */
+static void be_slow(int number)
+{
+	(void)signal(number, SIG_DFL);
+	(void)setpriority(PRIO_PROCESS, 0, SLOW_NICE);
+	slowness.is_slow = 1;
+	limit_cpu(slowness.left_ns);
+}
+
+static void limit_cpu_in_parts(uint64_t ns)
+{
+	slowness.left_ns = ns - ns / SLOW_PART;
+	(void)signal(SIGPROF, be_slow);
+	limit_cpu(ns / SLOW_PART);
+}
+
 static void answer(struct decoder_reply *reply, struct decoder_request *q,
 		   const struct lane *l, decode_fn *decode)
 {
@@ -125,7 +153,7 @@ static void answer(struct decoder_reply *reply, struct decoder_request *q,
 
 	*reply = (struct decoder_reply){ .number = q->number };
 	q->header.format = img_formats[q->format];
-	limit_cpu(q->cpu_ns);
+	limit_cpu_in_parts(q->cpu_ns);
 	reply->err = decode(&img, shared + DECODER_FILE_AT,
 			    (size_t)q->file_bytes, &q->header, &q->view,
 			    &q->transform, &q->limits, &memory);
@@ -179,7 +207,10 @@ static _Noreturn void decode_files(struct lane *lanes, uint32_t count,
 			reply = (struct decoder_reply){ .number =
 								request.number,
 							.err = IMG_ERR_LOST };
-		if (send(own->socket, &reply, sizeof(reply), MSG_NOSIGNAL) < 0)
+		/* Its priority cannot be raised again. */
+		if (send(own->socket, &reply, sizeof(reply), MSG_NOSIGNAL) <
+			    0 ||
+		    slowness.is_slow)
 			break;
 	}
 	_exit(EXIT_SUCCESS);
