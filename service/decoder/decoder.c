@@ -28,7 +28,7 @@ enum {
 	 * process may also be stopped, or wait for the CPU itself.
 	 */
 	PATIENCE = 3,
-	PATIENCE_MS = 5000,
+	PATIENCE_MS = 30000,
 	END_MS = 2000,       /* for a process to end */
 	KEPT_BYTES = 1 << 20 /* of each lane's shared memory */
 };

@@ -30,7 +30,7 @@ endfunction()
 # darkroom_script(NAME SCRIPT ARGS...): a shell test of the programs.
 function(darkroom_script name script)
 	darkroom_add_script(${name} "" ${script} ${ARGN})
-	file(STRINGS ${script} starts REGEX [[/(server|proxy)\.sh"$]])
+	file(STRINGS ${script} starts REGEX [[/(server|proxy|isolated)\.sh"$]])
 	file(STRINGS ${script} chooses REGEX "^chooses_policies ")
 	if(starts AND NOT chooses)
 		set_property(GLOBAL APPEND PROPERTY policy_tests ${name})

@@ -2,22 +2,14 @@
 # SPDX-License-Identifier: MIT
 # With --isolate, replies are the same; a file that crashes its decoder, or that
 # never ends, costs one request, also beside others and again and again; killed
-# decoders cost no other upload than theirs; no worker waits for one; waits end at
-# the deadline and when the server stops; no process is left.
+# decoders cost no other upload than theirs; waits for one end at the deadline and
+# when the server stops; no process is left.
 #
 # usage: DARKROOM=PROGRAM test_isolate.sh SAMPLES_DIR PLANTED
-. "$(dirname "$0")/../server.sh"
+. "$(dirname "$0")/isolated.sh"
 samples=$1
 planted=$(realpath "$2")
 cd "$work"
-
-# ppm FILE COMMENT SIDE: a square picture
-ppm() {
-	{
-		printf 'P6\n#%s\n%d %d\n255\n' "$2" "$3" "$3"
-		head -c $((3 * $3 * $3)) /dev/zero | tr '\0' 'x'
-	} >"$1"
-}
 
 # programs_of PARENT: the processes that it has started
 programs_of() {
@@ -43,11 +35,6 @@ lanes() {
 	for pid in $(forker); do
 		programs_of "$pid"
 	done
-}
-
-# number NAME: of the decoder in /stats
-number() {
-	curl -fsS "$url/stats" | "$JSON_VALUE" ".decoder.$1"
 }
 
 test_replies_are_the_same() {
@@ -113,9 +100,7 @@ only() {
 
 test_faults_cost_their_own_request() {
 	local jobs=()
-	mkdir programs
-	cp "$DARKROOM" programs/darkroom
-	cp "$planted" programs/darkroom-decoder
+	plant
 	DARKROOM=programs/darkroom start --isolate ppm
 	upload crash 8 crash &
 	jobs+=($!)
@@ -204,16 +189,6 @@ test_no_process_is_left() {
 	gone "$lane"
 }
 
-# in_flight N: wait until that many uploads are
-in_flight() {
-	local _
-	for _ in $(patience); do
-		[ "$(stat_of .uploads.in_flight)" != "$1" ] || return 0
-		sleep 0.02
-	done
-	fail "in flight: $(stat_of .uploads.in_flight), not $1"
-}
-
 # A process that sleeps, without using CPU, delays nothing longer than that.
 test_deadline_and_stop() {
 	local upload
@@ -228,33 +203,6 @@ test_deadline_and_stop() {
 	wait $upload || true
 	[ "$("$JSON_VALUE" .code <sleep.body)" = stopping ] ||
 		fail "$(shown sleep.body)"
-}
-
-# While as many files as there are workers sleep in their processes, and more
-# than there are processes, other files are answered; and when those have ended,
-# files of that format, too.
-test_workers_do_not_wait() {
-	local i count uploads=()
-	DARKROOM=programs/darkroom start --isolate ppm "$@"
-	count=$(($(nproc) + 4))
-	for ((i = 0; i < count; i++)); do
-		curl -sS -o "sleep.$i" --data-binary @sleep \
-			-H 'Request-Timeout: 4' "$url/?w=50" &
-		uploads+=($!)
-	done
-	in_flight $count
-	curl -fsS --data-binary "@$samples/clownfish.jpg" -o body \
-		"$url/?w=50&blur=1&variant=a:w=60&variant=b:w=70"
-	[ "$(stat_of .uploads.in_flight)" = $count ] || fail "it has waited"
-	wait "${uploads[@]}"
-	for ((i = 0; i < count; i++)); do
-		[[ $("$JSON_VALUE" .code <"sleep.$i") = deadline_* ]] ||
-			fail "$(shown "sleep.$i")"
-	done
-	curl -fsS --data-binary @ppm -o body \
-		"$url/?w=50&variant=a:w=60&variant=b:w=70"
-	[ "$(number decoded)" -gt 0 ] || fail "nothing was decoded there"
-	stop
 }
 
 # The server cannot start darkroom-decoder again.  It says so, and does the rest.
@@ -310,11 +258,6 @@ test_killed_decoders
 test_stopped_processes
 test_no_process_is_left
 test_deadline_and_stop
-with_policies \
-	'default pool-per-stage cohort capriccio servlib thread-per-connection' \
-	test_workers_do_not_wait
-[ -n "${TEST_POLICY:-}" ] ||
-	test_workers_do_not_wait --policy servlib --threads n:1
 test_without_the_program
 test_what_is_wrong_is_named
 server=$plain_server
