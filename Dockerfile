@@ -23,12 +23,13 @@ RUN apt-get update && apt-get install -y --no-install-recommends \
         libmicrohttpd12t64 \
         libcjson1 libhwloc15 libhttp-parser2.9 libmetis5 libseccomp2 \
         libnettle8t64 libgnutls30t64 libcurl3t64-gnutls libexpat1 \
-    && rm -rf /var/lib/apt/lists/* /var/cache/debconf/*-old /usr/lib/*/libhwy_contrib.so.*
+    && rm -rf /var/lib/apt/lists/* /var/cache/debconf/* /var/lib/dpkg/*-old /var/log/* \
+        /usr/lib/*/libhwy_contrib.so.*
 # Not the package ca-certificates: it needs openssl, of 3 MB.
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=build /src/build/release/darkroom /src/build/release/darkroom-store \
     /src/build/release/darkroom-decoder /src/build/release/loadgen /usr/local/bin/
-COPY datasets/samples /usr/share/darkroom/samples
+COPY datasets/samples/clownfish.jpg datasets/samples/coral-day.jpg /usr/share/darkroom/samples/
 COPY LICENSE datasets/README.md /usr/share/darkroom/
 # For --store /var/lib/darkroom: a new volume gets the owner of this folder.
 RUN install -d -o 65534 -g 65534 -m 750 /var/lib/darkroom
