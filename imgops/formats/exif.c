@@ -15,22 +15,12 @@ static const uint8_t integer_bytes[] = {
 	[6] = 1, [8] = 2, [9] = 4, /* SBYTE, SSHORT, SLONG */
 };
 
-struct tiff {
-	const uint8_t *data;
-	size_t bytes;
-	int little_endian;
-};
-
-/*
- * These functions return 0 past the end; 0 is not valid for any value that is
- * read.
- */
 static uint32_t tiff_read8(const struct tiff *t, size_t at)
 {
 	return at < t->bytes ? t->data[at] : 0;
 }
 
-static uint32_t tiff_read16(const struct tiff *t, size_t at)
+uint32_t tiff_read16(const struct tiff *t, size_t at)
 {
 	if (at > t->bytes || t->bytes - at < 2)
 		return 0;
@@ -40,18 +30,14 @@ static uint32_t tiff_read16(const struct tiff *t, size_t at)
 				  p[1] | (uint32_t)p[0] << 8;
 }
 
-static uint32_t tiff_read32(const struct tiff *t, size_t at)
+uint32_t tiff_read32(const struct tiff *t, size_t at)
 {
 	uint32_t first = tiff_read16(t, at), second = tiff_read16(t, at + 2);
 
 	return t->little_endian ? first | second << 16 : second | first << 16;
 }
 
-/*
- * The value of the entry at `at`, or the first of its values.  A negative one
- * is returned as a number over INT8_MAX.  0: it is not an integer.
- */
-static uint32_t tiff_integer(const struct tiff *t, size_t at)
+uint32_t tiff_integer(const struct tiff *t, size_t at)
 {
 	uint32_t type = tiff_read16(t, at + 2);
 	uint64_t count = tiff_read32(t, at + 4);
@@ -72,21 +58,21 @@ static uint32_t tiff_integer(const struct tiff *t, size_t at)
 	}
 }
 
-uint32_t exif_orientation(const uint8_t *tiff, size_t bytes)
+bool tiff_open(struct tiff *t, const uint8_t *data, size_t bytes)
 {
-	struct tiff t = { tiff, bytes, 0 };
-
+	*t = (struct tiff){ .data = data, .bytes = bytes };
 	if (bytes < 8)
-		return 0;
-	if (memcmp(t.data, "II", 2) == 0)
-		t.little_endian = 1;
-	else if (memcmp(t.data, "MM", 2) != 0)
-		return 0;
-	if (tiff_read16(&t, 2) != 42)
-		return 0;
+		return false;
+	if (memcmp(data, "II", 2) == 0)
+		t->little_endian = true;
+	else if (memcmp(data, "MM", 2) != 0)
+		return false;
+	return tiff_read16(t, 2) == 42;
+}
 
-	size_t directory = tiff_read32(&t, 4);
-	uint32_t entry_count = tiff_read16(&t, directory);
+size_t tiff_find(const struct tiff *t, size_t directory, uint32_t tag)
+{
+	uint32_t entry_count = tiff_read16(t, directory);
 
 	for (uint32_t i = 0; i < entry_count; i++) {
 		size_t entry = directory + 2 + (size_t)i * ENTRY_BYTES;
@@ -95,15 +81,25 @@ uint32_t exif_orientation(const uint8_t *tiff, size_t bytes)
 		 * Without this check, a file of 16 bytes could cause 65,535
 		 * rounds.
 		 */
-		if (entry + ENTRY_BYTES > t.bytes)
+		if (entry + ENTRY_BYTES > t->bytes)
 			return 0;
-		if (tiff_read16(&t, entry) != TAG_ORIENTATION)
-			continue;
-		uint32_t value = tiff_integer(&t, entry);
-
-		return value <= 8 ? value : 0;
+		if (tiff_read16(t, entry) == tag)
+			return entry;
 	}
 	return 0;
+}
+
+uint32_t exif_orientation(const uint8_t *tiff, size_t bytes)
+{
+	struct tiff t;
+	size_t entry = 0;
+	uint32_t value = 0;
+
+	if (tiff_open(&t, tiff, bytes))
+		entry = tiff_find(&t, tiff_read32(&t, 4), TAG_ORIENTATION);
+	if (entry > 0)
+		value = tiff_integer(&t, entry);
+	return value <= 8 ? value : 0;
 }
 
 uint32_t exif_app1_orientation(const uint8_t *app1, size_t bytes)
