@@ -143,7 +143,33 @@ enum {
 	/* With `lenient`: a part of the picture is missing. */
 	IMG_NOTE_DAMAGED = 1,
 	IMG_NOTE_BAD_PROFILE = 2, /* its ICC profile was ignored */
+	IMG_NOTE_BAD_GAINMAP = 4, /* its gain map is broken and was left out */
 };
+
+/*
+ * What the samples of a gain map mean (ISO 21496-1).  The picture that it comes
+ * with is the base; with the map, it becomes the alternate, usually the one for
+ * displays with more headroom.  For light B of a channel, 1 for the base's
+ * white, and the map's sample m from 0 to 1, the alternate is
+ *
+ *	A = (B + base_offset) * 2^(min + (max - min) * m^(1/gamma)) -
+ *	    other_offset
+ */
+struct img_gain {
+	uint32_t channel_count; /* 1: all channels are alike; or 3 */
+	/* B and A have the primaries of the base, else of the alternate. */
+	bool uses_base_colours;
+	/*
+	 * For which headroom each is, as log2 of the ratio of white to the
+	 * base's white.
+	 */
+	double base_headroom, other_headroom;
+	struct {
+		double min, max, gamma, base_offset, other_offset;
+	} channels[3];
+};
+
+struct img_gainmap;
 
 /*
  * A picture as planes of 8-bit samples.  All planes share one block.  Every row
@@ -157,9 +183,22 @@ struct image {
 	uint32_t notes;
 	uint8_t *profile; /* ICC profile; NULL: sRGB */
 	size_t profile_bytes;
-	bool is_srgb; /* `profile` is known to be sRGB */
-	void *block;  /* holds the samples of all planes */
+	bool is_srgb;                /* `profile` is known to be sRGB */
+	void *block;                 /* holds the samples of all planes */
+	struct img_gainmap *gainmap; /* a block of its own; NULL: none */
 	const struct memory *memory;
+};
+
+/* It covers the whole picture that it comes with, with its orientation. */
+struct img_gainmap {
+	/*
+	 * IMG_GREY or IMG_YCBCR.  Its profile is that of the alternate's
+	 * primaries, and NULL if those are not needed.
+	 */
+	struct image image;
+	struct img_gain gain;
+	/* The sizes of the map and of the base in the file. */
+	struct img_size stored, base_stored;
 };
 
 /*
@@ -475,6 +514,12 @@ img_decode_any(struct image *dst, const uint8_t *bytes, size_t count,
  * widened where the size shrinks.  A plane that keeps its size is not filtered:
  * only the part is cut out.
  *
+ * If the format holds gain maps, the part of src->gainmap is scaled, too.  It is never
+ * enlarged, and at least as large, compared with the result, as in the file.  A
+ * map of a file that shrinks may have up to half of the result's sides.  If the
+ * base is converted to sRGB, a map of one channel stays right, and one of three
+ * gets the profile of the colours in which it is to be applied.
+ *
  * Errors: NO_MEMORY.
  */
 MUST_CHECK enum img_err img_scale(struct image *dst, const struct image *src,
@@ -485,7 +530,7 @@ MUST_CHECK enum img_err img_scale(struct image *dst, const struct image *src,
 /*
  * Gaussian blur of a picture made by img_scale() or img_blur().  `sigma_px` is
  * in luma pixels, from 0.3 to 100.  Past an edge, the edge sample is repeated.
- * A flat plane stays flat, bit for bit.
+ * A flat plane stays flat, bit for bit.  A gain map is blurred by as much.
  *
  * Errors: NO_MEMORY.
  */

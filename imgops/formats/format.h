@@ -91,6 +91,7 @@ struct img_codec {
 	enum format_planes (*planes)(const struct img_transform *transform);
 	bool holds_alpha;
 	bool holds_profile;
+	bool holds_gainmap;
 };
 
 /* The format of a result. */

@@ -20,6 +20,7 @@
 #include "imgops/colour/colour.h"
 #include "imgops/estimate.h"
 #include "imgops/formats/format.h"
+#include "imgops/gainmap.h"
 #include "imgops/image.h"
 #include "imgops/resample/stb.h"
 #include "imgops/resample/weights.h"
@@ -288,6 +289,22 @@ static bool scale_pixels(struct image *dst, const struct image *src,
 	return ok;
 }
 
+/* False: no memory. */
+static bool scale_gainmap(struct image *dst, const struct image *src,
+			  const struct img_view *view, const struct colour *c,
+			  const struct img_transform *transform,
+			  const struct memory *memory)
+{
+	bool is_converted = !c->keeps_profile && c->icc.channels != 0;
+
+	if (!format_of_result(transform)->holds_gainmap)
+		dst->notes &= ~(uint32_t)IMG_NOTE_BAD_GAINMAP;
+	else if (src->gainmap != NULL)
+		return gainmap_scale(dst, src, view, transform, is_converted,
+				     memory) == IMG_OK;
+	return true;
+}
+
 enum img_err img_scale(struct image *dst, const struct image *src,
 		       const struct img_view *view,
 		       const struct img_transform *transform,
@@ -307,7 +324,8 @@ enum img_err img_scale(struct image *dst, const struct image *src,
 		if (ok)
 			colour_convert_grey(dst, &c);
 	}
-	ok = ok && colour_label(dst, src, &c, memory);
+	ok = ok && colour_label(dst, src, &c, memory) &&
+	     scale_gainmap(dst, src, view, &c, transform, memory);
 	colour_close(&c);
 	if (!ok)
 		img_release(dst);

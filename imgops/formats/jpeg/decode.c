@@ -745,6 +745,7 @@ static const struct img_codec codec = {
 	.encode_estimate = &jpeg_encode_estimate,
 	.planes = jpeg_planes,
 	.holds_profile = true,
+	.holds_gainmap = true,
 };
 
 const struct img_format jpeg_format = {
