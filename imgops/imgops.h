@@ -514,11 +514,11 @@ img_decode_any(struct image *dst, const uint8_t *bytes, size_t count,
  * widened where the size shrinks.  A plane that keeps its size is not filtered:
  * only the part is cut out.
  *
- * If the format holds gain maps, the part of src->gainmap is scaled, too.  It is
- * never enlarged, and at least as large, compared with the result, as in the
- * file.  A map of a file that shrinks may have up to half of the result's sides.
- * If the base is converted to sRGB, a map of one channel stays right, and one of
- * three gets the profile of the colours in which it is to be applied.
+ * If the format holds gain maps, the part of src->gainmap is scaled, too.  It
+ * is never enlarged, and at least as large, compared with the result, as in
+ * the file.  A map of a file that shrinks may have up to half of the result's
+ * sides.  If the base is converted to sRGB, a map of one channel stays right,
+ * and one of three gets the profile of the colours in which it is applied.
  *
  * Errors: NO_MEMORY.
  */
