@@ -1,7 +1,7 @@
 FROM debian:trixie-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends \
         gcc libc6-dev cmake ninja-build pkg-config \
-        libjpeg62-turbo-dev libturbojpeg0-dev liblcms2-dev libdeflate-dev libwebp-dev libgif-dev \
+        libjpeg62-turbo-dev libturbojpeg0-dev liblcms2-dev libdeflate-dev libwebp-dev libgif-dev libavif-dev libjxl-dev \
         libstb-dev \
         libmicrohttpd-dev libcjson-dev libck-dev libhwloc-dev libboost-context-dev \
         libhttp-parser-dev libmetis-dev libseccomp-dev \
@@ -16,7 +16,8 @@ RUN cmake --preset release -DDARKROOM_LAB=OFF -DDARKROOM_COMMIT="$COMMIT" \
 
 FROM debian:trixie-slim
 RUN apt-get update && apt-get install -y --no-install-recommends \
-        libjpeg62-turbo libturbojpeg0 liblcms2-2 libdeflate0 libwebp7 libgif7 libmicrohttpd12t64 \
+        libjpeg62-turbo libturbojpeg0 liblcms2-2 libdeflate0 libwebp7 libgif7 libavif16 libjxl0.11 \
+        libmicrohttpd12t64 \
         libcjson1 libhwloc15 libhttp-parser2.9 libmetis5 libseccomp2 \
         libnettle8t64 libgnutls30t64 libcurl3t64-gnutls libexpat1 ca-certificates curl \
     && rm -rf /var/lib/apt/lists/*

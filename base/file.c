@@ -9,6 +9,7 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -271,11 +272,14 @@ bool file_write_text(const char *dir, const char *name, const char *text,
 bool file_beside_program(char *path, const char *name)
 {
 	ssize_t count = readlink("/proc/self/exe", path, PATH_MAX - 1);
+	const char *started_as = (const char *)getauxval(AT_EXECFN);
 	char *end;
 
-	if (count <= 0)
+	/* Without /proc: as the kernel was asked to start it. */
+	if (count > 0)
+		path[count] = '\0';
+	else if (started_as == NULL || realpath(started_as, path) == NULL)
 		return false;
-	path[count] = '\0';
 	end = strrchr(path, '/');
 	if (end == NULL || (size_t)(end + 1 - path) + strlen(name) >= PATH_MAX)
 		return false;

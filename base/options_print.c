@@ -562,14 +562,22 @@ static void print_completion(const struct program *p, FILE *out)
 	print_end(out, p->name);
 }
 
+static void print_version(const struct program *p, const char *commit,
+			  FILE *out)
+{
+	(void)fprintf(out, "%s " DARKROOM_VERSION " (commit %s)\n", p->name,
+		      commit);
+	if (p->built_with != NULL)
+		(void)fprintf(out, "%s\n", p->built_with);
+}
+
 bool program_answer(const struct program *p, const struct flags_asked *asked,
 		    const char *commit, FILE *out)
 {
 	if (asked->help)
 		print_help(p, out);
 	else if (asked->version)
-		(void)fprintf(out, "%s " DARKROOM_VERSION " (commit %s)\n",
-			      p->name, commit);
+		print_version(p, commit, out);
 	else if (asked->man)
 		print_man(p, out);
 	else if (asked->completion)

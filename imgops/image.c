@@ -241,6 +241,7 @@ const char *img_strerror(enum img_err err)
 		[IMG_ERR_NEEDS_ALL_SCANS] = "a file that needs all scans",
 		[IMG_ERR_TEXTURE] = "a file with fine texture",
 		[IMG_ERR_LOST] = "its decoder crashed, or took too long",
+		[IMG_ERR_NO_DECODER] = "its decoder has ended",
 	};
 
 	assert((size_t)err < ARRAY_SIZE(text));

@@ -45,6 +45,8 @@ enum img_err {
 	IMG_ERR_TEXTURE,
 	/* Only of a decoder elsewhere: it crashed, or took too long. */
 	IMG_ERR_LOST,
+	/* There is none any more, whatever the file. */
+	IMG_ERR_NO_DECODER,
 };
 
 /* A few English words for logs and replies.  Never NULL, never freed. */
@@ -143,7 +145,8 @@ enum {
 	/* With `lenient`: a part of the picture is missing. */
 	IMG_NOTE_DAMAGED = 1,
 	IMG_NOTE_BAD_PROFILE = 2, /* its ICC profile was ignored */
-	IMG_NOTE_BAD_GAINMAP = 4, /* its gain map is broken and was left out */
+	IMG_NOTE_HDR = 4,         /* its profile, kept, says PQ or HLG */
+	IMG_NOTE_BAD_GAINMAP = 8, /* its gain map was wanted, and is broken */
 };
 
 /*

@@ -19,8 +19,8 @@ enum {
 
 static const struct flag dataset_flags[] = {
 	{ "dataset", "DIR|LIST", NULL,
-	  "send the pictures below DIR (*.jpg, *.jpeg, *.png, *.webp, *.gif, "
-	  "*.ppm, "
+	  "send the pictures below DIR (*.jpg, *.jpeg, *.png, *.webp, *.avif, "
+	  "*.jxl, *.gif, *.ppm, "
 	  "*.pgm, "
 	  "*.pnm), "
 	  "except hidden ones; or the files in LIST, one PATH per line, "
@@ -128,7 +128,8 @@ static const struct flag check_flags[] = {
 	  "the URL's host and port, and summed over its labels",
 	  .type = FLAG_OTHER },
 	{ "verify", "decode|size", NULL,
-	  "decode: 2xx replies must decode as JPEGs or be whole PNGs, WebPs or "
+	  "decode: 2xx replies must decode as JPEGs or be whole PNGs, WebPs, "
+	  "AVIFs, JPEG XLs or "
 	  "PPMs; "
 	  "size: "
 	  "they must also have "

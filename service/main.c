@@ -5,6 +5,7 @@
  * Until the log runs, only this file and resources.c print.  Only this file
  * calls exit().
  */
+#include "service/decoder/decoder.h"
 #include "service/direct/uthread.h"
 #include "service/http/connection/clients.h"
 #include "service/http/http.h"
@@ -379,6 +380,7 @@ static void check_start(const struct options *o)
 	struct stage_graph graph;
 	const char *why;
 	struct error why_not;
+	uint32_t isolated;
 	int status = resources_check_secrets(o);
 
 	if (status == EXIT_SUCCESS)
@@ -398,6 +400,11 @@ static void check_start(const struct options *o)
 		refuse_flag(o, "graph", o->graph, why_not.text);
 	if (o->save_graph != NULL && !resources_can_save_graph(o, &why_not))
 		refuse_flag(o, "save-graph", o->save_graph, why_not.text);
+	if (!options_isolated(o, &isolated, &why_not) ||
+	    (isolated != 0 && !decoder_check(&why_not)))
+		refuse_flag(o, "isolate",
+			    o->isolate != NULL ? o->isolate : "default",
+			    why_not.text);
 }
 
 static int serve(const struct options *o, const struct pipeline_config *config)

@@ -688,14 +688,27 @@ static int run_logged(struct server *s, const sigset_t *signals)
 	return status;
 }
 
-/* Before there are threads and a sandbox.  Returns an exit status. */
-static int start_decoder(const struct options *o, struct pipeline_config *c)
+static void log_decoder_down(void *arg)
 {
+	const struct server *s = arg;
+
+	log_message(s->log, LOG_LEVEL_ERROR,
+		    "darkroom-decoder has ended: uploads of the formats of "
+		    "--isolate are answered 503 decoder_down until this "
+		    "server is started again");
+}
+
+/* Before there are threads and a sandbox.  Returns an exit status. */
+static int start_decoder(struct server *s, struct pipeline_config *c)
+{
+	const struct options *o = s->options;
 	uint32_t cores = cores_count(c->cores);
 	struct decoder_config config = {
 		.lanes = min_u32(cores + DECODER_LANES_MORE, UINT8_MAX),
 		.file_bytes = o->body_bytes_max,
 		.bytes_max = o->limits.decode_bytes_max,
+		.on_down = log_decoder_down,
+		.arg = s,
 	};
 	struct error error;
 
@@ -708,7 +721,7 @@ static int start_decoder(const struct options *o, struct pipeline_config *c)
 	if (c->decoder != NULL)
 		return EXIT_SUCCESS;
 	return resources_refuse(o, EXIT_FAILURE, "isolate",
-				o->isolate != NULL ? o->isolate : "",
+				o->isolate != NULL ? o->isolate : "default",
 				error.text);
 }
 
@@ -723,7 +736,7 @@ int server_run(const struct options *o, const struct pipeline_config *config,
 	int status = server_resources_init(&s.resources, o);
 
 	if (status == EXIT_SUCCESS)
-		status = start_decoder(o, &own);
+		status = start_decoder(&s, &own);
 	if (status == EXIT_SUCCESS)
 		status = run_logged(&s, signals);
 	decoder_free(own.decoder);

@@ -218,8 +218,11 @@ bool colour_open(struct colour *c, const struct image *src,
 	/* An RGB profile has no meaning in a grey picture. */
 	c->keeps_profile =
 		may_keep && (src->space != IMG_GREY || c->icc.channels == 1);
-	if (c->keeps_profile)
+	if (c->keeps_profile) {
+		if (icc_is_hdr(&c->icc))
+			c->notes |= IMG_NOTE_HDR;
 		icc_close(&c->icc);
+	}
 	return true;
 }
 

@@ -325,6 +325,12 @@ enum icc_verdict icc_open(struct icc *icc, const uint8_t *profile,
 	return verdict;
 }
 
+bool icc_is_hdr(const struct icc *icc)
+{
+	return icc->channels == MATRIX_CHANNELS && icc->to_srgb == NULL &&
+	       icc->matrix.hdr.curve != HDR_NONE;
+}
+
 /* Interleave planes to pixels of 1, 3 or 4 bytes, each flipped by XOR. */
 static void interleave(uint8_t *pixels, const uint8_t *const *planes,
 		       const uint8_t *flip, uint32_t channels, size_t width)

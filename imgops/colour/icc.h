@@ -69,6 +69,9 @@ MUST_CHECK enum icc_verdict icc_open(struct icc *icc, const uint8_t *profile,
 				     uint64_t pixels,
 				     const struct memory *memory);
 
+/* True: the samples are of high dynamic range, PQ or HLG. */
+bool icc_is_hdr(const struct icc *icc);
+
 /* The most memory that an open profile of this size takes. */
 uint64_t icc_bytes_max(size_t profile_bytes);
 

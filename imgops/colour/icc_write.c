@@ -8,16 +8,17 @@
 
 enum {
 	HEAD_BYTES = 128,
-	TAGS = 9,
+	TAGS_MAX = 10,
 	TAG_BYTES = 12,
 	TEXT_BYTES = 36,
 	XYZ_BYTES = 20,
 	CURVE_BYTES = 32,
+	CODES_BYTES = 12,
 };
 
-_Static_assert(HEAD_BYTES + 4 + TAGS * TAG_BYTES + 2 * TEXT_BYTES +
-			       4 * XYZ_BYTES + CURVE_BYTES ==
-		       ICC_WRITTEN_BYTES,
+_Static_assert(HEAD_BYTES + 4 + TAGS_MAX * TAG_BYTES + 2 * TEXT_BYTES +
+			       4 * XYZ_BYTES + CURVE_BYTES + CODES_BYTES ==
+		       ICC_WRITTEN_BYTES_MAX,
 	       "all parts");
 
 /* Numbers of a profile are below this. */
@@ -39,6 +40,88 @@ const struct icc_colours icc_srgb = {
 	.slope = 1 / 12.92,
 	.knee = 0.04045,
 };
+
+/* Adobe RGB (1998) Color Image Encoding, 4.3: the gamma is 563/256. */
+const struct icc_colours icc_adobe_rgb = {
+	.white = { 0.3127, 0.3290 },
+	.red = { 0.64, 0.33 },
+	.green = { 0.21, 0.71 },
+	.blue = { 0.15, 0.06 },
+	.exponent = 563 / 256.0,
+	.scale = 1,
+};
+
+/* --- Numbers of ITU-T H.273 --- */
+
+enum { D65, C_LIGHT, DCI };
+static const double code_whites[][2] = { { 0.3127, 0.3290 },
+					 { 0.310, 0.316 },
+					 { 0.314, 0.351 } };
+static const struct {
+	uint8_t code, white;
+	double xy[3][2];
+} code_primaries[] = {
+	{ 1, D65, { { 0.64, 0.33 }, { 0.30, 0.60 }, { 0.15, 0.06 } } },
+	{ 4, C_LIGHT, { { 0.67, 0.33 }, { 0.21, 0.71 }, { 0.14, 0.08 } } },
+	{ 5, D65, { { 0.64, 0.33 }, { 0.29, 0.60 }, { 0.15, 0.06 } } },
+	{ 6, D65, { { 0.63, 0.34 }, { 0.31, 0.595 }, { 0.155, 0.07 } } },
+	{ 7, D65, { { 0.63, 0.34 }, { 0.31, 0.595 }, { 0.155, 0.07 } } },
+	{ 9, D65, { { 0.708, 0.292 }, { 0.17, 0.797 }, { 0.131, 0.046 } } },
+	{ 11, DCI, { { 0.68, 0.32 }, { 0.265, 0.69 }, { 0.15, 0.06 } } },
+	{ 12, D65, { { 0.68, 0.32 }, { 0.265, 0.69 }, { 0.15, 0.06 } } },
+};
+static const struct {
+	uint8_t code;
+	double exponent, scale, offset, slope, knee;
+} code_curves[] = {
+	{ 1, 1 / 0.45, 1 / 1.099, 0.099 / 1.099, 1 / 4.5, 0.081 },
+	{ 4, 2.2, 1, 0, 0, 0 },
+	{ 5, 2.8, 1, 0, 0, 0 },
+	{ 6, 1 / 0.45, 1 / 1.099, 0.099 / 1.099, 1 / 4.5, 0.081 },
+	{ 8, 1, 1, 0, 0, 0 },
+	{ 13, 2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045 },
+	{ 14, 1 / 0.45, 1 / 1.099, 0.099 / 1.099, 1 / 4.5, 0.081 },
+	{ 15, 1 / 0.45, 1 / 1.099, 0.099 / 1.099, 1 / 4.5, 0.081 },
+	{ HDR_PQ, 2.2, 1, 0, 0, 0 },
+	{ HDR_HLG, 2.2, 1, 0, 0, 0 },
+};
+
+static bool set_primaries(struct icc_colours *to, uint32_t code)
+{
+	size_t p = 0;
+
+	while (p < ARRAY_SIZE(code_primaries) && code_primaries[p].code != code)
+		p++;
+	if (p == ARRAY_SIZE(code_primaries))
+		return false;
+	memcpy(to->white, code_whites[code_primaries[p].white],
+	       sizeof(to->white));
+	memcpy(to->red, code_primaries[p].xy[0], sizeof(to->red));
+	memcpy(to->green, code_primaries[p].xy[1], sizeof(to->green));
+	memcpy(to->blue, code_primaries[p].xy[2], sizeof(to->blue));
+	return true;
+}
+
+bool icc_colours_of(struct icc_colours *to, uint32_t primaries, uint32_t curve)
+{
+	size_t t = 0;
+
+	while (t < ARRAY_SIZE(code_curves) && code_curves[t].code != curve)
+		t++;
+	if (t == ARRAY_SIZE(code_curves) || !set_primaries(to, primaries))
+		return false;
+	to->hdr = HDR_NONE;
+	if (curve == HDR_PQ || curve == HDR_HLG) {
+		to->hdr = curve;
+		to->hdr_primaries = (uint8_t)primaries;
+	}
+	to->exponent = code_curves[t].exponent;
+	to->scale = code_curves[t].scale;
+	to->offset = code_curves[t].offset;
+	to->slope = code_curves[t].slope;
+	to->knee = code_curves[t].knee;
+	return true;
+}
 
 /* --- Colours --- */
 
@@ -132,6 +215,13 @@ static bool channels(double xyz[3][3], const struct icc_colours *c)
 	return true;
 }
 
+bool icc_code_light(double xyz[3][3], uint32_t primaries)
+{
+	struct icc_colours c;
+
+	return set_primaries(&c, primaries) && channels(xyz, &c);
+}
+
 /* --- Bytes --- */
 
 static uint8_t *put32(uint8_t *at, uint32_t v)
@@ -182,13 +272,21 @@ static uint8_t *put_curve(uint8_t *at, const struct icc_colours *c)
 	return put_fixed(at, c->knee);
 }
 
+/* cicpType (ICC.1:2022, 10.3): RGB, full range */
+static uint8_t *put_codes(uint8_t *at, const struct icc_colours *c)
+{
+	at = put32(put_name(at, "cicp"), 0);
+	return put32(at, (uint32_t)c->hdr_primaries << 24 |
+				 (uint32_t)c->hdr << 16 | 1);
+}
+
 /* 7.2 */
-static uint8_t *put_head(uint8_t *out)
+static uint8_t *put_head(uint8_t *out, uint32_t bytes)
 {
 	uint8_t *at = out;
 
 	memset(out, 0, HEAD_BYTES);
-	at = put32(put32(put32(at, ICC_WRITTEN_BYTES), 0), 0x04200000);
+	at = put32(put32(put32(at, bytes), 0), 0x04400000);
 	at = put_name(put_name(put_name(at, "mntr"), "RGB "), "XYZ ");
 	at = put32(put32(put32(at, 2020u << 16 | 1), 1u << 16), 0);
 	(void)put_name(at, "acsp");
@@ -198,42 +296,48 @@ static uint8_t *put_head(uint8_t *out)
 	return out + HEAD_BYTES;
 }
 
-bool icc_write(uint8_t out[ICC_WRITTEN_BYTES], const struct icc_colours *c)
+size_t icc_write(uint8_t out[ICC_WRITTEN_BYTES_MAX],
+		 const struct icc_colours *c)
 {
 	static const struct {
 		const char *name;
 		uint32_t bytes;
-	} tags[TAGS] = {
+	} tags[TAGS_MAX] = {
 		{ "desc", TEXT_BYTES },  { "cprt", TEXT_BYTES },
 		{ "wtpt", XYZ_BYTES },   { "rXYZ", XYZ_BYTES },
 		{ "gXYZ", XYZ_BYTES },   { "bXYZ", XYZ_BYTES },
 		{ "rTRC", CURVE_BYTES }, { "gTRC", CURVE_BYTES },
-		{ "bTRC", CURVE_BYTES },
+		{ "bTRC", CURVE_BYTES }, { "cicp", CODES_BYTES },
 	};
-	uint32_t offset = HEAD_BYTES + 4 + TAGS * TAG_BYTES;
+	bool is_hdr = c->hdr != HDR_NONE;
+	uint32_t count = is_hdr ? TAGS_MAX : TAGS_MAX - 1;
+	uint32_t bytes = is_hdr ? ICC_WRITTEN_BYTES_MAX : ICC_WRITTEN_BYTES;
+	uint32_t offset = HEAD_BYTES + 4 + count * TAG_BYTES;
 	double xyz[3][3];
 	uint8_t *at;
 
 	if (!channels(xyz, c))
-		return false;
+		return 0;
 	for (int i = 0; i < 9; i++)
 		if (!(fabs(xyz[i / 3][i % 3]) < FIXED_MAX))
-			return false;
+			return 0;
 	if (!(c->exponent > 0 && c->exponent < FIXED_MAX))
-		return false;
-	at = put32(put_head(out), TAGS);
-	for (int i = 0; i < TAGS; i++) {
+		return 0;
+	at = put32(put_head(out, bytes), count);
+	for (uint32_t i = 0; i < count; i++) {
 		at = put32(put_name(at, tags[i].name), offset);
 		at = put32(at, tags[i].bytes);
-		/* All channels have one curve. */
-		if (tags[i].bytes != CURVE_BYTES)
+		/* All channels have one curve, which is behind bTRC. */
+		if (tags[i].bytes != CURVE_BYTES || tags[i].name[0] == 'b')
 			offset += tags[i].bytes;
 	}
-	at = put_text(put_text(at, "PNG"), "CC0");
+	at = put_text(put_text(at, "RGB"), "CC0");
 	at = put_xyz(at, d50);
 	for (int i = 0; i < 3; i++)
 		at = put_xyz(at, xyz[i]);
 	at = put_curve(at, c);
-	assert(at == out + ICC_WRITTEN_BYTES);
-	return true;
+	if (is_hdr)
+		at = put_codes(at, c);
+	assert(at == out + bytes);
+	return bytes;
 }

@@ -7,6 +7,7 @@
 #define IMGOPS_COLOUR_ICC_WRITE_H
 
 #include "base/util.h"
+#include "imgops/colour/hdr.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,17 +22,40 @@
 struct icc_colours {
 	double white[2], red[2], green[2], blue[2];
 	double exponent, scale, offset, slope, knee;
+	/*
+	 * H.273's number of the primaries, if the true curve is `hdr`.  A
+	 * profile says both in numbers; its curve is the one above, by which
+	 * programs that do not know the numbers show more than black.
+	 */
+	uint8_t hdr_primaries;
+	enum hdr_curve hdr;
 };
 
-extern const struct icc_colours icc_srgb;
-
-enum { ICC_WRITTEN_BYTES = 424 };
+extern const struct icc_colours icc_srgb, icc_adobe_rgb;
 
 /*
- * Write the profile, ICC version 4.  False: no such colours exist, and `out` is
- * undefined.
+ * The colours that ITU-T H.273 gives these codes.  False: it has none, and `to`
+ * is unchanged.
  */
-MUST_CHECK bool icc_write(uint8_t out[ICC_WRITTEN_BYTES],
-			  const struct icc_colours *colours);
+MUST_CHECK bool icc_colours_of(struct icc_colours *to, uint32_t primaries,
+			       uint32_t curve);
+
+/*
+ * The light of each channel under D50, in XYZ; together they are white.  False:
+ * H.273 has no such primaries, and `xyz` is unchanged.
+ */
+MUST_CHECK bool icc_code_light(double xyz[3][3], uint32_t primaries);
+
+enum {
+	ICC_WRITTEN_BYTES = 424, /* of colours without `hdr` */
+	ICC_WRITTEN_BYTES_MAX = 448,
+};
+
+/*
+ * Write the profile, ICC version 4.4, and return its size.  0: no such colours
+ * exist, and `out` is undefined.
+ */
+MUST_CHECK size_t icc_write(uint8_t out[ICC_WRITTEN_BYTES_MAX],
+			    const struct icc_colours *colours);
 
 #endif

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/colour/matrix.h"
 
+#include "imgops/colour/icc_write.h"
+
 #include <math.h>
 #include <string.h>
 
 enum {
 	/* The profile's header (7.2) and its table of tags (7.3). */
 	HEAD_BYTES = 128,
-	VERSION_MAX = 4,
+	VERSION_MAX = 5,
 	TAGS_MAX = 100, /* lcms2 reads no more */
 	TAG_BYTES = 12,
 	/* What a tag's data begin with: its type, and four zero bytes. */
 	TYPE_BYTES = 8,
 	XYZ_BYTES = TYPE_BYTES + 3 * 4,
+	CICP_BYTES = TYPE_BYTES + 4,
 	/* A curve of `curveType` with a table of more is left to lcms2. */
 	CURVE_ENTRIES_MAX = 4096,
 	PARAMETERS_MAX = 7,
@@ -137,6 +140,28 @@ static bool read_colour(double xyz[3], const struct tag_table *t, uint32_t name)
 	return true;
 }
 
+/*
+ * PQ or HLG: four bytes of "cicp" give primaries, curve, the matrix, which is
+ * none, and the range, which is full.
+ */
+static bool read_hdr(struct matrix_tags *tags, const struct tag_table *t)
+{
+	size_t bytes;
+	const uint8_t *data = find_tag(t, CODE('c', 'i', 'c', 'p'), &bytes);
+	const uint8_t *codes;
+
+	tags->hdr = HDR_NONE;
+	if (data == NULL || bytes < CICP_BYTES ||
+	    read32(data) != CODE('c', 'i', 'c', 'p'))
+		return false;
+	codes = data + TYPE_BYTES;
+	if ((codes[1] != HDR_PQ && codes[1] != HDR_HLG) || codes[2] != 0 ||
+	    codes[3] != 1)
+		return false;
+	tags->hdr = codes[1];
+	return icc_code_light(tags->xyz, codes[0]);
+}
+
 /* The number of parameters of each function of parametricCurveType (10.18). */
 static const uint8_t parameter_counts[] = { 1, 3, 4, 5, PARAMETERS_MAX };
 
@@ -227,9 +252,13 @@ bool matrix_read(struct matrix_tags *tags, const uint8_t *profile, size_t bytes)
 	static const char *const names = "rgb";
 	struct tag_table t;
 
+	if (!open_tags(&t, profile, bytes))
+		return false;
+	if (read_hdr(tags, &t))
+		return true;
+	tags->hdr = HDR_NONE;
 	/* A table takes precedence over the matrix. */
-	if (!open_tags(&t, profile, bytes) ||
-	    has_tag(&t, CODE('A', '2', 'B', '0')))
+	if (has_tag(&t, CODE('A', '2', 'B', '0')))
 		return false;
 	for (size_t c = 0; c < MATRIX_CHANNELS; c++) {
 		struct matrix_curve *curve = &tags->curves[c];
@@ -270,6 +299,8 @@ bool matrix_is_srgb(const struct matrix_tags *tags)
 	float matrix[MATRIX_CHANNELS][MATRIX_CHANNELS];
 	float light[MATRIX_CHANNELS][TRIALS];
 
+	if (tags->hdr != HDR_NONE)
+		return false;
 	matrix_of(matrix, tags);
 	for (int c = 0; c < MATRIX_CHANNELS; c++)
 		for (int i = 0; i < TRIALS; i++)
@@ -319,16 +350,22 @@ void matrix_init(struct matrix_profile *s, const struct matrix_tags *tags)
 	float matrix[MATRIX_CHANNELS][MATRIX_CHANNELS];
 
 	matrix_of(matrix, tags);
+	s->hdr.curve = HDR_NONE;
+	if (tags->hdr != HDR_NONE)
+		hdr_init(&s->hdr, tags->hdr);
 	for (int c = 0; c < MATRIX_CHANNELS; c++) {
 		light_vector whole = { top * matrix[0][c], top * matrix[1][c],
 				       top * matrix[2][c] };
-		float rounding = c == 0 ? 0.5f : 0;
+		float rounding = c == 0 && tags->hdr == HDR_NONE ? 0.5f : 0;
 
-		for (int level = 0; level < 256; level++)
-			s->parts[c][level] = (float)light_of(&tags->curves[c],
-							     level / 255.0) *
-						     whole +
-					     rounding;
+		for (int level = 0; level < 256; level++) {
+			float light = tags->hdr != HDR_NONE ?
+					      s->hdr.light[level] :
+					      (float)light_of(&tags->curves[c],
+							      level / 255.0);
+
+			s->parts[c][level] = light * whole + rounding;
+		}
 	}
 	fill_levels(s->levels);
 }
@@ -347,9 +384,39 @@ static inline index_vector indices_of(light_vector sum)
 	return __builtin_convertvector((light_vector)bits, index_vector);
 }
 
+static void convert_hdr(const struct matrix_profile *s, uint8_t *const srgb[3],
+			const uint8_t *const rgb[3], size_t width)
+{
+	enum { CHUNK = 256 };
+	float gains[CHUNK];
+
+	for (size_t at = 0, n; at < width; at += n) {
+		const uint8_t *const from[] = { rgb[0] + at, rgb[1] + at,
+						rgb[2] + at };
+
+		n = width - at < CHUNK ? width - at : CHUNK;
+		hdr_gains(&s->hdr, gains, from, n);
+		for (size_t x = 0; x < n; x++) {
+			light_vector sum = s->parts[0][from[0][x]] +
+					   s->parts[1][from[1][x]] +
+					   s->parts[2][from[2][x]];
+			index_vector indices =
+				indices_of(gains[x] * sum + 0.5f);
+
+			for (int c = 0; c < MATRIX_CHANNELS; c++)
+				srgb[c][at + x] = s->levels[indices[c]];
+		}
+	}
+}
+
 void matrix_convert(const struct matrix_profile *s, uint8_t *const srgb[3],
 		    const uint8_t *const rgb[3], size_t width)
 {
+	if (s->hdr.curve != HDR_NONE) {
+		convert_hdr(s, srgb, rgb, width);
+		return;
+	}
+
 	const uint8_t *restrict r = rgb[0], *restrict g = rgb[1],
 				*restrict b = rgb[2];
 

@@ -8,11 +8,15 @@
  * so the thread that reads requests may do it.  Everything unusual is left to
  * lcms2 (icc.h): a matrix profile with a table as well, or with a curve of
  * another type.
+ *
+ * A profile that says PQ or HLG by its tag "cicp" (ICC.1:2022, 9.2.17) counts
+ * as a matrix profile of these curves, whatever else it contains.
  */
 #ifndef IMGOPS_COLOUR_MATRIX_H
 #define IMGOPS_COLOUR_MATRIX_H
 
 #include "base/util.h"
+#include "imgops/colour/hdr.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,6 +31,7 @@ struct matrix_tags {
 		const uint8_t *data;
 		size_t bytes;
 	} curves[MATRIX_CHANNELS];
+	enum hdr_curve hdr; /* other than HDR_NONE: instead of `curves` */
 };
 
 /* False: `profile` is of another kind, or unusual, or damaged. */
@@ -53,6 +58,7 @@ struct matrix_profile {
 	light_vector parts[MATRIX_CHANNELS][256];
 	/* sRGB levels, from no light to full light */
 	uint8_t levels[LEVEL_ENTRIES];
+	struct hdr hdr;
 };
 
 void matrix_init(struct matrix_profile *s, const struct matrix_tags *tags);

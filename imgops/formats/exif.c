@@ -5,6 +5,11 @@
 
 enum {
 	TAG_ORIENTATION = 0x0112,
+	TAG_EXIF = 0x8769, /* the offset of a directory, as the next */
+	TAG_COLOUR_SPACE = 0xa001,
+	TAG_INTEROPERABILITY = 0xa005,
+	TAG_INDEX = 0x0001, /* in the directory of interoperability */
+	COLOUR_SPACE_SRGB = 1,
 	ENTRY_BYTES = 12,
 	INLINE_BYTES = 4, /* values up to this size are in the entry itself */
 };
@@ -15,12 +20,22 @@ static const uint8_t integer_bytes[] = {
 	[6] = 1, [8] = 2, [9] = 4, /* SBYTE, SSHORT, SLONG */
 };
 
+struct tiff {
+	const uint8_t *data;
+	size_t bytes;
+	int little_endian;
+};
+
+/*
+ * These functions return 0 past the end; 0 is not valid for any value that is
+ * read.
+ */
 static uint32_t tiff_read8(const struct tiff *t, size_t at)
 {
 	return at < t->bytes ? t->data[at] : 0;
 }
 
-uint32_t tiff_read16(const struct tiff *t, size_t at)
+static uint32_t tiff_read16(const struct tiff *t, size_t at)
 {
 	if (at > t->bytes || t->bytes - at < 2)
 		return 0;
@@ -30,14 +45,18 @@ uint32_t tiff_read16(const struct tiff *t, size_t at)
 				  p[1] | (uint32_t)p[0] << 8;
 }
 
-uint32_t tiff_read32(const struct tiff *t, size_t at)
+static uint32_t tiff_read32(const struct tiff *t, size_t at)
 {
 	uint32_t first = tiff_read16(t, at), second = tiff_read16(t, at + 2);
 
 	return t->little_endian ? first | second << 16 : second | first << 16;
 }
 
-uint32_t tiff_integer(const struct tiff *t, size_t at)
+/*
+ * The value of the entry at `at`, or the first of its values.  A negative one
+ * is returned as a number over INT8_MAX.  0: it is not an integer.
+ */
+static uint32_t tiff_integer(const struct tiff *t, size_t at)
 {
 	uint32_t type = tiff_read16(t, at + 2);
 	uint64_t count = tiff_read32(t, at + 4);
@@ -58,19 +77,21 @@ uint32_t tiff_integer(const struct tiff *t, size_t at)
 	}
 }
 
-bool tiff_open(struct tiff *t, const uint8_t *data, size_t bytes)
+/* The offset of the first directory.  0: it is not a TIFF file. */
+static size_t tiff_open(struct tiff *t, const uint8_t *tiff, size_t bytes)
 {
-	*t = (struct tiff){ .data = data, .bytes = bytes };
+	*t = (struct tiff){ tiff, bytes, 0 };
 	if (bytes < 8)
-		return false;
-	if (memcmp(data, "II", 2) == 0)
-		t->little_endian = true;
-	else if (memcmp(data, "MM", 2) != 0)
-		return false;
-	return tiff_read16(t, 2) == 42;
+		return 0;
+	if (memcmp(t->data, "II", 2) == 0)
+		t->little_endian = 1;
+	else if (memcmp(t->data, "MM", 2) != 0)
+		return 0;
+	return tiff_read16(t, 2) == 42 ? tiff_read32(t, 4) : 0;
 }
 
-size_t tiff_find(const struct tiff *t, size_t directory, uint32_t tag)
+/* The offset of a directory's first entry with this tag.  0: it has none. */
+static size_t tiff_find(const struct tiff *t, size_t directory, uint32_t tag)
 {
 	uint32_t entry_count = tiff_read16(t, directory);
 
@@ -89,24 +110,56 @@ size_t tiff_find(const struct tiff *t, size_t directory, uint32_t tag)
 	return 0;
 }
 
+/* The integer of a directory's tag.  0: it has none. */
+static uint32_t tiff_value(const struct tiff *t, size_t directory, uint32_t tag)
+{
+	size_t entry = directory > 0 ? tiff_find(t, directory, tag) : 0;
+
+	return entry > 0 ? tiff_integer(t, entry) : 0;
+}
+
 uint32_t exif_orientation(const uint8_t *tiff, size_t bytes)
 {
 	struct tiff t;
-	size_t entry = 0;
-	uint32_t value = 0;
+	size_t directory = tiff_open(&t, tiff, bytes);
+	uint32_t value = tiff_value(&t, directory, TAG_ORIENTATION);
 
-	if (tiff_open(&t, tiff, bytes))
-		entry = tiff_find(&t, tiff_read32(&t, 4), TAG_ORIENTATION);
-	if (entry > 0)
-		value = tiff_integer(&t, entry);
 	return value <= 8 ? value : 0;
+}
+
+/* The TIFF file in an APP1 marker.  NULL: it is another kind of APP1. */
+static const uint8_t *app1_tiff(const uint8_t *app1, size_t *bytes)
+{
+	static const uint8_t magic[] = { 'E', 'x', 'i', 'f', 0, 0 };
+
+	if (*bytes < sizeof(magic) || memcmp(app1, magic, sizeof(magic)) != 0)
+		return NULL;
+	*bytes -= sizeof(magic);
+	return app1 + sizeof(magic);
 }
 
 uint32_t exif_app1_orientation(const uint8_t *app1, size_t bytes)
 {
-	static const uint8_t magic[] = { 'E', 'x', 'i', 'f', 0, 0 };
+	const uint8_t *tiff = app1_tiff(app1, &bytes);
 
-	if (bytes < sizeof(magic) || memcmp(app1, magic, sizeof(magic)) != 0)
-		return 0;
-	return exif_orientation(app1 + sizeof(magic), bytes - sizeof(magic));
+	return tiff != NULL ? exif_orientation(tiff, bytes) : 0;
+}
+
+bool exif_app1_is_adobe_rgb(const uint8_t *app1, size_t bytes)
+{
+	static const uint8_t r03[] = { 'R', '0', '3', 0 };
+	const uint8_t *tiff = app1_tiff(app1, &bytes);
+	size_t directory, exif, entry;
+	struct tiff t;
+
+	if (tiff == NULL)
+		return false;
+	directory = tiff_open(&t, tiff, bytes);
+	exif = tiff_value(&t, directory, TAG_EXIF);
+	if (tiff_value(&t, exif, TAG_COLOUR_SPACE) == COLOUR_SPACE_SRGB)
+		return false;
+	directory = tiff_value(&t, exif, TAG_INTEROPERABILITY);
+	entry = directory > 0 ? tiff_find(&t, directory, TAG_INDEX) : 0;
+	return entry > 0 && memcmp(tiff + entry + ENTRY_BYTES - sizeof(r03),
+				   r03, sizeof(r03)) == 0;
 }

@@ -11,6 +11,12 @@ FORMAT(PNG, png)
 #ifdef IMG_WEBP
 FORMAT(WEBP, webp)
 #endif
+#ifdef IMG_AVIF
+FORMAT(AVIF, avif)
+#endif
+#ifdef IMG_JXL
+FORMAT(JXL, jxl)
+#endif
 FORMAT(PPM, ppm)
 /* Formats without results are behind those with. */
 #ifndef READ_ONLY_FORMAT

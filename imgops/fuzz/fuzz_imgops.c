@@ -15,7 +15,7 @@
 enum {
 	OPTION_BYTES = 8,
 	DECODE_BYTES_MAX = 64 << 20,
-	LIVE_BYTES_MAX = 256 << 20,
+	LIVE_BYTES_MAX = 512 << 20,
 };
 
 struct counted_heap {

@@ -3,9 +3,11 @@
  * fuzz_seeds DIR: write small files of every format and kind as seeds for the
  * fuzz targets, each preceded by the option bytes of a transform.
  */
+#include "imgops/test/jxls.h"
 #include "imgops/test/png_make.h"
 #include "imgops/test/profiles.h"
 #include "imgops/test/support.h"
+#include "imgops/test/avifs.h"
 #include "imgops/test/webps.h"
 
 #include <stdlib.h>
@@ -208,8 +210,6 @@ static void write_pngs(struct seeds *s)
 }
 #endif
 
-#ifdef IMG_WEBP
-
 static void write_whole(struct seeds *s, struct bytes file)
 {
 	FILE *f = open_seed(s);
@@ -218,6 +218,8 @@ static void write_whole(struct seeds *s, struct bytes file)
 	(void)fclose(f);
 	free(file.data);
 }
+
+#ifdef IMG_WEBP
 
 static void write_webps(struct seeds *s)
 {
@@ -241,6 +243,55 @@ static void write_webps(struct seeds *s)
 
 #endif
 
+#ifdef IMG_AVIF
+
+static void write_avifs(struct seeds *s)
+{
+	const struct avif_spec specs[] = {
+		{ .format = 420 },
+		{ .format = 422, .depth = 10, .is_limited = true },
+		{ .format = 444, .depth = 12, .matrix = 1, .has_alpha = true },
+		{ .format = 400, .is_turned = true, .angle = 1 },
+		{ .is_identity = true, .is_mirrored = true, .mirror = 1 },
+		{ .width = 64, .height = 64, .columns = 2 },
+		{ .format = 420, .frames = 2 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++)
+		write_whole(s, avif_make(&specs[i]));
+}
+
+#endif
+
+#ifdef IMG_JXL
+
+static void write_jxls(struct seeds *s)
+{
+	const struct jxl_spec specs[] = {
+		{ .width = 40, .height = 24 },
+		{ .width = 40, .height = 24, .is_lossy = true },
+		{ .is_lossy = true, .has_alpha = true, .orientation = 6 },
+		{ .is_grey = true, .depth = 16, .in_boxes = true, .parts = 3 },
+		{ .is_grey = true, .has_alpha = true, .depth = 32 },
+		{ .is_lossy = true, .curve = 16, .primary = 9 },
+		{ .primary = 11, .has_alpha = true },
+		{ .width = 20, .height = 20, .frames = 3, .layers = 2 },
+		{ .is_lossy = true, .layers = 3, .has_photon_noise = true },
+		{ .width = 300, .height = 260, .is_lossy = true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+		struct bytes jxl = jxl_make(&specs[i]);
+		FILE *f = open_seed(s);
+
+		put(f, jxl.data, jxl.count);
+		(void)fclose(f);
+		free(jxl.data);
+	}
+}
+
+#endif
+
 int main(int argc, char **argv)
 {
 	struct seeds s = { 0 };
@@ -257,6 +308,12 @@ int main(int argc, char **argv)
 #ifdef IMG_PNG
 	write_pngs(&s);
 #endif
+#ifdef IMG_AVIF
+	write_avifs(&s);
+#endif
 	write_webps(&s);
+#ifdef IMG_JXL
+	write_jxls(&s);
+#endif
 	return 0;
 }

@@ -16,8 +16,12 @@
  * factors, so they do not run this.
  */
 #include "imgops/imgops.h"
+#include "imgops/test/jxls.h"
 #include "imgops/test/png_make.h"
 #include "imgops/test/profiles.h"
+#ifdef IMG_AVIF
+#include "imgops/test/avifs.h"
+#endif
 #include "imgops/test/webps.h"
 
 #include "base/folder.h"
@@ -495,7 +499,7 @@ static void check_ppm(char kind, struct img_size size, uint32_t white)
 /* Of PNGs and WebPs, which are many: one of `made_step`. */
 static size_t made_step = 1;
 
-#if defined(IMG_PNG) || defined(IMG_WEBP)
+#if defined(IMG_PNG) || defined(IMG_WEBP) || defined(IMG_JXL)
 static size_t made_count;
 
 static bool is_chosen(void)
@@ -561,6 +565,70 @@ static void check_pngs(void)
 }
 #else
 static void check_pngs(void)
+{
+}
+#endif
+
+#ifdef IMG_AVIF
+
+static void check_avif(const char *name, const struct avif_spec *spec)
+{
+	static const struct img_transform results[] = {
+		{ .quality = 80, .box = { 100, 100 } },
+		{ .quality = 80,
+		  .box = { 300, 300 },
+		  .format = IMG_FORMAT_AVIF },
+		{ .quality = 100, .format = IMG_FORMAT_AVIF, .effort = 1 },
+		{ .quality = 80,
+		  .box = { 60, 60 },
+		  .format = IMG_FORMAT_AVIF,
+		  .full_chroma = true,
+		  .effort = 9 },
+		{ .quality = 80,
+		  .box = { 300, 300 },
+		  .format = IMG_FORMAT_AVIF,
+		  .lossless = true },
+		{ STRETCHED(1, 8000), .format = IMG_FORMAT_AVIF, .effort = 1 },
+	};
+	struct bytes avif = avif_make(spec);
+	struct img_header header;
+	enum img_err err = img_probe(&header, avif.data, avif.count, &limits);
+
+	CHECK_NUMBER(err, ==, IMG_OK);
+	for (size_t i = 0; i < ARRAY_SIZE(results); i++)
+		if (is_chosen())
+			check(name, avif, &header, &results[i], SLACK_NS);
+	free(avif.data);
+}
+
+static void check_avifs(void)
+{
+	static const struct img_size sizes[] = { { 900, 700 },
+						 { 8, 8000 },
+						 { 8000, 8 } };
+	static const struct avif_spec specs[] = {
+		{ .format = 420 },
+		{ .is_noise = true },
+		{ .format = 400, .is_noise = true },
+		{ .format = 420, .is_noise = true, .has_alpha = true },
+		{ .depth = 12, .is_noise = true },
+		{ .depth = 10, .format = 422, .matrix = 1, .curve = 16 },
+		{ .depth = 10, .is_noise = true, .columns = 2 },
+	};
+
+	for (size_t s = 0; s < ARRAY_SIZE(sizes); s++)
+		for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+			struct avif_spec spec = specs[i];
+
+			if (spec.columns > 0 && s > 0)
+				continue;
+			spec.width = sizes[s].width_px;
+			spec.height = sizes[s].height_px;
+			check_avif("an AVIF", &spec);
+		}
+}
+#else
+static void check_avifs(void)
 {
 }
 #endif
@@ -633,6 +701,71 @@ static void check_webps(void)
 
 #endif
 
+#ifdef IMG_JXL
+
+static void check_jxl(const char *name, struct bytes jxl)
+{
+	static const struct img_transform results[] = {
+		{ .quality = 80, .box = { 100, 100 } },
+		{ .quality = 80, .format = IMG_FORMAT_JXL },
+		{ .quality = 95,
+		  .box = { 300, 300 },
+		  .format = IMG_FORMAT_JXL,
+		  .effort = 9 },
+		{ .quality = 80, .format = IMG_FORMAT_JXL, .lossless = true },
+		{ .quality = 80,
+		  .box = { 200, 200 },
+		  .format = IMG_FORMAT_JXL,
+		  .lossless = true,
+		  .effort = 9 },
+		{ STRETCHED(1, 8000), .format = IMG_FORMAT_JXL },
+	};
+	struct img_header header;
+	enum img_err err = img_probe(&header, jxl.data, jxl.count, &limits);
+
+	CHECK_NUMBER(err, ==, IMG_OK);
+	for (size_t i = 0; i < ARRAY_SIZE(results); i++)
+		if (is_chosen())
+			check(name, jxl, &header, &results[i], SLACK_NS);
+	free(jxl.data);
+}
+
+/* Of waves or noise; and many frames for one picture. */
+static void check_jxls(void)
+{
+	static const struct img_size sizes[] = { { 900, 700 },
+						 { 2, 20000 },
+						 { 20000, 2 } };
+	struct jxl_spec layers = {
+		.width = 500, .height = 500, .layers = 20, .is_lossy = true
+	};
+	struct jxl_spec tiny = { .width = 8, .height = 8, .layers = 500 };
+
+	for (size_t s = 0; s < ARRAY_SIZE(sizes); s++)
+		for (int kind = 0; kind < 16; kind++) {
+			struct jxl_spec spec = {
+				.width = sizes[s].width_px,
+				.height = sizes[s].height_px,
+				.is_noise = kind & 1,
+				.is_lossy = kind & 2,
+				.has_alpha = kind & 4,
+				.is_grey = kind & 8,
+			};
+
+			check_jxl("a JPEG XL", jxl_make(&spec));
+		}
+	check_jxl("a JPEG XL of layers", jxl_make(&layers));
+	check_jxl("a JPEG XL of tiny layers", jxl_make(&tiny));
+}
+
+#else
+
+static void check_jxls(void)
+{
+}
+
+#endif
+
 static void check_ppms(void)
 {
 	static const struct img_size sizes[] = {
@@ -684,9 +817,12 @@ static void check_all_made(void)
 	check_profile("a profile for grey", JCS_GRAYSCALE, profile_grey(2.2));
 	check_profile("a matrix profile", JCS_YCbCr,
 		      profile_rgb(&gamuts[ADOBE_RGB], 2.2, 0));
+	check_profile("HLG", JCS_YCbCr, profile_hdr(9, HDR_HLG));
 	check_ppms();
 	check_pngs();
 	check_webps();
+	check_avifs();
+	check_jxls();
 }
 
 static struct bytes read_file(const struct folder_file *file)

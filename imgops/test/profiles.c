@@ -2,6 +2,7 @@
 #include "imgops/test/profiles.h"
 
 #include "base/test/check.h"
+#include "imgops/colour/icc_write.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -100,6 +101,19 @@ struct bytes profile_grey(double gamma)
 
 	cmsFreeToneCurve(curve);
 	return bytes;
+}
+
+struct bytes profile_hdr(uint32_t primaries, enum hdr_curve curve)
+{
+	struct icc_colours colours;
+	struct bytes profile = { .data = malloc(ICC_WRITTEN_BYTES_MAX) };
+	bool ok = icc_colours_of(&colours, primaries, curve);
+
+	CHECK(ok);
+	CHECK(profile.data != NULL);
+	profile.count = icc_write(profile.data, &colours);
+	CHECK_NUMBER(profile.count, >, 0);
+	return profile;
 }
 
 /* A press whose inks absorb too much light, on yellowish paper. */

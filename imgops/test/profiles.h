@@ -6,6 +6,7 @@
 #ifndef IMGOPS_TEST_PROFILES_H
 #define IMGOPS_TEST_PROFILES_H
 
+#include "imgops/colour/hdr.h"
 #include "imgops/test/support.h"
 
 #include <lcms2.h>
@@ -39,6 +40,9 @@ struct bytes profile_grey(double gamma);
  * black.
  */
 struct bytes profile_cmyk(void);
+
+/* As imgops writes it, with H.273's number of the primaries. */
+struct bytes profile_hdr(uint32_t primaries, enum hdr_curve curve);
 
 struct bytes profile_bytes(cmsHPROFILE profile);
 

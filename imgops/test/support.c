@@ -445,6 +445,44 @@ bool headers_agree(const struct img_header *a, const struct img_header *b)
 	       costs_agree(a, b, (struct img_size){ 8, 8 });
 }
 
+enum img_err probe_bytes(struct img_header *h, struct bytes file)
+{
+	*h = (struct img_header){ 0 };
+	return img_probe(h, file.data, file.count, &no_limits);
+}
+
+void check_arrival(struct bytes file, bool is_final)
+{
+	enum { ENDS_BYTES = 2000, STEP_BYTES = 97 };
+	struct img_header whole, h = { 0 };
+	bool is_read = false;
+	size_t step;
+
+	CHECK_NUMBER(probe_bytes(&whole, file), ==, IMG_OK);
+	for (size_t n = IMG_BEGIN_BYTES; n <= file.count; n += step) {
+		struct img_header fresh = { 0 };
+		enum img_err err =
+			img_probe_more(&fresh, file.data, n, &no_limits);
+
+		CHECK(err == IMG_OK || (err == IMG_ERR_TRUNCATED && !is_read));
+		CHECK_NUMBER(img_probe_more(&h, file.data, n, &no_limits), ==,
+			     err);
+		is_read = err == IMG_OK;
+		if (is_read)
+			CHECK(headers_agree(&h, &fresh));
+		fresh.bytes = file.count;
+		if (is_read && is_final)
+			CHECK(headers_agree(&fresh, &whole));
+		step = n < ENDS_BYTES || n + ENDS_BYTES > file.count ?
+			       1 :
+			       STEP_BYTES;
+	}
+	CHECK(is_read);
+	CHECK_NUMBER(img_probe_more(&h, file.data, file.count, &no_limits), ==,
+		     IMG_OK);
+	CHECK(headers_agree(&h, &whole));
+}
+
 enum img_err decode_transform(struct image *img, const uint8_t *data,
 			      size_t count,
 			      const struct img_transform *transform,

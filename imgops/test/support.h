@@ -131,6 +131,15 @@ uint8_t *jpeg_marker(struct bytes jpeg, uint8_t code);
  */
 bool headers_agree(const struct img_header *a, const struct img_header *b);
 
+/* img_probe() without limits. */
+enum img_err probe_bytes(struct img_header *h, struct bytes file);
+
+/*
+ * Check that the header does not depend on the pieces in which a good file
+ * arrives.  `is_final`: once it is OK, more bytes do not change it.
+ */
+void check_arrival(struct bytes file, bool is_final);
+
 /*
  * Probe and decode a copy on the heap, so that sanitizers notice overruns.  An
  * error must leave `img` empty.

@@ -2,7 +2,8 @@
 /*
  * Promise: exif_app1_orientation() finds the orientation in either byte order,
  * and answers 0 to everything else, in time bounded by the marker's length; so
- * does exif_orientation() without the marker's name.
+ * does exif_orientation() without the marker's name.  Adobe RGB is found as DCF
+ * says it.
  */
 #include "base/test/check.h"
 #include "imgops/formats/exif.h"
@@ -208,8 +209,72 @@ static void test_a_false_entry_count_costs_nothing(void)
 	CHECK_NUMBER(found, ==, 0);
 }
 
+enum { R03_AT_SPACE = 42, R03_AT_INDEX = 72 };
+
+/* Directories: the first, EXIF's and that of interoperability. */
+#define R03_BIG                                                                \
+	"Exif\0\0MM\0*\0\0\0\10\0\1"                                           \
+	"\207\151\0\4\0\0\0\1\0\0\0\32\0\0\0\0"                                \
+	"\0\2\240\1\0\3\0\0\0\1\377\377\0\0"                                   \
+	"\240\5\0\4\0\0\0\1\0\0\0\70\0\0\0\0"                                  \
+	"\0\1\0\1\0\2\0\0\0\4R03\0\0\0\0\0"
+#define R03_LITTLE                                                             \
+	"Exif\0\0II*\0\10\0\0\0\1\0"                                           \
+	"\151\207\4\0\1\0\0\0\32\0\0\0\0\0\0\0"                                \
+	"\2\0\1\240\3\0\1\0\0\0\377\377\0\0"                                   \
+	"\5\240\4\0\1\0\0\0\70\0\0\0\0\0\0\0"                                  \
+	"\1\0\1\0\2\0\4\0\0\0R03\0\0\0\0\0"
+
+static bool is_adobe_rgb(const char *data, size_t bytes)
+{
+	uint8_t *copy = malloc(bytes + 1);
+	bool is;
+
+	CHECK(copy != NULL);
+	memcpy(copy + 1, data, bytes);
+	is = exif_app1_is_adobe_rgb(copy + 1, bytes);
+	free(copy);
+	return is;
+}
+
+static void test_adobe_rgb_is_found(void)
+{
+	static const char *const files[] = { R03_BIG, R03_LITTLE };
+	char changed[sizeof(R03_BIG) - 1];
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		memcpy(changed, files[i], sizeof(changed));
+		CHECK(is_adobe_rgb(changed, sizeof(changed)));
+		/* R98 is sRGB; so is ColorSpace 1, whatever the index. */
+		changed[R03_AT_INDEX + 1] = '9';
+		CHECK(!is_adobe_rgb(changed, sizeof(changed)));
+		memcpy(changed, files[i], sizeof(changed));
+		changed[R03_AT_SPACE] = (char)(i == 0 ? 0 : 1);
+		changed[R03_AT_SPACE + 1] = (char)(i == 0 ? 1 : 0);
+		CHECK(!is_adobe_rgb(changed, sizeof(changed)));
+	}
+	CHECK(!is_adobe_rgb(BIG, sizeof(BIG) - 1));
+}
+
+/* Of all bytes that may be wrong or missing. */
+static void test_damaged_directories_end(void)
+{
+	char changed[sizeof(R03_BIG) - 1];
+
+	for (size_t i = 0; i < sizeof(changed); i++)
+		CHECK(!is_adobe_rgb(R03_BIG, i) || i + 4 >= sizeof(changed));
+	for (size_t i = 0; i < sizeof(changed); i++)
+		for (int value = 0; value < 256; value++) {
+			memcpy(changed, R03_LITTLE, sizeof(changed));
+			changed[i] = (char)value;
+			(void)is_adobe_rgb(changed, sizeof(changed));
+		}
+}
+
 int main(void)
 {
+	test_adobe_rgb_is_found();
+	test_damaged_directories_end();
 	test_all_values_in_both_byte_orders();
 	test_a_later_entry_is_found();
 	test_a_far_directory_is_found();

@@ -183,6 +183,13 @@ static size_t end_bytes(struct bytes file)
 	return file.data[0] == 0xff ? 2 : 0;
 }
 
+/* The libraries for AVIF and JPEG XL show nothing of what is not whole. */
+static bool shows_parts(struct bytes file)
+{
+	return memcmp(file.data + 4, "ftyp", 4) != 0 &&
+	       (file.data[0] != 0xff || file.data[1] != 0x0a);
+}
+
 static void check_cut(struct bytes file, struct heap *h)
 {
 	const struct img_transform lenient = { .quality = 80, .lenient = true };
@@ -199,12 +206,14 @@ static void check_cut(struct bytes file, struct heap *h)
 					  &no_limits, h),
 			     !=, IMG_OK);
 	/* The last rows are missing: there is something to show. */
-	CHECK_NUMBER(decode_transform(&img, file.data,
-				      file.count - file.count / 8, &lenient,
-				      &no_limits, h),
-		     ==, IMG_OK);
-	CHECK_NUMBER(img.notes, ==, IMG_NOTE_DAMAGED);
-	img_release(&img);
+	if (shows_parts(file)) {
+		CHECK_NUMBER(decode_transform(&img, file.data,
+					      file.count - file.count / 8,
+					      &lenient, &no_limits, h),
+			     ==, IMG_OK);
+		CHECK_NUMBER(img.notes, ==, IMG_NOTE_DAMAGED);
+		img_release(&img);
+	}
 	img_release(&whole);
 }
 

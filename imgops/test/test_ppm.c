@@ -16,12 +16,6 @@
 
 #define TEXT(text) ((struct bytes){ (uint8_t *)(text), sizeof(text) - 1 })
 
-static enum img_err probe(struct img_header *h, struct bytes file)
-{
-	*h = (struct img_header){ 0 };
-	return img_probe(h, file.data, file.count, &no_limits);
-}
-
 static void test_headers(void)
 {
 	static const struct {
@@ -60,7 +54,7 @@ static void test_headers(void)
 		struct bytes file = { (uint8_t *)cases[i].text,
 				      strlen(cases[i].text) };
 		struct img_header h;
-		enum img_err err = probe(&h, file);
+		enum img_err err = probe_bytes(&h, file);
 
 		check_case("cases[%zu]: %s", i, cases[i].text);
 		CHECK_NUMBER(err, ==, cases[i].err);
@@ -90,9 +84,9 @@ static void test_long_header(void)
 	for (size_t n = 2; n < 4096; n += 100)
 		CHECK_NUMBER(img_probe_more(&h, file.data, n, &no_limits), ==,
 			     IMG_ERR_TRUNCATED);
-	CHECK_NUMBER(probe(&h, file), ==, IMG_ERR_CORRUPT);
+	CHECK_NUMBER(probe_bytes(&h, file), ==, IMG_ERR_CORRUPT);
 	memcpy(file.data + 4080, "\n2 3 255\n", 9);
-	CHECK_NUMBER(probe(&h, file), ==, IMG_OK);
+	CHECK_NUMBER(probe_bytes(&h, file), ==, IMG_OK);
 	free(file.data);
 }
 

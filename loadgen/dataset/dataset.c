@@ -113,11 +113,12 @@ static bool folder_load(struct dataset *d, const char *dir, bool all_files,
 		NULL, error);
 
 	if (is_good && list.count == 0) {
-		error_set(error, "%s: no %s in this folder", dir,
-			  all_files ? "file" :
-				      "*.jpg, *.jpeg, *.png, *.webp, *.gif, "
-				      "*.ppm, *.pgm or "
-				      "*.pnm file");
+		error_set(
+			error, "%s: no %s in this folder", dir,
+			all_files ?
+				"file" :
+				"*.jpg, *.jpeg, *.png, *.webp, *.avif, *.jxl, "
+				"*.gif, *.ppm, *.pgm or *.pnm file");
 		is_good = false;
 	}
 	for (size_t i = 0; is_good && i < list.count; i++) {

@@ -319,6 +319,136 @@ static bool gif_read(struct picture_header *out, struct span file)
 	return true;
 }
 
+/* The bytes of all boxes together, as far as their sizes are there. */
+static uint64_t boxes_bytes(struct span *file)
+{
+	uint64_t at = 0;
+
+	while (at + 8 <= file->count) {
+		uint32_t bytes = get_u32(file, (size_t)at);
+
+		if (bytes < 8) /* a large box, or to the end */
+			return 0;
+		at += bytes;
+	}
+	return at;
+}
+
+/*
+ * False: not an AVIF with a size.  The largest picture in it is what is shown;
+ * that it may be mirrored is not read.
+ */
+static bool avif_read(struct picture_header *out, struct span file)
+{
+	static const uint32_t turned[] = { 1, 8, 3, 6 };
+	struct picture_header h = { .orientation = 1,
+				    .media_type = "image/avif" };
+
+	if (!is_name(&file, 4, "ftyp") ||
+	    (!is_name(&file, 8, "avif") && !is_name(&file, 8, "avis")))
+		return false;
+	for (size_t at = 0; at + 4 <= file.count; at++) {
+		if (is_name(&file, at, "mdat"))
+			break;
+		if (is_name(&file, at, "irot"))
+			h.orientation = turned[get_byte(&file, at + 4) & 3];
+		if (!is_name(&file, at, "ispe") ||
+		    get_u32(&file, at + 8) < h.width_px)
+			continue;
+		h.width_px = get_u32(&file, at + 8);
+		h.height_px = get_u32(&file, at + 12);
+	}
+	if (h.width_px == 0 || h.height_px == 0 || h.width_px > INT32_MAX ||
+	    h.height_px > INT32_MAX)
+		return false;
+	h.whole_bytes = boxes_bytes(&file);
+	*out = h;
+	return true;
+}
+
+/* Bits of a JPEG XL, the lowest of each byte first. */
+struct jxl_span {
+	struct span file;
+	size_t at_bit;
+};
+
+static uint32_t jxl_number(struct jxl_span *s, uint32_t bits)
+{
+	uint32_t number = 0;
+
+	for (uint32_t i = 0; i < bits; i++, s->at_bit++)
+		number |=
+			(get_byte(&s->file, s->at_bit / 8) >> (s->at_bit % 8) &
+			 1u)
+			<< i;
+	return number;
+}
+
+static uint32_t jxl_side(struct jxl_span *s, bool is_small)
+{
+	static const uint8_t bits[] = { 9, 13, 18, 30 };
+
+	return is_small ? (jxl_number(s, 5) + 1) * 8 :
+			  jxl_number(s, bits[jxl_number(s, 2)]) + 1;
+}
+
+static void jxl_read_size(struct picture_header *h, struct jxl_span *s)
+{
+	static const uint32_t wide[] = { 1, 12, 4, 3, 16, 5, 2 };
+	static const uint32_t high[] = { 1, 10, 3, 2, 9, 4, 1 };
+	bool is_small = jxl_number(s, 1) != 0;
+	uint32_t ratio;
+
+	h->height_px = jxl_side(s, is_small);
+	ratio = jxl_number(s, 3);
+	h->width_px = ratio == 0 ?
+			      jxl_side(s, is_small) :
+			      (uint32_t)((uint64_t)h->height_px *
+					 wide[ratio - 1] / high[ratio - 1]);
+}
+
+/* Where the codestream is, and the bytes of all boxes together.  0: nowhere. */
+static size_t jxl_find(struct span *file, uint64_t *whole_bytes)
+{
+	size_t found = 0, at = 0;
+
+	while (at + 8 <= file->count) {
+		uint32_t bytes = get_u32(file, at);
+
+		if (found == 0 && is_name(file, at + 4, "jxlc"))
+			found = at + 8;
+		if (found == 0 && is_name(file, at + 4, "jxlp"))
+			found = at + 12;
+		if (bytes < 8) /* a large box, or to the end */
+			return found;
+		at += bytes;
+	}
+	*whole_bytes = at;
+	return found;
+}
+
+/* False: not a JPEG XL with a size. */
+static bool jxl_read(struct picture_header *out, struct span file)
+{
+	struct picture_header h = { .orientation = 1,
+				    .media_type = "image/jxl" };
+	struct jxl_span s = { .file = file };
+
+	if (is_name(&file, 4, "JXL "))
+		s.at_bit = jxl_find(&file, &h.whole_bytes) * 8;
+	if (jxl_number(&s, 16) != 0x0aff)
+		return false;
+	jxl_read_size(&h, &s);
+	/* Not all is default, and there are more fields. */
+	if (jxl_number(&s, 1) == 0 && jxl_number(&s, 1) != 0)
+		h.orientation = jxl_number(&s, 3) + 1;
+	if (s.file.is_short || h.width_px == 0 || h.width_px > INT32_MAX ||
+	    h.height_px > INT32_MAX)
+		return false;
+	*out = h;
+	return true;
+}
+
 bool picture_header_read(struct picture_header *out, const void *bytes,
 			 size_t size)
 {
@@ -330,7 +460,8 @@ bool picture_header_read(struct picture_header *out, const void *bytes,
 	if (marker != MARKER_SOI) {
 		file = (struct span){ .bytes = bytes, .count = size };
 		return png_read(out, file) || webp_read(out, file) ||
-		       gif_read(out, file) || netpbm_read(out, file);
+		       gif_read(out, file) || avif_read(out, file) ||
+		       jxl_read(out, file) || netpbm_read(out, file);
 	}
 	while ((marker = next_marker(&file, &at)) != 0 &&
 	       marker != MARKER_SOS && marker != MARKER_EOI) {

@@ -4,8 +4,8 @@
  *
  * Of a JPEG, reads the marker segments before the first scan, and EXIF in APP1
  * (ITU T.81 annex B, EXIF 2.32 section 4.6.4); also netpbm's P5 and P6,
- * and the chunks of a WebP.  It shares no code with the server, because it
- * checks the server's replies.
+ * the chunks of a WebP, the boxes of an AVIF, and the first bits of a JPEG XL.
+ * It shares no code with the server, because it checks the server's replies.
  *
  * Pure.  Any byte may be wrong; nothing outside the given bytes is read.
  */
@@ -22,8 +22,8 @@ struct picture_header {
 	uint32_t orientation;   /* from EXIF, 1 .. 8; 1 if EXIF has none */
 	const char *media_type; /* "image/jpeg" */
 	/*
-	 * Of a PPM or a WebP that would be whole, or of a PNG that is; 0:
-	 * unknown.
+	 * Of a PPM, a WebP, an AVIF or a JPEG XL in boxes that would be whole,
+	 * or of a PNG that is; 0: unknown.
 	 */
 	uint64_t whole_bytes;
 };

@@ -2,12 +2,12 @@
 /*
  * Verify: checks that a reply is the picture that was requested.
  *
- * A reply must be a whole PPM, PNG or WebP, or a JPEG that libjpeg-turbo
- * decodes to its end without a warning.  A JPEG is decoded at a DCT scale of
- * 1/8, which also reads all of its data.  With VERIFY_SIZE the reply must also
- * have the size that Darkroom's HTTP API defines for the query's w, h, fit,
- * enlarge and orient.  Width and height may differ by one pixel.  The size is
- * checked first: a reply of the wrong size is not decoded.
+ * A reply must be a whole PPM, PNG, WebP, AVIF or JPEG XL, or a JPEG that
+ * libjpeg-turbo decodes to its end without a warning.  A JPEG is decoded at a
+ * DCT scale of 1/8, which also reads all of its data.  With VERIFY_SIZE the
+ * reply must also have the size that Darkroom's HTTP API defines for the
+ * query's w, h, fit, enlarge and orient.  Width and height may differ by one
+ * pixel.  The size is checked first: a reply of the wrong size is not decoded.
  *
  * The check is independent: it uses none of the server's code.
  *

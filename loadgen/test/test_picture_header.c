@@ -247,6 +247,55 @@ static void test_webp(void)
 	}
 }
 
+static void test_avif(void)
+{
+	static const char turned[] = "\0\0\0\x10"
+				     "ftypavif\0\0\0\0"
+				     "\0\0\0\x29meta\0\0\0\0"
+				     "\0\0\0\x14ispe\0\0\0\0\0\0\0\7\0\0\0\x0b"
+				     "\0\0\0\x09irot\3"
+				     "\0\0\0\x08mdat";
+	const uint8_t *bytes = (const uint8_t *)turned;
+	struct picture_header h = { .width_px = 0 };
+
+	for (size_t n = 0; n < sizeof(turned) - 1; n++)
+		(void)read_at_wall(&h, bytes, n);
+	CHECK(read_at_wall(&h, bytes, sizeof(turned) - 1));
+	CHECK_NUMBER(h.width_px, ==, 7);
+	CHECK_NUMBER(h.height_px, ==, 11);
+	CHECK_NUMBER(h.orientation, ==, 6);
+	CHECK_TEXT(h.media_type, "image/avif");
+	CHECK_NUMBER(h.whole_bytes, ==, sizeof(turned) - 1);
+}
+
+/* 7 x 11 pixels, orientation 6; and 16 x 8, all the rest default. */
+static void test_jxl(void)
+{
+	static const char bare[] = "\xff\x0a\x50\0\x0c\x58";
+	static const char boxed[] = "\0\0\0\x0cJXL \r\n\x87\n"
+				    "\0\0\0\x0c"
+				    "free\0\0\0\0"
+				    "\0\0\0\x10"
+				    "jxlp\0\0\0\0\xff\x0a\xc1\x03";
+	struct picture_header h = { .width_px = 0 };
+
+	for (size_t n = 0; n < sizeof(bare) - 1; n++)
+		(void)read_at_wall(&h, (const uint8_t *)bare, n);
+	CHECK(read_at_wall(&h, (const uint8_t *)bare, sizeof(bare) - 1));
+	CHECK_NUMBER(h.width_px, ==, 7);
+	CHECK_NUMBER(h.height_px, ==, 11);
+	CHECK_NUMBER(h.orientation, ==, 6);
+	CHECK_TEXT(h.media_type, "image/jxl");
+	CHECK_NUMBER(h.whole_bytes, ==, 0);
+	for (size_t n = 0; n < sizeof(boxed) - 1; n++)
+		(void)read_at_wall(&h, (const uint8_t *)boxed, n);
+	CHECK(read_at_wall(&h, (const uint8_t *)boxed, sizeof(boxed) - 1));
+	CHECK_NUMBER(h.width_px, ==, 16);
+	CHECK_NUMBER(h.height_px, ==, 8);
+	CHECK_NUMBER(h.orientation, ==, 1);
+	CHECK_NUMBER(h.whole_bytes, ==, sizeof(boxed) - 1);
+}
+
 /* A JPEG of 70 x 30 by libjpeg, with fill bytes added before a marker. */
 static struct file encode(bool is_progressive)
 {
@@ -370,6 +419,8 @@ int main(void)
 	test_png();
 	test_netpbm();
 	test_webp();
+	test_avif();
+	test_jxl();
 	test_real_files();
 	test_damage();
 	return 0;

@@ -257,8 +257,8 @@ static const struct flag own_flags[] = {
 	{ "formats", "FORMATS", NULL,
 	  "formats of which an upload with format=auto gets the one that its\n"
 	  "Accept prefers, at equal weight the first; if this flag is given,\n"
-	  "uploads without `format` are such uploads, too; default: avif,\n"
-	  "webp and jpeg, as far as they are built in",
+	  "uploads without `format` are such uploads, too; default: webp,\n"
+	  "jxl, avif and jpeg, as far as they are built in",
 	  FLAG_FIELD(struct options, formats) },
 	{ "log", "auto|json|text|off", "auto",
 	  "a line on stderr for each request; auto: text on a terminal, else\n"
@@ -362,6 +362,14 @@ static const struct flag_group groups[] = {
 	{ 0 },
 };
 
+/* "formats: jpeg png ppm gif (read only)" */
+#define FORMAT(name, word) " " #word
+#define READ_ONLY_FORMAT(name, word) " " #word " (read only)"
+static const char built_with[] = "formats:"
+#include "imgops/formats/list.h"
+	;
+#undef FORMAT
+
 const struct program options_program = {
 	.name = "darkroom",
 	.summary = "an image upload service",
@@ -373,6 +381,7 @@ const struct program options_program = {
 	.exit_status = "0 stopped or done, 1 failed, 2 wrong usage, 3 uploads "
 		       "were abandoned at --drain-timeout.",
 	.see_also = "loadgen(1)",
+	.built_with = built_with,
 	.prefix = "DARKROOM_",
 	.print_more = print_query_help,
 };

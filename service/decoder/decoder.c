@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -26,9 +27,9 @@ enum {
 	 * CPU time has a limit, and waiting for it another one, because a
 	 * process may also be stopped, or wait for the CPU itself.
 	 */
-	PATIENCE = 10,
-	PATIENCE_MS = 30000,
-	END_MS = 10000,      /* for a process to end */
+	PATIENCE = 3,
+	PATIENCE_MS = 5000,
+	END_MS = 2000,       /* for a process to end */
 	KEPT_BYTES = 1 << 20 /* of each lane's shared memory */
 };
 
@@ -45,6 +46,9 @@ struct decoder {
 	uint32_t formats;
 	size_t file_bytes;
 	int control;
+	int over; /* an eventfd: readable after decoder_end_waits() */
+	void (*on_down)(void *arg);
+	void *arg;
 	pid_t program; /* 0: not started */
 	struct lane lanes[DECODER_LANES_MAX];
 	uint32_t lane_count;
@@ -54,7 +58,8 @@ struct decoder {
 	struct lane *free[DECODER_LANES_MAX];
 	uint32_t free_count;
 
-	_Atomic uint64_t decoded_count, lost_count;
+	_Atomic bool is_down;
+	_Atomic uint64_t decoded_count, lost_count, down_count;
 };
 
 /* --- Start and end --- */
@@ -119,13 +124,13 @@ static void become_program(const char *program, char *const *arguments,
 static bool start_program(struct decoder *d, const struct decoder_config *c,
 			  const char *program, int *fds, struct error *error)
 {
-	char lanes[16], bytes_max[32];
-	char *const arguments[] = { (char *)"darkroom-decoder",
-				    (char *)DECODER_VERSION, lanes, bytes_max,
-				    NULL };
+	char version[DECODER_VERSION_CHARS], lanes[16], bytes_max[32];
+	char *const arguments[] = { (char *)"darkroom-decoder", version, lanes,
+				    bytes_max, NULL };
 	int ends[2];
 	pid_t pid;
 
+	decoder_version(version);
 	(void)snprintf(lanes, sizeof(lanes), "%" PRIu32, d->lane_count);
 	(void)snprintf(bytes_max, sizeof(bytes_max), "%" PRIu64, c->bytes_max);
 	if (pipe2(ends, O_CLOEXEC) != 0)
@@ -145,32 +150,50 @@ static bool start_program(struct decoder *d, const struct decoder_config *c,
 	return pid > 0;
 }
 
-static bool wait_for(const struct lane *l, uint64_t end_ns)
+/* False also after decoder_end_waits(). */
+static bool wait_for(const struct decoder *d, const struct lane *l,
+		     uint64_t end_ns)
 {
-	struct pollfd wait = { .fd = l->socket, .events = POLLIN };
+	struct pollfd waits[] = { { .fd = l->socket, .events = POLLIN },
+				  { .fd = d->over, .events = POLLIN } };
 	uint64_t now, ms;
 	int n;
 
 	do {
 		now = clock_now_ns();
 		ms = now < end_ns ? (end_ns - now) / NS_PER_MS + 1 : 0;
-		n = poll(&wait, 1, (int)min_u64(ms, INT_MAX));
+		n = poll(waits, 2, (int)min_u64(ms, INT_MAX));
 	} while (n < 0 && errno == EINTR);
-	return n > 0;
+	return n > 0 && waits[0].revents != 0;
 }
 
 /* The program has started, and is of this version. */
-static bool is_ready(const struct lane *first, const char *program,
+static bool is_ready(const struct decoder *d, const char *program,
 		     struct error *error)
 {
+	const struct lane *first = &d->lanes[0];
 	struct decoder_reply reply;
 
-	if (wait_for(first, clock_after_ms(START_MS)) &&
+	if (wait_for(d, first, clock_after_ms(START_MS)) &&
 	    recv(first->socket, &reply, sizeof(reply), 0) == sizeof(reply))
 		return true;
 	return error_fail(error,
-			  "%s does not start: is it of the same version?",
+			  "%s does not start; it may have said why above",
 			  program);
+}
+
+static bool find_program(char path[PATH_MAX], struct error *error)
+{
+	return file_beside_program(path, "darkroom-decoder") ||
+	       error_fail(error, "the program darkroom-decoder is not beside "
+				 "this program; without it: --isolate none");
+}
+
+bool decoder_check(struct error *error)
+{
+	char path[PATH_MAX];
+
+	return find_program(path, error);
 }
 
 static bool start(struct decoder *d, const struct decoder_config *c,
@@ -181,13 +204,14 @@ static bool start(struct decoder *d, const struct decoder_config *c,
 	const char *program = c->program;
 	int fds[DESCRIPTORS_MAX];
 	uint32_t opened = 0;
-	bool ok = true;
+	bool ok;
 
-	if (program == NULL && !file_beside_program(path, "darkroom-decoder"))
-		return error_fail(error, "the program darkroom-decoder is not "
-					 "beside this program");
+	if (program == NULL && !find_program(path, error))
+		return false;
 	if (program == NULL)
 		program = path;
+	d->over = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	ok = d->over >= 0;
 	for (; ok && opened < d->lane_count; opened += ok) {
 		int *own = &fds[1 + 2 * opened];
 
@@ -202,7 +226,7 @@ static bool start(struct decoder *d, const struct decoder_config *c,
 		(void)close(d->lanes[i].memory);
 		d->lanes[i].memory = -1;
 	}
-	return ok && is_ready(&d->lanes[0], program, error);
+	return ok && is_ready(d, program, error);
 }
 
 struct decoder *decoder_start(const struct decoder_config *c,
@@ -218,7 +242,9 @@ struct decoder *decoder_start(const struct decoder_config *c,
 	d->file_bytes = (c->file_bytes + DECODER_FILE_AT - 1) /
 			DECODER_FILE_AT * DECODER_FILE_AT;
 	d->lane_count = min_u32(c->lanes, DECODER_LANES_MAX);
-	d->control = -1;
+	d->control = d->over = -1;
+	d->on_down = c->on_down;
+	d->arg = c->arg;
 	assert(d->lane_count > 0);
 	for (uint32_t i = 0; i < d->lane_count; i++)
 		d->lanes[i].socket = d->lanes[i].memory = -1;
@@ -239,6 +265,8 @@ void decoder_free(struct decoder *d)
 		return;
 	if (d->control >= 0)
 		(void)close(d->control);
+	if (d->over >= 0)
+		(void)close(d->over);
 	/* A server cannot wait for processes any more, in its sandbox. */
 	if (d->program > 0 && kill(d->program, SIGKILL) == 0)
 		(void)waitpid(d->program, NULL, 0);
@@ -286,27 +314,38 @@ static void lane_give(struct decoder *d, struct lane *l)
 	(void)pthread_mutex_unlock(&d->lock);
 }
 
+static void be_down(struct decoder *d)
+{
+	if (!atomic_exchange(&d->is_down, true) && d->on_down != NULL)
+		d->on_down(d->arg);
+}
+
 /*
  * The next one, of whatever number.  False: none has come in time, or none can
  * come any more.
  */
-static bool receive(const struct lane *l, uint64_t end_ns,
+static bool receive(struct decoder *d, const struct lane *l, uint64_t end_ns,
 		    struct decoder_reply *reply)
 {
-	return clock_now_ns() < end_ns && wait_for(l, end_ns) &&
-	       recv(l->socket, reply, sizeof(*reply), MSG_DONTWAIT) ==
-		       (ssize_t)sizeof(*reply);
+	ssize_t n;
+
+	if (clock_now_ns() >= end_ns || !wait_for(d, l, end_ns))
+		return false;
+	n = recv(l->socket, reply, sizeof(*reply), MSG_DONTWAIT);
+	if (n == 0)
+		be_down(d);
+	return n == (ssize_t)sizeof(*reply);
 }
 
 /* End the lane's process.  What it has sent until then is forgotten. */
-static void end_process(const struct decoder *d, const struct lane *l)
+static void end_process(struct decoder *d, const struct lane *l)
 {
+	const struct decoder_end end = { l->number, l->request };
 	uint64_t end_ns = clock_after_ms(END_MS);
-	uint8_t number = (uint8_t)l->number;
 	struct decoder_reply reply;
 
-	(void)!write(d->control, &number, 1);
-	while (receive(l, end_ns, &reply) &&
+	(void)!write(d->control, &end, sizeof(end));
+	while (receive(d, l, end_ns, &reply) &&
 	       (reply.number != l->request || reply.err != IMG_ERR_LOST))
 		;
 }
@@ -315,15 +354,18 @@ static void end_process(const struct decoder *d, const struct lane *l)
  * Wait for as long as the request may take.  A process that replies to a
  * request which it cannot have is not to be trusted.
  */
-static bool wait_for_reply(const struct decoder *d, const struct lane *l,
-			   uint64_t cpu_ns, struct decoder_reply *reply)
+static bool wait_for_reply(struct decoder *d, const struct lane *l,
+			   uint64_t cpu_ns, uint64_t end_ns,
+			   struct decoder_reply *reply)
 {
-	uint64_t end_ns =
+	uint64_t patient_ns =
 		clock_after_ms(cpu_ns / NS_PER_MS * PATIENCE + PATIENCE_MS);
 	bool ok;
 
+	end_ns = end_ns == 0 ? patient_ns : min_u64(end_ns, patient_ns);
 	do {
-		ok = receive(l, end_ns, reply) && reply->number <= l->request;
+		ok = receive(d, l, end_ns, reply) &&
+		     reply->number <= l->request;
 	} while (ok && reply->number != l->request);
 	if (!ok)
 		end_process(d, l);
@@ -412,20 +454,51 @@ static bool is_possible(enum img_err err, const struct img_header *header)
 	}
 }
 
+bool decoder_is_up(struct decoder *d)
+{
+	struct pollfd wait;
+
+	if (d == NULL)
+		return true;
+	wait = (struct pollfd){ .fd = d->lanes[0].socket };
+	if (!atomic_load(&d->is_down) && poll(&wait, 1, 0) > 0 &&
+	    (wait.revents & POLLHUP) != 0)
+		be_down(d);
+	return !atomic_load(&d->is_down);
+}
+
+void decoder_end_waits(struct decoder *d)
+{
+	const uint64_t one = 1;
+
+	if (d != NULL)
+		(void)!write(d->over, &one, sizeof(one));
+}
+
+/* Replies to requests that were not made: of a process that has ended. */
+static void forget_replies(const struct lane *l)
+{
+	struct decoder_reply reply;
+
+	while (recv(l->socket, &reply, sizeof(reply), MSG_DONTWAIT) > 0)
+		;
+}
+
 static enum img_err ask(struct decoder *d, struct lane *l, struct image *dst,
-			struct decoder_request *request,
+			struct decoder_request *request, uint64_t end_ns,
 			const struct img_header *header,
 			const struct memory *memory)
 {
 	struct decoder_reply reply;
 	enum img_err err;
 
+	forget_replies(l);
 	request->number = ++l->request;
 	request->format = number_of(header->format);
 	request->file_bytes_max = d->file_bytes;
 	if (send(l->socket, request, sizeof(*request), MSG_NOSIGNAL) !=
 		    (ssize_t)sizeof(*request) ||
-	    !wait_for_reply(d, l, request->cpu_ns, &reply) ||
+	    !wait_for_reply(d, l, request->cpu_ns, end_ns, &reply) ||
 	    reply.err > IMG_ERR_LOST)
 		return IMG_ERR_LOST;
 	err = (enum img_err)reply.err;
@@ -440,7 +513,7 @@ enum img_err decoder_decode(struct decoder *d, struct image *dst,
 			    const struct img_view *view,
 			    const struct img_transform *transform,
 			    const struct img_limits *limits, uint64_t cpu_ns,
-			    const struct memory *memory)
+			    uint64_t end_ns, const struct memory *memory)
 {
 	struct decoder_request request = {
 		.cpu_ns = cpu_ns,
@@ -461,7 +534,11 @@ enum img_err decoder_decode(struct decoder *d, struct image *dst,
 	request.header.format = NULL;
 	l = lane_take(d);
 	(void)memcpy(l->shared + DECODER_FILE_AT, bytes, count);
-	err = ask(d, l, dst, &request, header, &unpaused);
+	err = decoder_is_up(d) ?
+		      ask(d, l, dst, &request, end_ns, header, &unpaused) :
+		      IMG_ERR_NO_DECODER;
+	if (err == IMG_ERR_LOST && !decoder_is_up(d))
+		err = IMG_ERR_NO_DECODER;
 	empty(d, l);
 	lane_give(d, l);
 	if (err == IMG_OK)
@@ -470,6 +547,8 @@ enum img_err decoder_decode(struct decoder *d, struct image *dst,
 	atomic_fetch_add(&d->decoded_count, 1);
 	if (err == IMG_ERR_LOST)
 		atomic_fetch_add(&d->lost_count, 1);
+	if (err == IMG_ERR_NO_DECODER)
+		atomic_fetch_add(&d->down_count, 1);
 	return err;
 }
 
@@ -484,5 +563,6 @@ void decoder_read(const struct decoder *d, struct decoder_stats *out)
 	*out = (struct decoder_stats){
 		.decoded_count = atomic_load(&d->decoded_count),
 		.lost_count = atomic_load(&d->lost_count),
+		.down_count = atomic_load(&d->down_count),
 	};
 }

@@ -3,15 +3,18 @@
  * Decoder: img_decode() in other processes, for formats whose decoders may
  * crash, hang or be taken over by a file.
  *
- *	server --control--> darkroom-decoder --fork--> a process for each lane
- *	   \________________ lane: socket and shared memory ________/
+ *	server --control--> darkroom-decoder --fork--> forker
+ *	   \                                              | fork
+ *	    \__ lane: socket and shared memory __ a process for each lane
  *
  * A lane decodes one file at a time.  The file and the planes are in memory
  * that both sides share, and a process of its own, without rights, decodes it.
  * If that process ends, the file is IMG_ERR_LOST, and the next file of the lane
- * gets a new process.  darkroom-decoder itself reads no file: it waits, forks
- * and collects.  It is started before the server enters its sandbox, in which
- * nothing can be started.
+ * gets a new process.  The forker reads no file: it waits, forks and collects.
+ * If it ends, the files in work are IMG_ERR_LOST, and darkroom-decoder starts
+ * a new one, and does nothing else.  It is started before the server enters its
+ * sandbox, in which nothing can be started; so if it ends, every file is
+ * IMG_ERR_NO_DECODER.
  *
  * Threads    Any number may decode at once; each waits until a lane is free,
  *            and for its file's process, without using CPU.
@@ -37,11 +40,15 @@ struct decoder_config {
 	uint64_t bytes_max; /* memory of one process: see img_limits */
 	/* The program; NULL: darkroom-decoder in the folder of this program. */
 	const char *program;
+	/* Called once, by any thread, when that program has ended. */
+	void (*on_down)(void *arg);
+	void *arg;
 };
 
 struct decoder_stats {
 	uint64_t decoded_count; /* files, also those that have errors */
 	uint64_t lost_count;    /* processes that ended while they decoded */
+	uint64_t down_count;    /* files that were IMG_ERR_NO_DECODER */
 };
 
 /*
@@ -51,12 +58,17 @@ struct decoder_stats {
 struct decoder *decoder_start(const struct decoder_config *c,
 			      struct error *error);
 
+/* Could decoder_start() find the program?  False: `error` says why not. */
+bool decoder_check(struct error *error);
+
 /* Is this format decoded in another process?  `d` may be NULL: no. */
 bool decoder_takes(const struct decoder *d, const struct img_format *format);
 
 /*
- * As img_decode().  A process that uses more CPU time than `cpu_ns` is ended.
- * IMG_ERR_LOST: the process has ended, or was ended.
+ * As img_decode().  A process that uses more CPU time than `cpu_ns`, that is
+ * stopped, or that has not replied at `end_ns` (0: any time) is ended.
+ * IMG_ERR_LOST: the process has ended, or was ended.  IMG_ERR_NO_DECODER: the
+ * program has.
  */
 MUST_CHECK enum img_err decoder_decode(struct decoder *d, struct image *dst,
 				       const uint8_t *bytes, size_t count,
@@ -64,7 +76,7 @@ MUST_CHECK enum img_err decoder_decode(struct decoder *d, struct image *dst,
 				       const struct img_view *view,
 				       const struct img_transform *transform,
 				       const struct img_limits *limits,
-				       uint64_t cpu_ns,
+				       uint64_t cpu_ns, uint64_t end_ns,
 				       const struct memory *memory);
 
 /*
@@ -72,6 +84,12 @@ MUST_CHECK enum img_err decoder_decode(struct decoder *d, struct image *dst,
  * img_decode() takes `decode_bytes`.
  */
 uint64_t decoder_extra_bytes(size_t file_bytes, uint64_t decode_bytes);
+
+/* Has the program not ended?  `d` may be NULL: yes. */
+bool decoder_is_up(struct decoder *d);
+
+/* From now on nobody waits: files in work are IMG_ERR_LOST.  NULL is fine. */
+void decoder_end_waits(struct decoder *d);
 
 void decoder_read(const struct decoder *d, struct decoder_stats *out);
 

@@ -11,10 +11,10 @@
  * the number of a request to `taken` before it takes the request off the
  * socket; so its parent knows which request is lost with it.
  *
- * The control pipe carries numbers of lanes, in one byte: end its process.  At
- * the pipe's end all processes end.
+ * The control pipe carries struct decoder_end: end this request.  At the pipe's
+ * end all processes end.
  *
- * Both sides are built from the same sources; the parent checks that.
+ * Both sides must be built alike; the program checks that by decoder_version().
  */
 #ifndef SERVICE_DECODER_PROTOCOL_H
 #define SERVICE_DECODER_PROTOCOL_H
@@ -22,15 +22,13 @@
 #include "imgops/imgops.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 
 enum {
 	DECODER_CONTROL = 3, /* descriptors in darkroom-decoder */
 	DECODER_LANES,       /* of each lane the socket, then the memory */
 	DECODER_LANES_MAX = 64,
 };
-
-/* The first argument of the program. */
-#define DECODER_VERSION "darkroom decoder, version 1"
 
 /* The beginning of a lane's shared memory. */
 struct decoder_shared {
@@ -51,6 +49,11 @@ struct decoder_request {
 	struct img_limits limits;
 };
 
+struct decoder_end {
+	uint64_t lane;
+	uint64_t number; /* of the request */
+};
+
 struct decoder_plane {
 	uint64_t offset; /* in the shared memory */
 	uint64_t stride_bytes;
@@ -68,5 +71,20 @@ struct decoder_reply {
 	uint64_t profile_offset, profile_bytes;
 	struct decoder_plane planes[IMG_PLANES_MAX];
 };
+
+enum { DECODER_VERSION_CHARS = 128 };
+
+/* The first argument of the program: what both sides must agree on. */
+static inline void decoder_version(char out[DECODER_VERSION_CHARS])
+{
+	int at = snprintf(out, DECODER_VERSION_CHARS,
+			  "protocol 2, %zu and %zu bytes, formats",
+			  sizeof(struct decoder_request),
+			  sizeof(struct decoder_reply));
+
+	for (uint32_t i = 0; i < IMG_FORMATS && at < DECODER_VERSION_CHARS; i++)
+		at += snprintf(out + at, (size_t)(DECODER_VERSION_CHARS - at),
+			       " %s", img_formats[i]->word);
+}
 
 #endif

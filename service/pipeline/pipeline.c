@@ -619,6 +619,9 @@ static bool run_step(struct pipeline *p, enum pipeline_step step,
 		end = UPLOAD_MEMORY_FULL;
 	if (end == UPLOAD_ENDED)
 		end = time_step(p, step, v, &err);
+	/* It may have been ended because of that. */
+	if (end == UPLOAD_ENDED && err == IMG_ERR_LOST)
+		end = reason_to_stop(p, u, clock_now_ns(), 0);
 	if (end != UPLOAD_ENDED || err != IMG_OK) {
 		fail_upload(u, end, err, step_needs_ns(step, v));
 		return false;
@@ -1127,6 +1130,12 @@ void pipeline_abandon(struct pipeline *p)
 {
 	atomic_store(&p->abandoning, true);
 	budget_end_waits(&p->budget, BUDGET_INSIDE);
+	decoder_end_waits(p->steps.decoder);
+}
+
+bool pipeline_can_decode(const struct pipeline *p)
+{
+	return decoder_is_up(p->steps.decoder);
 }
 
 void pipeline_stop(struct pipeline *p)

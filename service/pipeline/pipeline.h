@@ -256,6 +256,9 @@ uint32_t pipeline_weight_percent(const struct pipeline_load *load,
  */
 void pipeline_abandon(struct pipeline *p);
 
+/* False: formats of other processes (decoder.h) are not decoded any more. */
+bool pipeline_can_decode(const struct pipeline *p);
+
 /*
  * Refuse uploads, finish those inside, end the workers.  A second call does
  * nothing.

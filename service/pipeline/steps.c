@@ -228,15 +228,16 @@ static enum img_err run_decode(struct upload *u, const struct steps *steps,
 {
 	const struct variant *v = u->decoded_for;
 	uint64_t expected_ns = u->variants[0].estimated_ns[PIPELINE_DECODE];
+	uint64_t end_ns = atomic_load(&u->is_accepted) ? 0 : u->deadline_ns;
 
 	if (!decoder_takes(steps->decoder, u->header.format))
 		return img_decode(&u->decoded, u->jpeg, u->jpeg_bytes,
 				  &u->header, &v->view, &v->transform,
 				  &steps->limits, memory);
-	return decoder_decode(steps->decoder, &u->decoded, u->jpeg,
-			      u->jpeg_bytes, &u->header, &v->view,
-			      &v->transform, &steps->limits,
-			      LOST_NS_MIN + LOST_TIMES * expected_ns, memory);
+	return decoder_decode(
+		steps->decoder, &u->decoded, u->jpeg, u->jpeg_bytes, &u->header,
+		&v->view, &v->transform, &steps->limits,
+		LOST_NS_MIN + LOST_TIMES * expected_ns, end_ns, memory);
 }
 
 /* The last variant to be scaled releases the decoded planes. */

@@ -5,6 +5,7 @@
  */
 #include "service/report/figures.h"
 
+#include "imgops/imgops.h"
 #include "stages/cores.h"
 
 #include "base/clock.h"
@@ -253,6 +254,15 @@ static void json_add_workers(struct json *j, const struct counts *c,
 	json_close(j);
 }
 
+/* What is built in. */
+static void json_add_formats(struct json *j)
+{
+	json_open_array(j, "formats");
+	for (size_t i = 0; i < IMG_FORMATS; i++)
+		json_add_text(j, NULL, img_formats[i]->word);
+	json_close(j);
+}
+
 static void print_json(struct stats_source *source, const char *schedule,
 		       FILE *to)
 {
@@ -265,6 +275,7 @@ static void print_json(struct stats_source *source, const char *schedule,
 	json_begin(&j, to, JSON_COMPACT);
 	json_open_object(&j, NULL);
 	json_add_text(&j, "version", DARKROOM_VERSION);
+	json_add_formats(&j);
 	json_add_text(&j, "policy", config->schedule.policy->name);
 	json_add_text(&j, "schedule", schedule);
 	json_add_whole(&j, "parts", config->schedule.part_count);

@@ -387,8 +387,14 @@ static enum img_err read_profile(struct image *img, const struct piece *whole,
 				 const struct img_header *header,
 				 const struct memory *memory)
 {
-	switch (profile_read(&img->profile, &img->profile_bytes, whole->data,
-			     whole->bytes, memory)) {
+	enum profile_state state =
+		jpeg_own(header)->walk.is_adobe_rgb ?
+			profile_adobe_rgb(&img->profile, &img->profile_bytes,
+					  memory) :
+			profile_read(&img->profile, &img->profile_bytes,
+				     whole->data, whole->bytes, memory);
+
+	switch (state) {
 	case PROFILE_READ:
 		img->is_srgb = header->profile == IMG_PROFILE_SRGB;
 		return IMG_OK;

@@ -6,12 +6,14 @@
  */
 #include "imgops/formats/jpeg/header.h"
 
+#include "imgops/colour/icc_write.h"
 #include "imgops/colour/matrix.h"
 #include "imgops/formats/exif.h"
 #include "imgops/formats/format.h"
 #include "imgops/image.h"
 #include "imgops/formats/jpeg/markers.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -179,6 +181,8 @@ static void read_app(struct img_header *h, const struct marker *m,
 		own->walk.has_jfif = true;
 	if (m->code == MARKER_APP1 && h->orientation == 0)
 		h->orientation = exif_app1_orientation(m->data, m->bytes);
+	if (m->code == MARKER_APP1 && exif_app1_is_adobe_rgb(m->data, m->bytes))
+		own->walk.is_adobe_rgb = true;
 	if (is_icc_chunk(m))
 		read_icc_chunk(h, m, jpeg);
 	if (m->code == MARKER_APP14 && m->bytes >= ADOBE_BYTES &&
@@ -310,6 +314,19 @@ static void read_tables(struct img_header *h, const struct marker *sos)
 	}
 }
 
+enum profile_state profile_adobe_rgb(uint8_t **profile, size_t *bytes,
+				     const struct memory *memory)
+{
+	uint8_t *to = memory->alloc(memory->arg, ICC_WRITTEN_BYTES);
+
+	if (to == NULL)
+		return PROFILE_NO_MEMORY;
+	*profile = to;
+	*bytes = icc_write(to, &icc_adobe_rgb);
+	assert(*bytes == ICC_WRITTEN_BYTES);
+	return PROFILE_READ;
+}
+
 /*
  * Judge a matrix profile that is in one piece; this needs no memory.  Others
  * are judged when the picture is scaled, because that takes long.
@@ -351,7 +368,15 @@ static enum img_err finish_header(struct img_header *h,
 	h->space = guess_space(h);
 	format_set_upright(h);
 	read_tables(h, sos);
-	h->profile = judge_profile(h, jpeg);
+	/* A profile says it better; and a grey picture is none of RGB. */
+	own->walk.is_adobe_rgb &= h->icc_bytes == 0 && (h->space == IMG_YCBCR ||
+							h->space == IMG_RGB);
+	if (own->walk.is_adobe_rgb) {
+		h->icc_bytes = ICC_WRITTEN_BYTES;
+		h->profile = IMG_PROFILE_MATRIX;
+	} else {
+		h->profile = judge_profile(h, jpeg);
+	}
 	return IMG_OK;
 }
 

@@ -32,6 +32,7 @@ struct FORMAT_OWN jpeg_own {
 	struct {
 		size_t offset; /* 0: not begun */
 		bool in_scan, has_ended, has_header, has_jfif;
+		bool is_adobe_rgb; /* by its EXIF data */
 		uint32_t marker_count;
 		uint32_t precision; /* bits of a sample */
 		uint8_t ids[IMG_PLANES_MAX];
@@ -73,6 +74,11 @@ MUST_CHECK enum profile_state profile_read(uint8_t **profile, size_t *bytes,
 					   const uint8_t *jpeg,
 					   size_t jpeg_bytes,
 					   const struct memory *memory);
+
+/* As profile_read(), but a profile of Adobe RGB. */
+MUST_CHECK enum profile_state profile_adobe_rgb(uint8_t **profile,
+						size_t *bytes,
+						const struct memory *memory);
 
 /* The DCT blocks of component `i`. */
 struct img_size header_blocks(const struct img_header *h, uint32_t i);

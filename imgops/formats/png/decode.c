@@ -199,7 +199,7 @@ static enum img_err read_profile(struct decoder *d)
 	if (profile == NULL)
 		return IMG_ERR_NO_MEMORY;
 	if (own->makes_profile)
-		is_read = icc_write(profile, &own->colours);
+		is_read = icc_write(profile, &own->colours) == h->icc_bytes;
 	inflate_init(z, d->file + own->icc.offset, own->icc.bytes, d->window,
 		     d->window_bytes);
 	z->memory = d->memory;

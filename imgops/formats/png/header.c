@@ -206,66 +206,12 @@ static void read_chrm(struct png_own *own, const struct chunk *c)
 		to[i / 2][i % 2] = (double)png_read32(c->data + 4 * i) / UNIT;
 }
 
-/* Numbers of ITU-T H.273: those of SDR. */
-enum { D65, C_LIGHT, DCI };
-static const double cicp_whites[][2] = { { 0.3127, 0.3290 },
-					 { 0.310, 0.316 },
-					 { 0.314, 0.351 } };
-static const struct {
-	uint8_t code, white;
-	double xy[3][2];
-} cicp_primaries[] = {
-	{ 1, D65, { { 0.64, 0.33 }, { 0.30, 0.60 }, { 0.15, 0.06 } } },
-	{ 4, C_LIGHT, { { 0.67, 0.33 }, { 0.21, 0.71 }, { 0.14, 0.08 } } },
-	{ 5, D65, { { 0.64, 0.33 }, { 0.29, 0.60 }, { 0.15, 0.06 } } },
-	{ 6, D65, { { 0.63, 0.34 }, { 0.31, 0.595 }, { 0.155, 0.07 } } },
-	{ 7, D65, { { 0.63, 0.34 }, { 0.31, 0.595 }, { 0.155, 0.07 } } },
-	{ 9, D65, { { 0.708, 0.292 }, { 0.17, 0.797 }, { 0.131, 0.046 } } },
-	{ 11, DCI, { { 0.68, 0.32 }, { 0.265, 0.69 }, { 0.15, 0.06 } } },
-	{ 12, D65, { { 0.68, 0.32 }, { 0.265, 0.69 }, { 0.15, 0.06 } } },
-};
-static const struct {
-	uint8_t code;
-	double exponent, scale, offset, slope, knee;
-} cicp_curves[] = {
-	{ 1, 1 / 0.45, 1 / 1.099, 0.099 / 1.099, 1 / 4.5, 0.081 },
-	{ 4, 2.2, 1, 0, 0, 0 },
-	{ 5, 2.8, 1, 0, 0, 0 },
-	{ 6, 1 / 0.45, 1 / 1.099, 0.099 / 1.099, 1 / 4.5, 0.081 },
-	{ 8, 1, 1, 0, 0, 0 },
-	{ 13, 2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045 },
-	{ 14, 1 / 0.45, 1 / 1.099, 0.099 / 1.099, 1 / 4.5, 0.081 },
-	{ 15, 1 / 0.45, 1 / 1.099, 0.099 / 1.099, 1 / 4.5, 0.081 },
-};
-
 /* Primaries, transfer function, matrix, full range. */
 static void read_cicp(struct png_own *own, const struct chunk *c)
 {
-	struct icc_colours *to = &own->colours;
-
 	if (own->has_cicp || c->data[2] != 0 || c->data[3] != 1)
 		return;
-	for (size_t p = 0; p < ARRAY_SIZE(cicp_primaries); p++)
-		for (size_t t = 0; t < ARRAY_SIZE(cicp_curves); t++) {
-			if (cicp_primaries[p].code != c->data[0] ||
-			    cicp_curves[t].code != c->data[1])
-				continue;
-			memcpy(to->white, cicp_whites[cicp_primaries[p].white],
-			       sizeof(to->white));
-			memcpy(to->red, cicp_primaries[p].xy[0],
-			       sizeof(to->red));
-			memcpy(to->green, cicp_primaries[p].xy[1],
-			       sizeof(to->green));
-			memcpy(to->blue, cicp_primaries[p].xy[2],
-			       sizeof(to->blue));
-			to->exponent = cicp_curves[t].exponent;
-			to->scale = cicp_curves[t].scale;
-			to->offset = cicp_curves[t].offset;
-			to->slope = cicp_curves[t].slope;
-			to->knee = cicp_curves[t].knee;
-			own->has_cicp = true;
-			return;
-		}
+	own->has_cicp = icc_colours_of(&own->colours, c->data[0], c->data[1]);
 }
 
 /* A chunk without which pixels would be the same, but not how they look. */
@@ -403,14 +349,15 @@ static void judge_deflated(struct img_header *h, const uint8_t *file)
 static void judge_made(struct img_header *h)
 {
 	struct png_own *own = png_own_change(h);
-	uint8_t profile[ICC_WRITTEN_BYTES];
+	uint8_t profile[ICC_WRITTEN_BYTES_MAX];
+	size_t bytes = icc_write(profile, &own->colours);
 
-	if (!icc_write(profile, &own->colours))
+	if (bytes == 0)
 		return;
-	h->profile = judge(profile, sizeof(profile));
+	h->profile = judge(profile, bytes);
 	own->makes_profile = h->profile == IMG_PROFILE_MATRIX;
 	if (own->makes_profile)
-		h->icc_bytes = sizeof(profile);
+		h->icc_bytes = bytes;
 	else
 		h->profile = IMG_PROFILE_UNKNOWN;
 }

@@ -17,8 +17,14 @@ enum { OWN_BYTES = 64 << 20 };
 
 static bool limit(__rlimit_resource_t what, uint64_t most)
 {
-	const struct rlimit limits = { most, most };
+	struct rlimit limits;
 
+	if (getrlimit(what, &limits) != 0)
+		return false;
+	/* There may be a lower one already. */
+	if (limits.rlim_max == RLIM_INFINITY || limits.rlim_max > most)
+		limits.rlim_max = most;
+	limits.rlim_cur = limits.rlim_max;
 	return setrlimit(what, &limits) == 0;
 }
 

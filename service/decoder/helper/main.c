@@ -14,15 +14,17 @@
 
 int main(int argc, char **argv)
 {
+	char version[DECODER_VERSION_CHARS];
 	uint64_t lanes, bytes_max;
 
-	if (argc != 4 || strcmp(argv[1], DECODER_VERSION) != 0 ||
+	decoder_version(version);
+	if (argc != 4 || strcmp(argv[1], version) != 0 ||
 	    !number_read_whole(argv[2], 1, DECODER_LANES_MAX, &lanes) ||
 	    !number_read_whole(argv[3], 1, UINT64_MAX, &bytes_max)) {
 		(void)fprintf(stderr,
-			      "darkroom-decoder is started by darkroom of the "
-			      "same version (%s), and by nobody else\n",
-			      DECODER_VERSION);
+			      "darkroom-decoder is started by a darkroom that "
+			      "is built alike (%s), and by nobody else\n",
+			      version);
 		return 2;
 	}
 	return decoder_serve((uint32_t)lanes, bytes_max, img_decode);

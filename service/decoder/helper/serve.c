@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parent has one thread and waits.  For a lane with a request and without a
- * process it forks; when a process has ended, it says which request was lost.
+ *	keeper --fork--> forker --fork--> a process for each lane
+ *
+ * Each has one thread.  The forker waits: for a lane with a request and without
+ * a process it forks; when a process has ended, it says which request was lost.
+ * The keeper does nothing but start a new forker when that has ended, because
+ * the server cannot start anything any more.  A process that is stopped
+ * (SIGSTOP) is ended, too: nobody else would notice.
  */
 #include "service/decoder/helper/serve.h"
 
@@ -13,6 +18,7 @@
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -37,6 +43,9 @@ struct lane {
 	struct decoder_shared *shared;
 	size_t bytes; /* of the shared memory */
 	pid_t process;
+	uint64_t first; /* request of the process */
+	uint64_t lost;  /* a request, if owes_lost */
+	bool owes_lost;
 };
 
 /*
@@ -176,38 +185,78 @@ static _Noreturn void decode_files(struct lane *lanes, uint32_t count,
 	_exit(EXIT_SUCCESS);
 }
 
+/* The server may have to read other messages first, if a process sent many. */
+static void tell_lost(struct lane *l)
+{
+	const struct decoder_reply lost = {
+		.number = l->lost,
+		.err = IMG_ERR_LOST,
+	};
+
+	l->owes_lost = send(l->socket, &lost, sizeof(lost),
+			    MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+		       (errno == EAGAIN || errno == EINTR);
+}
+
+/* Its process has ended. */
+static void lose(struct lane *l)
+{
+	l->process = 0;
+	l->lost = atomic_load(&l->shared->taken);
+	tell_lost(l);
+}
+
 static void collect(struct lane *lanes, uint32_t count)
 {
 	pid_t pid;
+	int status;
 
-	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
-		uint32_t i = 0;
-
-		while (i < count && lanes[i].process != pid)
-			i++;
-		if (i == count)
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (WIFSTOPPED(status)) {
+			(void)kill(pid, SIGKILL);
 			continue;
-		lanes[i].process = 0;
+		}
+		for (uint32_t i = 0; i < count; i++)
+			if (lanes[i].process == pid)
+				lose(&lanes[i]);
+	}
+}
 
-		const struct decoder_reply lost = {
-			.number = atomic_load(&lanes[i].shared->taken),
-			.err = IMG_ERR_LOST,
-		};
+/* The number of the request that waits, or 0. */
+static uint64_t waiting(const struct lane *l)
+{
+	struct decoder_request q;
 
-		(void)!send(lanes[i].socket, &lost, sizeof(lost),
-			    MSG_DONTWAIT | MSG_NOSIGNAL);
+	return recv(l->socket, &q, sizeof(q), MSG_PEEK | MSG_DONTWAIT) ==
+			       (ssize_t)sizeof(q) ?
+		       q.number :
+		       0;
+}
+
+/* Without a process, because none can be made, the request waits. */
+static void end_request(struct lane *l, uint64_t number)
+{
+	struct decoder_request q;
+
+	if (l->process > 0 && number >= l->first) {
+		(void)kill(l->process, SIGKILL);
+	} else if (l->process <= 0 && waiting(l) == number) {
+		(void)!recv(l->socket, &q, sizeof(q), MSG_DONTWAIT);
+		l->lost = number;
+		tell_lost(l);
 	}
 }
 
 /* False: the server has ended. */
-static bool take_control(const struct lane *lanes, uint32_t count)
+static bool take_control(struct lane *lanes, uint32_t count)
 {
-	uint8_t lane;
-	ssize_t n = read(DECODER_CONTROL, &lane, 1);
+	struct decoder_end ends[DECODER_LANES_MAX];
+	ssize_t n = read(DECODER_CONTROL, ends, sizeof(ends));
 
-	if (n == 1 && lane < count && lanes[lane].process > 0)
-		(void)kill(lanes[lane].process, SIGKILL);
-	return n == 1 || (n < 0 && errno == EINTR);
+	for (ssize_t i = 0; i < n / (ssize_t)sizeof(ends[0]); i++)
+		if (ends[i].lane < count)
+			end_request(&lanes[ends[i].lane], ends[i].number);
+	return n > 0 || (n < 0 && errno == EINTR);
 }
 
 static bool lane_open(struct lane *l, uint32_t number)
@@ -256,7 +305,7 @@ static void wait_and_fork(struct lane *lanes, uint32_t count, int signals,
 			waits[2 + i] = (struct pollfd){
 				.fd = lanes[i].process > 0 ? -1 :
 							     lanes[i].socket,
-				.events = POLLIN,
+				.events = lanes[i].owes_lost ? POLLOUT : POLLIN,
 			};
 		(void)poll(waits, 2 + count, -1);
 		if (waits[1].revents != 0)
@@ -267,6 +316,11 @@ static void wait_and_fork(struct lane *lanes, uint32_t count, int signals,
 		for (uint32_t i = 0; i < count; i++) {
 			if (lanes[i].process > 0 || waits[2 + i].revents == 0)
 				continue;
+			if (lanes[i].owes_lost) {
+				tell_lost(&lanes[i]);
+				continue;
+			}
+			lanes[i].first = waiting(&lanes[i]);
 			lanes[i].process = fork();
 			if (lanes[i].process < 0) /* there are too many */
 				(void)poll(NULL, 0, FORK_PAUSE_MS);
@@ -277,21 +331,101 @@ static void wait_and_fork(struct lane *lanes, uint32_t count, int signals,
 	}
 }
 
+/* In the new process. */
+static _Noreturn void be_forker(struct lane *lanes, uint32_t count,
+				pid_t keeper, uint64_t bytes_max,
+				decode_fn *decode)
+{
+	int signals = open_signals();
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	(void)prctl(PR_SET_NAME, "decoder-forker", 0, 0, 0);
+	if (signals < 0 || getppid() != keeper)
+		_exit(EXIT_FAILURE);
+	wait_and_fork(lanes, count, signals, bytes_max, decode);
+	for (uint32_t i = 0; i < count; i++)
+		if (lanes[i].process > 0)
+			(void)kill(lanes[i].process, SIGKILL);
+	_exit(EXIT_SUCCESS);
+}
+
+/*
+ * Until the forker and all of its processes have ended.  True: because the
+ * server has.
+ */
+static bool wait_for_forker(pid_t forker)
+{
+	bool is_over = false;
+	pid_t pid;
+	int status;
+
+	while ((pid = waitpid(-1, &status, WUNTRACED)) > 0 || errno == EINTR) {
+		if (pid > 0 && WIFSTOPPED(status))
+			(void)kill(pid, SIGKILL);
+		else if (pid == forker)
+			is_over = WIFEXITED(status) &&
+				  WEXITSTATUS(status) == EXIT_SUCCESS;
+	}
+	return is_over;
+}
+
+/* Before the next try.  True: the server has ended. */
+static bool pause_for_fork(void)
+{
+	struct pollfd control = { .fd = DECODER_CONTROL };
+
+	return poll(&control, 1, FORK_PAUSE_MS) > 0;
+}
+
+/*
+ * A process that decodes nothing.  It is tried at the start, so that files are
+ * not blamed.
+ */
+static bool can_jail(int socket, uint64_t bytes_max)
+{
+	pid_t pid = fork(), ended;
+	int status = 0;
+
+	if (pid == 0) {
+		bool ok = jail_enter(socket, bytes_max);
+
+		_exit(ok ? EXIT_SUCCESS : EXIT_FAILURE);
+	}
+	do {
+		ended = pid > 0 ? waitpid(pid, &status, 0) : -1;
+	} while (ended < 0 && pid > 0 && errno == EINTR);
+	if (pid > 0 && ended == pid && WIFEXITED(status) &&
+	    WEXITSTATUS(status) == EXIT_SUCCESS)
+		return true;
+	(void)fprintf(stderr, "darkroom-decoder: a process cannot give up its "
+			      "rights: does the system allow seccomp?  "
+			      "Without it: --isolate none\n");
+	return false;
+}
+
 int decoder_serve(uint32_t count, uint64_t bytes_max, decode_fn *decode)
 {
 	const struct decoder_reply ready = { .number = 0 };
 	struct lane lanes[DECODER_LANES_MAX];
 	int signals = open_signals();
+	pid_t keeper = getpid(), forker;
 
 	for (uint32_t i = 0; i < count; i++)
 		if (!lane_open(&lanes[i], i))
 			return EXIT_FAILURE;
-	if (signals < 0 ||
+	if (signals < 0 || close(signals) != 0 ||
+	    !can_jail(lanes[0].socket, bytes_max) ||
+	    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 ||
 	    send(lanes[0].socket, &ready, sizeof(ready), MSG_NOSIGNAL) < 0)
 		return EXIT_FAILURE;
-	wait_and_fork(lanes, count, signals, bytes_max, decode);
-	for (uint32_t i = 0; i < count; i++)
-		if (lanes[i].process > 0)
-			(void)kill(lanes[i].process, SIGKILL);
+	do {
+		forker = fork();
+		if (forker == 0)
+			be_forker(lanes, count, keeper, bytes_max, decode);
+		if (forker > 0 && wait_for_forker(forker))
+			break;
+		for (uint32_t i = 0; forker > 0 && i < count; i++)
+			lose(&lanes[i]);
+	} while (!pause_for_fork());
 	return EXIT_SUCCESS;
 }

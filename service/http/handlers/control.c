@@ -229,6 +229,12 @@ static bool reply_ready(struct request *r)
 	struct error why;
 
 	atomic_store(&r->http->was_full, was_full);
+	if (readiness == READINESS_OK &&
+	    !pipeline_can_decode(r->config->pipeline)) {
+		r->problem = PROBLEM_NOT_READY;
+		request_explain(r, "darkroom-decoder has ended.");
+		return reply_problem(r);
+	}
 	if (readiness == READINESS_OK && !can_store(r->config, &answer, &why))
 		return reply_without_store(r, answer, why.text);
 	if (readiness == READINESS_OK)
@@ -248,6 +254,7 @@ static bool is_ready(struct http *h)
 	bool was_full; /* ignored: only /readyz keeps it */
 
 	return read_readiness(h, &was_full) == READINESS_OK &&
+	       pipeline_can_decode(h->config.pipeline) &&
 	       (can_store(&h->config, &answer, &why) || store_is_remote(store));
 }
 

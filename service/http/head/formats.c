@@ -9,8 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Not in the order of imgops/formats/list.h, but the smallest files first. */
-static const char *const usual[] = { "avif", "webp", "jpeg" };
+/*
+ * Not in the order of imgops/formats/list.h: WebP takes the least memory of
+ * those that are smaller than a JPEG, and AVIF the most time.
+ */
+static const char *const usual[] = { "webp", "jxl", "avif", "jpeg" };
 
 /* False: none of the first `known` formats has this word. */
 static bool find_format(const char *word, size_t bytes, uint32_t known,
@@ -44,13 +47,16 @@ static void set_usual(struct formats *f)
 			f->count++;
 }
 
-/* "'gif' is not built in; those that are: jpeg, ppm" */
+/* "'tiff' is not built in; those that are: jpeg, ppm" */
 static void explain_unknown(char why[FORMATS_WHY_BYTES], const char *word,
 			    size_t bytes, uint32_t known)
 {
+	enum img_format_number other;
+	bool is_read = find_format(word, bytes, IMG_FORMATS, &other);
 	int at = snprintf(why, FORMATS_WHY_BYTES,
-			  "'%.*s' is not built in; those that are:",
-			  bytes < 24 ? (int)bytes : 24, word);
+			  "'%.*s' is %s:", bytes < 24 ? (int)bytes : 24, word,
+			  is_read ? "only read; those that are written" :
+				    "not built in; those that are");
 
 	for (uint32_t i = 0; i < known; i++)
 		at += snprintf(why + at, FORMATS_WHY_BYTES - (size_t)at,

@@ -25,9 +25,9 @@ enum { FORMATS_WHY_BYTES = 128 };
 
 /*
  * Read words of the first `known` formats, IMG_RESULT_FORMATS or IMG_FORMATS,
- * with commas between them, such as "webp,jpeg".  `text` NULL: of avif, webp
- * and jpeg those that are built in.  False: `why` names the word and what is
- * wrong with it, without a full stop.
+ * with commas between them, such as "webp,jpeg".  `text` NULL: of webp, jxl,
+ * avif and jpeg those that are built in.  False: `why` names the word and what
+ * is wrong with it, without a full stop.
  */
 MUST_CHECK bool formats_read(struct formats *f, const char *text,
 			     uint32_t known, char why[FORMATS_WHY_BYTES]);

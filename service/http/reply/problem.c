@@ -138,6 +138,10 @@ static const struct {
 	[PROBLEM_DECODER_LOST] = { 422, "decoder_lost", "Decoder lost",
 				   "Decoding this file crashed its decoder, or "
 				   "took too long." },
+	[PROBLEM_DECODER_DOWN] = { 503, "decoder_down", "Decoder down",
+				   "The program that decodes this format has "
+				   "ended; send the upload to another "
+				   "server." },
 	[PROBLEM_TRUNCATED_PICTURE] = { 422, "truncated_picture",
 					"Truncated picture",
 					"The file ends before its last "
@@ -226,6 +230,8 @@ static enum problem problem_of_image(enum img_err err,
 		return PROBLEM_TOO_MANY_SCANS;
 	case IMG_ERR_LOST:
 		return PROBLEM_DECODER_LOST;
+	case IMG_ERR_NO_DECODER:
+		return PROBLEM_DECODER_DOWN;
 	case IMG_ERR_NO_MEMORY:
 		return PROBLEM_OUT_OF_MEMORY;
 	case IMG_ERR_IRREGULAR:

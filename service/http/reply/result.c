@@ -21,7 +21,7 @@
 #include <nettle/base64.h>
 
 enum {
-	WARNINGS_MAX = 2, /* most warnings that a picture can have */
+	WARNINGS_MAX = 3, /* most warnings that a picture can have */
 	WARNING_CHARS = 128,
 	COLOUR_CHARS = 8, /* "#rrggbb" */
 	FRAMES_CHARS = 11,
@@ -41,6 +41,8 @@ static const char *warning_text(const struct variant *v, uint32_t i)
 		  "the file is damaged; some of the picture is missing" },
 		{ IMG_NOTE_BAD_PROFILE,
 		  "its ICC profile is broken and was ignored" },
+		{ IMG_NOTE_HDR, "the picture is HDR: it looks wrong where its "
+				"ICC profile is not used" },
 	};
 
 	return v->notes & table[i].note ? table[i].text : NULL;

@@ -4,7 +4,8 @@
  * #crash, #loop, #wild, #large (planes that the file does not have), #outside
  * (planes outside of the shared memory), #open (a file, a process), #memory,
  * #shared (memory that RLIMIT_DATA does not count), #again (what the format
- * never asks for), or #flood (replies to no request, for ever).
+ * never asks for), #flood (replies to no request, for ever), #sleep (for ever)
+ * or #fill (replies to no request, then its end).
  */
 #include "service/decoder/helper/serve.h"
 
@@ -12,11 +13,13 @@
 #include "service/decoder/protocol.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { HELD_BYTES = 1 << 20 };
@@ -54,6 +57,39 @@ static void flood(void)
 		;
 }
 
+/* Of the only lane: also to requests that others will have. */
+static void answer_ahead(void)
+{
+	struct decoder_reply reply = { .err = IMG_ERR_TOO_LARGE };
+
+	while (++reply.number <= 20)
+		(void)!send(DECODER_LANES, &reply, sizeof(reply), MSG_NOSIGNAL);
+	_exit(1);
+}
+
+/* Without using CPU. */
+static void sleep_for_ever(void)
+{
+	uint32_t word = 0;
+
+	for (;;)
+		(void)syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0);
+}
+
+/* Of the only lane: what is sent next must wait. */
+static void fill(void)
+{
+	const struct decoder_reply reply = { .number = 0 };
+
+	for (int i = 0; i < 100000; i++)
+		(void)!send(DECODER_LANES, &reply, sizeof(reply),
+			    MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (send(DECODER_LANES, &reply, sizeof(reply),
+		    MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+		;
+	_exit(1);
+}
+
 static enum img_err decode(struct image *dst, const uint8_t *bytes,
 			   size_t count, const struct img_header *header,
 			   const struct img_view *view,
@@ -85,6 +121,12 @@ static enum img_err decode(struct image *dst, const uint8_t *bytes,
 		return IMG_ERR_TEXTURE;
 	if (asks_for(bytes, count, "#flood"))
 		flood();
+	if (asks_for(bytes, count, "#ahead"))
+		answer_ahead();
+	if (asks_for(bytes, count, "#sleep"))
+		sleep_for_ever();
+	if (asks_for(bytes, count, "#fill"))
+		fill();
 	err = img_decode(dst, bytes, count, header, view, transform, limits,
 			 memory);
 	if (asks_for(bytes, count, "#large"))
@@ -96,9 +138,11 @@ static enum img_err decode(struct image *dst, const uint8_t *bytes,
 
 int main(int argc, char **argv)
 {
+	char version[DECODER_VERSION_CHARS];
 	uint64_t lanes, bytes_max;
 
-	if (argc != 4 || strcmp(argv[1], DECODER_VERSION) != 0 ||
+	decoder_version(version);
+	if (argc != 4 || strcmp(argv[1], version) != 0 ||
 	    !number_read_whole(argv[2], 1, DECODER_LANES_MAX, &lanes) ||
 	    !number_read_whole(argv[3], 1, UINT64_MAX, &bytes_max))
 		return 2;

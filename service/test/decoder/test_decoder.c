@@ -3,7 +3,9 @@
  * Promises: a file has the same planes in another process as in this one, by
  * several threads at once; a process that crashes, hangs, is killed, has no
  * rights, takes all memory or tells lies costs its own file, and the next file
- * is decoded; a program that cannot be started is named.
+ * is decoded; a process that is stopped or sleeps is ended in time; so is the
+ * forker, and a new one starts; a program that has ended, or that cannot be
+ * started, is named.
  *
  * usage: test_decoder PROGRAM
  */
@@ -33,6 +35,7 @@ enum {
 
 static const char *program;
 static const uint64_t cpu_ns = 1000 * NS_PER_MS;
+static uint32_t give_up_ms; /* for end_ns; 0: none */
 
 static struct decoder *start(void)
 {
@@ -70,6 +73,7 @@ static enum img_err decode(struct decoder *d, struct image *img,
 			   struct bytes file, uint64_t ns,
 			   const struct memory *memory)
 {
+	uint64_t end_ns = give_up_ms > 0 ? clock_after_ms(give_up_ms) : 0;
 	const struct img_transform t = { .quality = 80 };
 	struct img_header h;
 	struct img_view view;
@@ -77,10 +81,11 @@ static enum img_err decode(struct decoder *d, struct image *img,
 	CHECK_NUMBER(img_probe(&h, file.data, file.count, &no_limits), ==,
 		     IMG_OK);
 	view = img_fit(&h, &t);
-	return d == NULL ? img_decode(img, file.data, file.count, &h, &view, &t,
-				      &no_limits, memory) :
-			   decoder_decode(d, img, file.data, file.count, &h,
-					  &view, &t, &no_limits, ns, memory);
+	return d == NULL ?
+		       img_decode(img, file.data, file.count, &h, &view, &t,
+				  &no_limits, memory) :
+		       decoder_decode(d, img, file.data, file.count, &h, &view,
+				      &t, &no_limits, ns, end_ns, memory);
 }
 
 static bool has_same_planes(const struct image *a, const struct image *b)
@@ -169,6 +174,40 @@ static void test_flood(void)
 	struct decoder *d = start_one_lane();
 
 	check_fault(d, "flood", cpu_ns / 10, IMG_ERR_LOST);
+	decoder_free(d);
+}
+
+/*
+ * That a process has ended is told also if its socket was full.  The limits are
+ * so high that the test would not end by them.
+ */
+static void test_full_socket(void)
+{
+	struct decoder *d = start_one_lane();
+
+	for (int i = 0; i < 20; i++)
+		check_fault(d, "fill", 10000 * cpu_ns, IMG_ERR_LOST);
+	decoder_free(d);
+}
+
+/* Processes that use no CPU. */
+static void test_sleep(void)
+{
+	struct decoder *d = start();
+
+	give_up_ms = 300;
+	for (int i = 0; i < 3; i++) {
+		struct bytes file = make_file("sleep");
+		struct image img = { 0 };
+		struct heap h;
+
+		heap_init(&h);
+		CHECK_NUMBER(decode(d, &img, file, 10000 * cpu_ns, &h.memory),
+			     ==, IMG_ERR_LOST);
+		free(file.data);
+	}
+	give_up_ms = 0;
+	check_good(d);
 	decoder_free(d);
 }
 
@@ -273,6 +312,29 @@ static uint32_t children_of(pid_t parent, pid_t *out, uint32_t most)
 	return count;
 }
 
+/* The child of darkroom-decoder; 0: there is none at the moment. */
+static pid_t forker_of(pid_t keeper)
+{
+	pid_t children[2 * LANES];
+	uint32_t count = children_of(keeper, children, ARRAY_SIZE(children));
+
+	for (uint32_t i = 0; i < count; i++) {
+		char path[64], name[32] = "";
+		FILE *f;
+
+		(void)snprintf(path, sizeof(path), "/proc/%d/comm",
+			       children[i]);
+		f = fopen(path, "r");
+		if (f == NULL)
+			continue;
+		(void)fgets(name, sizeof(name), f);
+		(void)fclose(f);
+		if (strcmp(name, "decoder-forker\n") == 0)
+			return children[i];
+	}
+	return 0;
+}
+
 /* An idle process that is killed costs nothing. */
 static void test_killed_while_idle(void)
 {
@@ -284,12 +346,110 @@ static void test_killed_while_idle(void)
 		struct decoder_stats stats;
 
 		check_good(d);
-		CHECK_NUMBER(children_of(parent, &lane, 1), ==, 1);
+		CHECK_NUMBER(children_of(forker_of(parent), &lane, 1), ==, 1);
 		CHECK_NUMBER(kill(lane, SIGKILL), ==, 0);
 		check_good(d);
 		decoder_read(d, &stats);
 		CHECK_NUMBER(stats.lost_count, ==, 0);
 	}
+	decoder_free(d);
+}
+
+/*
+ * A new forker does its work.  So it does if it, or an idle process, is only
+ * stopped.
+ */
+static void test_forker(void)
+{
+	static const int signals[] = { SIGKILL, SIGSTOP };
+	struct decoder *d = start();
+	struct decoder_stats stats;
+	pid_t keeper, forker, lane;
+
+	CHECK_NUMBER(children_of(getpid(), &keeper, 1), ==, 1);
+	for (int i = 0; i < 20; i++) {
+		check_good(d);
+		forker = forker_of(keeper);
+		CHECK_NUMBER(forker, >, 0);
+		CHECK_NUMBER(kill(forker, signals[i % 2]), ==, 0);
+		for (int n = 0; n < 6000 && (forker_of(keeper) == 0 ||
+					     forker_of(keeper) == forker);
+		     n++)
+			(void)usleep(10000);
+	}
+	check_good(d);
+	forker = forker_of(keeper);
+	CHECK_NUMBER(children_of(forker, &lane, 1), ==, 1);
+	CHECK_NUMBER(kill(lane, SIGSTOP), ==, 0);
+	check_good(d);
+	decoder_read(d, &stats);
+	CHECK_NUMBER(stats.lost_count, ==, 0);
+	CHECK(decoder_is_up(d));
+	decoder_free(d);
+}
+
+/* What a process has sent is forgotten when it has ended. */
+static void test_answers_ahead(void)
+{
+	struct decoder *d = start_one_lane();
+	struct bytes file = make_file("ahead");
+	struct image img = { 0 };
+	pid_t keeper, forker, lane;
+	struct heap h;
+
+	heap_init(&h);
+	CHECK_NUMBER(children_of(getpid(), &keeper, 1), ==, 1);
+	CHECK_NUMBER(decode(d, &img, file, cpu_ns, &h.memory), ==,
+		     IMG_ERR_TOO_LARGE);
+	forker = forker_of(keeper);
+	while (children_of(forker, &lane, 1) != 0)
+		(void)usleep(1000);
+	check_good(d);
+	CHECK_NUMBER(h.live_count, ==, 0);
+	free(file.data);
+	decoder_free(d);
+}
+
+static void count_call(void *arg)
+{
+	++*(uint32_t *)arg;
+}
+
+static void test_down(void)
+{
+	uint32_t call_count = 0;
+	struct decoder_config c = {
+		.formats = 1u << IMG_FORMAT_PPM,
+		.lanes = LANES,
+		.file_bytes = FILE_BYTES,
+		.bytes_max = 64 << 20,
+		.program = program,
+		.on_down = count_call,
+		.arg = &call_count,
+	};
+	struct error error;
+	struct decoder *d = decoder_start(&c, &error);
+	struct bytes file = make_file("good");
+	struct image img = { 0 };
+	struct decoder_stats stats;
+	struct heap h;
+	pid_t keeper;
+
+	CHECK(d != NULL);
+	check_good(d);
+	CHECK_NUMBER(children_of(getpid(), &keeper, 1), ==, 1);
+	CHECK_NUMBER(kill(keeper, SIGKILL), ==, 0);
+	for (int i = 0; i < 6000 && decoder_is_up(d); i++)
+		(void)usleep(10000);
+	heap_init(&h);
+	for (int i = 0; i < 3; i++)
+		CHECK_NUMBER(decode(d, &img, file, cpu_ns, &h.memory), ==,
+			     IMG_ERR_NO_DECODER);
+	CHECK_NUMBER(call_count, ==, 1);
+	decoder_read(d, &stats);
+	CHECK_NUMBER(stats.down_count, ==, 3);
+	CHECK_NUMBER(stats.lost_count, ==, 0);
+	free(file.data);
 	decoder_free(d);
 }
 
@@ -386,6 +546,11 @@ int main(int argc, char **argv)
 	if (!HAS_SANITIZERS)
 		test_jail();
 	test_flood();
+	test_answers_ahead();
+	test_full_socket();
+	test_sleep();
+	test_forker();
+	test_down();
 	test_pause();
 	test_ignored_signals();
 	test_killed_while_idle();

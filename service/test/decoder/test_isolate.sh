@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # With --isolate, replies are the same; a file that crashes its decoder, or that
 # never ends, costs one request, also beside others and again and again; killed
-# decoders cost no other upload than theirs; no process is left.
+# decoders cost no other upload than theirs; waits for one end at the deadline and
+# when the server stops; no process is left.
 #
 # usage: DARKROOM=PROGRAM test_isolate.sh SAMPLES_DIR PLANTED
 . "$(dirname "$0")/../server.sh"
@@ -33,6 +34,17 @@ decoder() {
 	done
 }
 
+# forker, lanes: the process that forks those that decode, and those
+forker() {
+	programs_of "$(decoder)"
+}
+lanes() {
+	local pid
+	for pid in $(forker); do
+		programs_of "$pid"
+	done
+}
+
 # number NAME: of the decoder in /stats
 number() {
 	curl -fsS "$url/stats" | "$JSON_VALUE" ".decoder.$1"
@@ -54,6 +66,28 @@ test_replies_are_the_same() {
 	done
 	[ "$(number decoded)" -gt 0 ] || fail "nothing was decoded there"
 	[ "$(number lost)" = 0 ] || fail "lost: $(number lost)"
+	stop
+}
+
+test_jpeg_xl_is_isolated_by_default() {
+	local codes
+	start
+	# A build may lack it.
+	if curl -fsS --data-binary @ppm "$url/?format=jxl" -o file.jxl \
+		2>/dev/null; then
+		curl -fsS --data-binary @file.jxl "$url/?format=ppm" -o there
+		[ "$(number decoded)" = 1 ] || fail "it was decoded here"
+		curl -fsS --data-binary @ppm "$url/?format=jxl&lossless=1" \
+			-o exact.jxl
+		curl -fsS --data-binary @exact.jxl "$url/?format=ppm" -o there
+		cmp <(tail -c 12288 ppm) <(tail -c 12288 there) ||
+			fail "it was not exact"
+		head -c 20 file.jxl >cut
+		codes=$(curl -sS --data-binary @cut "$url/" |
+			"$JSON_VALUE" .code)
+		[ "$codes" = truncated_picture ] || fail "$codes"
+		[ "$(number lost)" = 0 ] || fail "lost: $(number lost)"
+	fi
 	stop
 }
 
@@ -102,15 +136,22 @@ test_faults_cost_their_own_request() {
 
 # Uploads go on; each death costs at most the file in it.
 test_killed_decoders() {
-	local i pid killed=0 refused
+	local i pid pids killed=0 refused uploads beside
 	upload killed 150 large &
+	uploads=$!
+	upload beside 60 "$samples/clownfish.jpg" &
+	beside=$!
 	for ((i = 0; i < 40; i++)); do
-		for pid in $(programs_of "$(decoder)"); do
+		pids=$(lanes)
+		# In turn those that decode, and that which forks them.
+		[ $((i % 4)) != 3 ] || pids=$(forker)
+		for pid in $pids; do
 			kill -KILL "$pid" 2>/dev/null && killed=$((killed + 1))
 		done
 		sleep 0.02
 	done
-	wait $!
+	wait $uploads $beside
+	only 200 60 beside
 	refused=$(grep -vc 200 killed.codes || true)
 	[ "$refused" -le "$killed" ] || fail "$refused of $killed"
 	! grep -vqE '200|422' killed.codes || fail "$(sort killed.codes | uniq -c)"
@@ -127,10 +168,27 @@ gone() {
 	fail "process $1 is left"
 }
 
+# stopped PID: SIGSTOP, and wait until it has been ended
+stopped() {
+	kill -STOP "$1"
+	gone "$1"
+}
+
+# Nobody waits for a process that is only stopped.
+test_stopped_processes() {
+	local pid
+	for pid in $(lanes) $(forker); do
+		stopped "$pid"
+	done
+	upload after 3 ppm
+	! grep -vqE '200|422' after.codes || fail "$(<after.codes)"
+	curl -fsS --data-binary @ppm -o body "$url/?w=50"
+}
+
 test_no_process_is_left() {
 	local program lane
 	program=$(decoder)
-	lane=$(programs_of "$program")
+	lane="$(forker) $(lanes)"
 	stop
 	gone "$program"
 	for pid in $lane; do
@@ -139,11 +197,52 @@ test_no_process_is_left() {
 	start --isolate ppm
 	curl -fsS --data-binary @ppm -o body "$url/?w=50"
 	program=$(decoder)
-	lane=$(programs_of "$program")
+	lane=$(lanes)
 	[ -n "$lane" ] || fail "no process decodes"
 	kill -KILL "$server"
 	gone "$program"
 	gone "$lane"
+}
+
+# A process that sleeps, without using CPU, delays nothing longer than that.
+test_deadline_and_stop() {
+	local upload _
+	DARKROOM=programs/darkroom start --isolate ppm --drain-timeout 500ms
+	expect_problem 503 deadline_exceeded --data-binary @sleep \
+		-H 'Request-Timeout: 1' "$url/?w=50"
+	curl -fsS --data-binary @ppm -o body "$url/?w=50"
+	curl -sS -o sleep.body --data-binary @sleep "$url/?w=50" &
+	upload=$!
+	for _ in $(patience); do
+		[ "$(stat_of .uploads.in_flight)" != 1 ] || break
+		sleep 0.02
+	done
+	stop 3
+	wait $upload || true
+	[ "$("$JSON_VALUE" .code <sleep.body)" = stopping ] ||
+		fail "$(shown sleep.body)"
+}
+
+# The server cannot start darkroom-decoder again.  It says so, and does the rest.
+test_without_the_program() {
+	local program pids pid
+	start --isolate ppm
+	program=$(decoder)
+	curl -fsS --data-binary @ppm -o body "$url/?w=50"
+	curl -fsS -o body "$url/readyz"
+	pids="$(forker) $(lanes)"
+	kill -KILL "$program"
+	for pid in $pids; do
+		gone "$pid"
+	done
+	expect_problem 503 decoder_down --data-binary @ppm "$url/?w=50"
+	expect_problem 503 not_ready "$url/readyz"
+	curl -fsS --data-binary "@$samples/clownfish.jpg" -o body "$url/?w=50"
+	[ "$(number down)" = 1 ] || fail "down: $(number down)"
+	[ "$(number lost)" = 0 ] || fail "lost: $(number lost)"
+	[ "$(grep -c 'darkroom-decoder has ended: ' log)" = 1 ] ||
+		fail "the log does not say so"
+	stop
 }
 
 test_what_is_wrong_is_named() {
@@ -154,6 +253,10 @@ test_what_is_wrong_is_named() {
 	alone/darkroom --listen 127.0.0.1:0 --isolate ppm >out 2>&1 &&
 		fail "it started"
 	grep -q 'darkroom-decoder is not beside' out || fail "$(cat out)"
+	alone/darkroom --isolate ppm --check-config >out 2>&1 &&
+		fail "--check-config finds nothing"
+	grep -q 'darkroom-decoder is not beside' out || fail "$(cat out)"
+	"$DARKROOM" --isolate ppm --check-config
 	start --isolate none
 	[ -z "$(decoder)" ] || fail "a decoder runs"
 	stop
@@ -163,12 +266,17 @@ ppm ppm good 64
 ppm crash crash 64
 ppm loop loop 64
 ppm large good 600
+ppm sleep sleep 64
 start
 plain=$url plain_server=$server
 test_replies_are_the_same
+test_jpeg_xl_is_isolated_by_default
 test_faults_cost_their_own_request
 test_killed_decoders
+test_stopped_processes
 test_no_process_is_left
+test_deadline_and_stop
+test_without_the_program
 test_what_is_wrong_is_named
 server=$plain_server
 stop

@@ -58,6 +58,18 @@ test_a_failed_build_says_why() {
 	cp "$source/script/bootstrap" script/bootstrap
 }
 
+# script/demo and others build no more than the server.
+test_the_server_is_built_with_its_helpers() {
+	local name build
+	build=$(dirname "$DARKROOM")
+	[ -f "$build/build.ninja" ] || return 0
+	for name in darkroom-decoder darkroom-store; do
+		ninja -C "$build" -t inputs darkroom >inputs
+		grep -qx $name inputs ||
+			fail "building darkroom does not build $name"
+	done
+}
+
 test_format() {
 	only bash dirname sed sort find xargs
 	: >good.c
@@ -301,6 +313,7 @@ test_help() {
 	run 2 env PATH="$work/bin:$PATH" "$source/script/in-debian" 1! ls --help
 }
 
+test_the_server_is_built_with_its_helpers
 test_a_failed_build_says_why
 test_help
 test_format

@@ -55,10 +55,15 @@ test_without_a_list() {
 	# Nobody has asked for auto.
 	gets image/jpeg "$ppm,image/webp" '/?w=20'
 	gets "$ppm" 'image/jpeg' '/?w=20&format=ppm'
-	if "$PRINT_PARAMETERS" list | grep -q '^format.*\bwebp\b'; then
+	if "$PRINT_PARAMETERS" list | grep '^format.*\bwebp\b' >/dev/null; then
 		gets image/webp 'image/webp,*/*' '/?w=20&format=auto'
 		gets image/jpeg 'image/webp;q=0,*/*' '/?w=20&format=auto'
 		gets image/jpeg 'image/webp' '/?w=20'
+	fi
+	if "$PRINT_PARAMETERS" list | grep '^format.*\bjxl\b' >/dev/null; then
+		gets image/jxl 'image/jxl,*/*' '/?w=20&format=auto'
+		gets image/jpeg 'image/jxl;q=0,*/*' '/?w=20&format=auto'
+		gets image/jpeg 'image/*' '/?w=20&format=auto'
 	fi
 }
 

@@ -150,6 +150,59 @@ test_gif() {
 	expect_problem 400 bad_parameter --data-binary @two.gif "$url/?format=gif"
 }
 
+test_avif() {
+	local query
+	expect_problem 400 bad_parameter --data-binary @photo.ppm \
+		"$url/?format=tiff"
+	grep -q avif "$work/body" || return 0
+	for query in format=avif 'format=avif&lossless=1' \
+		'format=avif&effort=1&q=30&chroma=444'; do
+		post "w=32&$query" --data-binary "@$photo"
+		[ "$type" = image/avif ] || fail "$type"
+		[ "$(head -c 12 body | tail -c 8)" = ftypavif ] ||
+			fail "$(head -c 16 body | xxd)"
+		cp body small.avif
+		post format=ppm --data-binary @small.avif
+		is_ppm '32 24' body
+	done
+	post 'w=500&h=400&enlarge=1&fit=fill' --data-binary @small.avif
+	[ "$type" = image/jpeg ] || fail "$type"
+	head -c 100 small.avif >half
+	expect_problem 422 truncated_picture --data-binary @half "$url/"
+	head -c $(($(wc -c <small.avif) - 9)) small.avif >half
+	expect_problem 422 truncated_picture --data-binary @half "$url/"
+}
+
+test_jxl() {
+	local query
+	expect_problem 400 bad_parameter --data-binary @photo.ppm \
+		"$url/?format=tiff"
+	grep -q jxl "$work/body" || return 0
+	for query in format=jxl 'format=jxl&lossless=1' \
+		'format=jxl&effort=7&q=30'; do
+		post "w=32&$query" --data-binary "@$photo"
+		[ "$type" = image/jxl ] || fail "$type"
+		[ "$(head -c 2 body | xxd -p)" = ff0a ] ||
+			fail "$(head -c 16 body | xxd)"
+		cp body small.jxl
+		post format=ppm --data-binary @small.jxl
+		is_ppm '32 24' body
+	done
+	post 'w=500&h=400&enlarge=1&fit=fill' --data-binary @small.jxl
+	[ "$type" = image/jpeg ] || fail "$type"
+	head -c $(($(wc -c <small.jxl) / 2)) small.jxl >half
+	expect_problem 422 truncated_picture --data-binary @half "$url/"
+	# In boxes.
+	{
+		printf '\0\0\0\014JXL \r\n\207\n'
+		printf '\0\0\0\024ftypjxl \0\0\0\0jxl '
+		printf '\0\0\0\0jxlc'
+		cat small.jxl
+	} >boxed.jxl
+	post format=ppm --data-binary @boxed.jxl
+	is_ppm '32 24' body
+}
+
 test_variants_have_their_types() {
 	local query='variant=a:w=20,format=ppm&variant=b:w=24'
 	post "$query" -H 'Accept: application/json' --data-binary "@$photo"
@@ -239,6 +292,8 @@ test_each_to_each
 test_png
 test_webp
 test_gif
+test_avif
+test_jxl
 test_variants_have_their_types
 test_what_is_wrong_is_named
 test_stored_pictures_have_their_types

@@ -271,15 +271,12 @@ test_other_files_are_named() {
 		{ printf '%b' "$bytes"; head -c 4000 /dev/urandom; } >other
 		named "$kind"
 	done <<-'END'
-		an AVIF picture|\x00\x00\x00\x20ftypavif
-		an AVIF picture|\x00\x00\x00\x20ftypmif1\x00\x00\x00\x00avif
 		a HEIC picture|\x00\x00\x00\x18ftypheic
 		a HEIC picture|\x00\x00\x00\x18ftypmif1\x00\x00\x00\x00mif1
 		a video (MP4 or QuickTime)|\x00\x00\x00\x18ftypisom
 		a TIFF picture or a camera's raw file|II*\x00
 		a TIFF picture or a camera's raw file|MM\x00*
 		a BMP picture|BM\x10\x20\x00\x00\x00\x00\x00\x00
-		a JPEG XL picture|\xff\x0a
 		a JPEG 2000 picture|\x00\x00\x00\x0cjP  \r\n
 		a PDF document|%PDF-1.7
 		gzip data|\x1f\x8b\x08

@@ -195,7 +195,10 @@ static void test_bad_lists_are_refused(void)
 		{ "", "'' is not built in; those that are: jpeg, " },
 		{ "jpeg,", "'' is not built in" },
 		{ ",jpeg", "'' is not built in" },
-		{ "jpeg,gif", "'gif' is not built in; those that are: jpeg, " },
+#ifdef IMG_GIF
+		{ "jpeg,gif",
+		  "'gif' is only read; those that are written: jpeg, " },
+#endif
 		{ "jpe", "'jpe' is not built in" },
 		{ "JPEG", "'JPEG' is not built in" },
 		{ "ppm, jpeg", "' jpeg' is not built in" },
@@ -213,10 +216,10 @@ static void test_bad_lists_are_refused(void)
 	}
 }
 
-/* Those of avif, webp and jpeg that are built in. */
+/* Those of webp, jxl, avif and jpeg that are built in. */
 static void test_usual_formats(void)
 {
-	static const char *const usual[] = { "avif", "webp", "jpeg" };
+	static const char *const usual[] = { "webp", "jxl", "avif", "jpeg" };
 	char why[FORMATS_WHY_BYTES], wanted[64] = "";
 	size_t at = 0;
 

@@ -42,6 +42,21 @@ make_uploads() {
 	done
 	with_profile "$work/profile" >"$work/uploads/profile.jpg"
 	head -c 300000 "$photo" >"$work/uploads/cut.jpg"
+	# A build may lack AVIF.
+	if curl -fsS --data-binary "@$photo" "$url/?w=500&format=avif" -o \
+		"$work/uploads/lossy.avif" 2>/dev/null; then
+		queries+=('w=90&format=avif' 'w=50&format=avif&effort=9'
+			'w=50&format=avif&lossless=1&effort=5')
+	fi
+	# A build may lack JPEG XL.
+	if curl -fsS --data-binary "@$photo" "$url/?w=900&format=jxl" -o \
+		"$work/uploads/lossy.jxl" 2>/dev/null; then
+		curl -fsS --data-binary "@$photo" \
+			"$url/?w=300&format=jxl&lossless=1" \
+			-o "$work/uploads/lossless.jxl"
+		queries+=('w=90&format=jxl' 'w=90&format=jxl&effort=9'
+			'w=90&format=jxl&lossless=1&effort=8')
+	fi
 	# A build may lack WebP.
 	curl -fsS --data-binary "@$photo" "$url/?w=900&format=webp" -o \
 		"$work/uploads/lossy.webp" 2>/dev/null || return 0

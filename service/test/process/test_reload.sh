@@ -239,11 +239,12 @@ readers() {
 # ends with the server, however the server ends.
 test_the_reader_ends() {
 	local reader _
-	start
+	# No other children.
+	start --isolate none
 	[ "$(readers)" = 0 ] || fail "a process to read nothing"
 	reload 'no keys or certificates'
 	stop
-	start --api-key-file "$work/keys"
+	start --isolate none --api-key-file "$work/keys"
 	[ "$(readers)" = 1 ] || fail "no process that reads keys"
 	read -r reader <"/proc/$server/task/$server/children" || true
 	kill -TERM "$reader" # as a service manager does
@@ -261,7 +262,7 @@ test_the_reader_ends() {
 
 test_a_dead_reader_is_told() {
 	local reader
-	start --api-key-file "$work/keys"
+	start --isolate none --api-key-file "$work/keys"
 	read -r reader <"/proc/$server/task/$server/children" || true
 	kill -KILL "$reader"
 	reload "$stay"

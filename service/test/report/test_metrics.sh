@@ -194,7 +194,7 @@ test_counts_bytes_and_pixels() {
 	is 'darkroom_http_problems_total{code="bad_parameter",status="400"}' 1
 	is 'darkroom_http_connections{port="admin"}' 1
 	is darkroom_ready 1
-	commit=$("$DARKROOM" --version | sed 's/.*(commit \(.*\))$/\1/')
+	commit=$("$DARKROOM" --version | sed -n 's/.*(commit \(.*\))$/\1/p')
 	grep -q '^darkroom_build_info{version="[^"]*",commit="'"$commit"'",policy="'"$policy_name"'",' \
 		"$work/metrics" || fail "build info"
 	grep -qF " (commit $commit), listening on " "$work/log" ||

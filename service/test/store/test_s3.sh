@@ -631,7 +631,7 @@ test_no_helper() {
 		--listen 127.0.0.1:0 "${s3_flags[@]}"
 	printf '#!/bin/sh\nexit 1\n' >bin/darkroom-store
 	chmod +x bin/darkroom-store
-	DARKROOM=$work/bin/darkroom begin
+	DARKROOM=$work/bin/darkroom begin --isolate none
 	post 503 blur=8 -H 'Request-Timeout: 1'
 	curl -fsS --data-binary "@$photo" -o body "$url/?w=64"
 	stop

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Encoding by libavif and libaom, on one thread.  libaom gets a lossy result in
+ * its own samples: JFIF's Y'CbCr is BT.601 in full range, which AV1 can name.
+ * A lossless one has its R, G and B as planes, without a matrix.  Only a result
+ * with alpha is converted by libavif.
+ *
+ * There is no pause while libaom encodes.
+ */
+#include "imgops/formats/avif/avif.h"
+
+#include "imgops/colour/colour.h"
+#include "imgops/estimate.h"
+#include "imgops/formats/stack.h"
+#include "imgops/image.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <avif/avif.h>
+
+struct job {
+	const struct image *src;
+	const struct img_transform *transform;
+	uint8_t *pixels; /* interleaved, with alpha; NULL: none */
+	avifRWData out;
+	avifResult result;
+};
+
+/* --- The parameters --- */
+
+enum { SPEED_USUAL = 8, SPEED_MOST = 9, SPEED_SLOW = 6 };
+
+/*
+ * 1..9 become 9..3.  Less than that takes several times as long again, for one
+ * per cent of the bytes.
+ */
+static int speed_of(int effort)
+{
+	return effort == 0 ? SPEED_USUAL : SPEED_MOST - effort * 2 / 3;
+}
+
+/*
+ * libavif's quality for one of JPEG at which photos of 640 pixels have the same
+ * SSIM: 30, 50, 80 and 95 become 38, 48, 63 and 90.
+ */
+static int quality_of(const struct img_transform *t)
+{
+	enum { USUAL = 80, USUAL_IS = 63, LEAST_IS = 24, BEST = 100 };
+
+	if (t->lossless)
+		return BEST;
+	if (t->quality <= USUAL)
+		return LEAST_IS + t->quality * (USUAL_IS - LEAST_IS) / USUAL;
+	return USUAL_IS +
+	       (t->quality - USUAL) * (BEST - USUAL_IS) / (BEST - USUAL);
+}
+
+#if AVIF_VERSION < 1000000
+
+enum { WORST = AVIF_QUANTIZER_WORST_QUALITY };
+
+/* As later versions do for a quality. */
+static void set_quantizer(avifEncoder *e, int quantizer)
+{
+	char level[16];
+
+	e->minQuantizer = e->maxQuantizer = quantizer;
+	e->minQuantizerAlpha = e->maxQuantizerAlpha = quantizer;
+	if (quantizer == AVIF_QUANTIZER_LOSSLESS)
+		return;
+	(void)snprintf(level, sizeof(level), "%d", quantizer);
+	avifEncoderSetCodecSpecificOption(e, "end-usage", "q");
+	avifEncoderSetCodecSpecificOption(e, "cq-level", level);
+}
+
+#endif
+
+static void set_encoder(avifEncoder *e, const struct img_transform *t)
+{
+	int quality = quality_of(t);
+
+	e->codecChoice = AVIF_CODEC_CHOICE_AOM;
+	e->maxThreads = 1;
+	e->speed = speed_of(t->effort);
+#if AVIF_VERSION >= 1000000
+	e->quality = e->qualityAlpha = quality;
+#else
+	set_quantizer(e, ((100 - quality) * WORST + 50) / 100);
+#endif
+}
+
+/* --- The samples --- */
+
+static avifPixelFormat format_of(const struct image *src,
+				 const struct img_transform *t)
+{
+	if (src->space == IMG_GREY)
+		return AVIF_PIXEL_FORMAT_YUV400;
+	return t->lossless || t->full_chroma ? AVIF_PIXEL_FORMAT_YUV444 :
+					       AVIF_PIXEL_FORMAT_YUV420;
+}
+
+/* AV1 has G, B and R in this order. */
+static void lend_planes(avifImage *img, const struct image *src)
+{
+	static const uint32_t of_rgb[] = { 1, 2, 0 };
+
+	for (uint32_t i = 0; i < src->plane_count; i++) {
+		const struct img_plane *p =
+			&src->planes[src->space == IMG_RGB ? of_rgb[i] : i];
+
+		img->yuvPlanes[i] = p->samples;
+		img->yuvRowBytes[i] = (uint32_t)p->stride_bytes;
+	}
+}
+
+static avifResult convert_pixels(avifImage *img, const struct job *j)
+{
+	avifRGBImage rgb;
+
+	avifRGBImageSetDefaults(&rgb, img);
+	rgb.format = AVIF_RGB_FORMAT_RGBA;
+	rgb.pixels = j->pixels;
+	rgb.rowBytes = rgb.width * 4;
+	return avifImageRGBToYUV(img, &rgb);
+}
+
+static void set_colours(avifImage *img, const struct job *j)
+{
+	const struct image *src = j->src;
+	bool is_rgb = j->transform->lossless && src->space != IMG_GREY;
+
+	img->yuvRange = AVIF_RANGE_FULL;
+	img->colorPrimaries = AVIF_COLOR_PRIMARIES_BT709;
+	img->transferCharacteristics = AVIF_TRANSFER_CHARACTERISTICS_SRGB;
+	img->matrixCoefficients = is_rgb ? AVIF_MATRIX_COEFFICIENTS_IDENTITY :
+					   AVIF_MATRIX_COEFFICIENTS_BT601;
+	if (src->profile_bytes > 0)
+		(void)avifImageSetProfileICC(img, src->profile,
+					     src->profile_bytes);
+}
+
+/* --- All --- */
+
+static void run(void *arg)
+{
+	struct job *j = arg;
+	avifEncoder *encoder = avifEncoderCreate();
+	avifImage *img = avifImageCreate(j->src->planes[0].width,
+					 j->src->planes[0].height, 8,
+					 format_of(j->src, j->transform));
+
+	j->result = AVIF_RESULT_OUT_OF_MEMORY;
+	if (encoder != NULL && img != NULL) {
+		set_encoder(encoder, j->transform);
+		set_colours(img, j);
+		j->result = AVIF_RESULT_OK;
+		if (j->pixels == NULL)
+			lend_planes(img, j->src);
+		else
+			j->result = convert_pixels(img, j);
+		if (img->icc.size != j->src->profile_bytes)
+			j->result = AVIF_RESULT_OUT_OF_MEMORY;
+		if (j->result == AVIF_RESULT_OK)
+			j->result = avifEncoderWrite(encoder, img, &j->out);
+	}
+	if (img != NULL)
+		avifImageDestroy(img);
+	if (encoder != NULL)
+		avifEncoderDestroy(encoder);
+}
+
+static uint64_t pixels_bytes(const struct image *src)
+{
+	return src->space != IMG_RGBA ? 0 :
+					(uint64_t)src->planes[0].width *
+						src->planes[0].height * 4;
+}
+
+/*
+ * What libavif and libaom allocate, at most, with the file: measured with
+ * version 0.11.1 of libavif and 3.6.0 of libaom, photos and noise.
+ */
+static uint64_t library_bytes(const struct image *src,
+			      const struct img_transform *t)
+{
+	enum { ONCE_BYTES = 4 << 20, EDGE_PX = 64 };
+	enum { PIXEL_BYTES = 28, FULL_CHROMA_BYTES = 18, SLOW_BYTES = 22 };
+	uint64_t width = src->planes[0].width + EDGE_PX;
+	uint64_t height = src->planes[0].height + EDGE_PX;
+	uint64_t each = PIXEL_BYTES;
+	bool has_alpha = src->space == IMG_RGBA;
+
+	if (format_of(src, t) == AVIF_PIXEL_FORMAT_YUV444)
+		each += FULL_CHROMA_BYTES;
+	if (speed_of(t->effort) <= SPEED_SLOW)
+		each += SLOW_BYTES;
+	/* Both encoders exist until the end. */
+	return (ONCE_BYTES + width * height * each) * (has_alpha ? 2 : 1) +
+	       src->profile_bytes;
+}
+
+/* As *bytes and *count of img_encode(). */
+static bool take_result(uint8_t **bytes, size_t *count, struct job *j,
+			const struct memory *memory)
+{
+	*count = j->out.size;
+	*bytes = memory_alloc(memory, j->out.size);
+	if (*bytes != NULL)
+		memcpy(*bytes, j->out.data, j->out.size);
+	return *bytes != NULL;
+}
+
+enum img_err avif_encode(uint8_t **bytes, size_t *count, struct image *src,
+			 const struct img_transform *transform,
+			 const struct memory *memory)
+{
+	struct job j = { .src = src, .transform = transform };
+	size_t pixels = (size_t)pixels_bytes(src);
+	size_t row_bytes = (size_t)src->planes[0].width * 4;
+	bool ok = false;
+	uint8_t *held = memory_alloc(
+		memory,
+		AVIF_STACK_BYTES + (size_t)library_bytes(src, transform));
+
+	assert(transform->quality >= 1 && transform->quality <= 100);
+	if (pixels > 0)
+		j.pixels = memory_alloc(memory, pixels);
+	for (uint32_t y = 0; j.pixels != NULL && y < src->planes[0].height; y++)
+		colour_write_row(j.pixels + y * row_bytes, src, y);
+	if (held != NULL && (pixels == 0 || j.pixels != NULL)) {
+		stack_call(run, &j, held, AVIF_STACK_BYTES);
+		ok = j.result == AVIF_RESULT_OK &&
+		     take_result(bytes, count, &j, memory);
+		avifRWDataFree(&j.out);
+	}
+	memory_free(memory, j.pixels);
+	memory_free(memory, held);
+	return ok ? IMG_OK : IMG_ERR_NO_MEMORY;
+}
+
+/* --- Estimate --- */
+
+/*
+ * Measured with photos of 640 and 1600 pixels, on an Intel Xeon that took 2.2
+ * times as long for a JPEG as estimate.c says; these are the times divided by
+ * that.  They differ by half from photo to photo; noise takes twice as long.
+ */
+enum {
+	TERM_RESULTS,
+	TERM_SPEED, /* 0..9 */
+	TERM_FULL_CHROMA = TERM_SPEED + SPEED_MOST + 1,
+	TERM_LOSSLESS,
+	TERM_FINE,
+	TERM_ALPHA,
+	TERM_COUNT,
+};
+
+enum { BLOCK_PX = 16 };
+
+#define SPEED "pixel of a result, speed "
+
+static const struct estimate_term encode_terms[TERM_COUNT] = {
+	[TERM_RESULTS] = { "result", 1300000 },
+	[TERM_SPEED + 3] = { SPEED "3", 5800 },
+	[TERM_SPEED + 4] = { SPEED "4", 3200 },
+	[TERM_SPEED + 5] = { SPEED "5", 2200 },
+	[TERM_SPEED + 6] = { SPEED "6", 560 },
+	[TERM_SPEED + 7] = { SPEED "7", 350 },
+	[TERM_SPEED + 8] = { SPEED "8", 260 },
+	[TERM_SPEED + 9] = { SPEED "9", 80 },
+	[TERM_FULL_CHROMA] = { "pixel of 4:4:4", 60 },
+	[TERM_LOSSLESS] = { "pixel of a lossless result", 350 },
+	[TERM_FINE] = { "pixel times quality over 80", 10 },
+	[TERM_ALPHA] = { "pixel with alpha", 200 },
+};
+
+static void encode_count(double *counts, const struct workload *w)
+{
+	const struct img_transform *t = w->transform;
+	/* Blocks are coded whole. */
+	double pixels =
+		samples_in_groups(w->view->size.width_px,
+				  w->view->size.height_px, BLOCK_PX, BLOCK_PX);
+
+	counts[TERM_RESULTS] = 1;
+	counts[TERM_SPEED + speed_of(t->effort)] = pixels;
+	if (t->full_chroma && !t->lossless)
+		counts[TERM_FULL_CHROMA] = pixels;
+	if (t->lossless)
+		counts[TERM_LOSSLESS] = pixels;
+	else if (t->quality > 80)
+		counts[TERM_FINE] = pixels * (t->quality - 80);
+	if (w->scaled.space == IMG_RGBA)
+		counts[TERM_ALPHA] = pixels;
+}
+
+static uint64_t encode_bytes(const struct workload *w)
+{
+	enum { ONCE_BYTES = 4096, PIXEL_BYTES = 5 }; /* of a file, at most */
+
+	return image_bytes(&w->scaled) + w->profile_bytes * 2 +
+	       AVIF_STACK_BYTES + library_bytes(&w->scaled, w->transform) +
+	       pixels_bytes(&w->scaled) + ONCE_BYTES + w->profile_bytes +
+	       img_pixels(w->view->size) * PIXEL_BYTES;
+}
+
+const struct step_estimate avif_encode_estimate = { "encode", encode_terms,
+						    TERM_COUNT, encode_count,
+						    encode_bytes };
