@@ -2,6 +2,7 @@
 #include "imgops/gainmap.h"
 
 #include "imgops/colour/colour.h"
+#include "imgops/colour/matrix.h"
 #include "imgops/formats/format.h"
 #include "imgops/image.h"
 
@@ -17,6 +18,12 @@
 
 /* A smaller sigma changes nothing that one could see. */
 #define SIGMA_MIN 0.3
+
+/*
+ * An error of a map's sample is multiplied by the range of the gain, so a map
+ * is not encoded with a lower quality.
+ */
+enum { QUALITY_MIN = 85 };
 
 /* Far more than any map has; log2, but for gamma. */
 #define STOPS_MAX 64.0
@@ -68,12 +75,12 @@ void gainmap_free(struct img_gainmap *map, const struct memory *memory)
 	memory_free(memory, map);
 }
 
-/* Detach the map of `img`, of which it makes a note. */
-static void leave_out(struct image *img)
+void gainmap_leave_out(struct image *img)
 {
-	gainmap_free(img->gainmap, img->memory);
+	if (img->gainmap != NULL)
+		gainmap_free(img->gainmap, img->memory);
 	img->gainmap = NULL;
-	img->notes |= IMG_NOTE_BAD_GAINMAP;
+	img->notes |= IMG_NOTE_NO_GAINMAP;
 }
 
 static bool is_size(struct img_size size, struct img_size most)
@@ -111,6 +118,26 @@ enum img_err gainmap_copy(struct image *dst, const struct img_gainmap *from,
 	return err;
 }
 
+static double smaller_ratio(struct img_size map, struct img_size base)
+{
+	return fmin((double)map.width_px / base.width_px,
+		    (double)map.height_px / base.height_px);
+}
+
+uint32_t gainmap_decode_scale(const struct img_header *map,
+			      const struct img_header *base, uint32_t scale)
+{
+	/* As large, compared with the base, as a result may need it. */
+	double n = scale * fmax(1, SHARE_MIN / smaller_ratio(map->stored,
+							     base->stored));
+
+	/* From 3/8 on, less than all saves no time. */
+	return n > 2 || map->is_irregular ?
+		       DECODE_SCALE_FULL :
+		       map->format->codec->scale(map, fmax(ceil(n - 1e-6), 1),
+						 0);
+}
+
 /* One side of the map, of which `part` pixels are shown in `result`. */
 static uint32_t side_of(double part, uint32_t result, double share)
 {
@@ -119,16 +146,18 @@ static uint32_t side_of(double part, uint32_t result, double share)
 	return side < 1 ? 1 : (uint32_t)side;
 }
 
-/* How the map is treated in a result. */
-struct gainmap_result {
-	struct img_view view;
-	struct img_transform transform;
-};
+/* The least chroma that keeps what a decoded map has. */
+static bool has_all_chroma(const struct image *map)
+{
+	return map->plane_count > 1 &&
+	       (map->planes[1].span_x * 2 > map->planes[0].span_x ||
+		map->planes[1].span_y * 2 > map->planes[0].span_y);
+}
 
-static void gainmap_result(struct gainmap_result *r, struct img_size stored,
-			   struct img_size base_stored, bool full_chroma,
-			   const struct img_view *view,
-			   const struct img_transform *transform)
+void gainmap_result(struct gainmap_result *r, const struct image *decoded,
+		    struct img_size stored, struct img_size base_stored,
+		    const struct img_view *view,
+		    const struct img_transform *transform)
 {
 	bool aside = view->orientation >= 5;
 	double share_x = (double)stored.width_px / base_stored.width_px;
@@ -144,46 +173,36 @@ static void gainmap_result(struct gainmap_result *r, struct img_size stored,
 		side_of(width, size.width_px, aside ? share_y : share_x),
 		side_of(height, size.height_px, aside ? share_x : share_y),
 	};
-	r->transform = (struct img_transform){
-		.filter = transform->filter,
-		.full_chroma = full_chroma,
-		.format = transform->format,
-	};
-}
-
-/* The least chroma that keeps what a decoded map has. */
-static bool has_all_chroma(const struct image *map)
-{
-	return map->plane_count > 1 &&
-	       (map->planes[1].span_x * 2 > map->planes[0].span_x ||
-		map->planes[1].span_y * 2 > map->planes[0].span_y);
+	r->transform = gainmap_coding(transform);
+	r->transform.filter = transform->filter;
+	r->transform.full_chroma = has_all_chroma(decoded);
+	r->transform.blur_sigma_px = transform->blur_sigma_px *
+				     sqrt((double)img_pixels(r->view.size) /
+					  (double)img_pixels(size));
+	if (r->transform.blur_sigma_px < SIGMA_MIN)
+		r->transform.blur_sigma_px = 0;
 }
 
 /*
  * A profile comes from a client, and goes out again only if it is one.
- * CORRUPT: it is not.
+ * CORRUPT: it is not, or unusual.
  */
 static enum img_err keep_profile(struct image *dst, const struct image *named,
 				 const struct memory *memory)
 {
-	enum icc_verdict verdict = ICC_BAD;
-	struct icc icc;
+	struct matrix_tags tags;
+	size_t bytes;
 
-	if (named->profile_bytes <= PROFILE_KEPT_BYTES_MAX) {
-		icc_init(&icc);
-		verdict = icc_open(&icc, named->profile, named->profile_bytes,
-				   IMG_RGB, 1, memory);
-		icc_close(&icc);
-	}
-	if (verdict == ICC_BAD)
+	if (!matrix_read(&tags, named->profile, named->profile_bytes))
 		return IMG_ERR_CORRUPT;
-	if (verdict == ICC_NO_MEMORY)
-		return IMG_ERR_NO_MEMORY;
-	dst->profile_bytes = colour_used_bytes(named);
-	dst->profile = memory_alloc(memory, dst->profile_bytes);
+	bytes = colour_used_bytes(named);
+	if (bytes > GAINMAP_PROFILE_BYTES_MAX)
+		return IMG_ERR_CORRUPT;
+	dst->profile = memory_alloc(memory, bytes);
 	if (dst->profile == NULL)
 		return IMG_ERR_NO_MEMORY;
-	memcpy(dst->profile, named->profile, dst->profile_bytes);
+	memcpy(dst->profile, named->profile, bytes);
+	dst->profile_bytes = bytes;
 	return IMG_OK;
 }
 
@@ -232,14 +251,14 @@ enum img_err gainmap_scale(struct image *dst, const struct image *src,
 	to->base_stored = from->base_stored;
 	samples.profile = NULL;
 	samples.profile_bytes = 0;
-	gainmap_result(&r, from->stored, from->base_stored,
-		       has_all_chroma(&from->image), view, transform);
+	gainmap_result(&r, &from->image, from->stored, from->base_stored, view,
+		       transform);
 	err = img_scale(&to->image, &samples, &r.view, &r.transform, memory);
 	if (err == IMG_OK)
 		err = set_colours(to, src, is_converted, memory);
 	if (err != IMG_ERR_CORRUPT)
 		return err;
-	leave_out(dst);
+	gainmap_leave_out(dst);
 	return IMG_OK;
 }
 
@@ -261,4 +280,16 @@ enum img_err gainmap_blur(struct image *dst, const struct image *src,
 	if (sigma >= SIGMA_MIN)
 		return img_blur(&to->image, &from->image, sigma, memory);
 	return img_copy(&to->image, &from->image, memory);
+}
+
+struct img_transform gainmap_coding(const struct img_transform *transform)
+{
+	return (struct img_transform){
+		.quality = transform->quality > QUALITY_MIN ?
+				   transform->quality :
+				   QUALITY_MIN,
+		.progressive = transform->progressive,
+		.optimize = transform->optimize,
+		.format = transform->format,
+	};
 }

@@ -146,7 +146,11 @@ enum {
 	IMG_NOTE_DAMAGED = 1,
 	IMG_NOTE_BAD_PROFILE = 2, /* its ICC profile was ignored */
 	IMG_NOTE_HDR = 4,         /* its profile, kept, says PQ or HLG */
-	IMG_NOTE_BAD_GAINMAP = 8, /* its gain map was wanted, and is broken */
+	/*
+	 * Its gain map was wanted, and is left out: it is broken, or the result
+	 * is of a format that has none.
+	 */
+	IMG_NOTE_NO_GAINMAP = 8,
 };
 
 /*
@@ -157,6 +161,8 @@ enum {
  *
  *	A = (B + base_offset) * 2^(min + (max - min) * m^(1/gamma)) -
  *	    other_offset
+ *
+ * If it is for less headroom than the base, the exponent has a minus.
  */
 struct img_gain {
 	uint32_t channel_count; /* 1: all channels are alike; or 3 */
@@ -268,9 +274,13 @@ struct img_transform {
 	bool optimize; /* Huffman tables for this picture; two passes */
 	bool lossless; /* if the format can; then `quality` is not used */
 	/* How much time to spend for fewer bytes; 0: the format's usual. */
-	int effort;   /* 1 .. 9 */
-	bool lenient; /* use the readable part of a damaged file */
+	int effort;        /* 1 .. 9 */
+	bool lenient;      /* use the readable part of a damaged file */
+	bool keep_gainmap; /* if the file has one and the format can */
 };
+
+/* True: the result of a file with a gain map has one, too. */
+bool img_keeps_gainmap(const struct img_transform *transform);
 
 /* --- The file's header --- */
 
@@ -314,7 +324,7 @@ enum img_texture {
 	IMG_TEXTURE_IGNORED, /* it is decoded at the usual scale all the same */
 };
 
-enum { IMG_HEADER_OWN_BYTES = 2176 };
+enum { IMG_HEADER_OWN_BYTES = 2304 };
 
 /* Everything that imgops needs to know about a file before decoding it. */
 struct img_header {
@@ -472,6 +482,10 @@ struct img_cost img_cost_parts(const struct img_header *header, uint32_t scale,
  *
  * `header` is the result of img_probe() for exactly these bytes.
  *
+ * If transform->keep_gainmap, the file's gain map is decoded, too, in a way
+ * that suits all results of this scale.  A map that cannot be decoded is no
+ * error.
+ *
  * IRREGULAR: the file cannot be decoded in the usual, fast way.  The next time
  * it is decoded in full, or what is wrong with it is found out.
  *
@@ -517,9 +531,9 @@ img_decode_any(struct image *dst, const uint8_t *bytes, size_t count,
  * widened where the size shrinks.  A plane that keeps its size is not filtered:
  * only the part is cut out.
  *
- * If the format holds gain maps, the part of src->gainmap is scaled, too.  It
- * is never enlarged, and at least as large, compared with the result, as in
- * the file.  A map of a file that shrinks may have up to half of the result's
+ * If img_keeps_gainmap(), the part of the gain map is scaled as well.  It is
+ * never enlarged, and at least as large, compared with the result, as in the
+ * file.  A map of a file that shrinks may have up to half of the result's
  * sides.  If the base is converted to sRGB, a map of one channel stays right,
  * and one of three gets the profile of the colours in which it is applied.
  *
@@ -543,8 +557,9 @@ MUST_CHECK enum img_err img_blur(struct image *dst, const struct image *src,
 /*
  * Encode a picture made by img_scale() or img_blur() with the format, quality
  * and coding of `transform`; img_scale() got the same format.  The only
- * metadata is src->profile.  Overwrites the padding of `src`.  *bytes is a
- * block from `memory`.
+ * metadata is src->profile, and what a viewer needs to find and apply
+ * src->gainmap.  Overwrites the padding of `src`.  *bytes is a block from
+ * `memory`.
  *
  * Errors: NO_MEMORY.
  */

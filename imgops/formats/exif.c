@@ -56,6 +56,7 @@ bool exif_app1_is_adobe_rgb(const uint8_t *app1, size_t bytes)
 		return false;
 	directory = tiff_value(&t, exif, TAG_INTEROPERABILITY);
 	entry = directory > 0 ? tiff_find(&t, directory, TAG_INDEX) : 0;
-	return entry > 0 && memcmp(tiff + entry + TIFF_ENTRY_BYTES - sizeof(r03),
-				   r03, sizeof(r03)) == 0;
+	return entry > 0 &&
+	       memcmp(tiff + entry + TIFF_ENTRY_BYTES - sizeof(r03), r03,
+		      sizeof(r03)) == 0;
 }

@@ -2,8 +2,8 @@
 /*
  * Inside imgops: what the EXIF data of a file say about its pixels.
  *
- * EXIF is a TIFF file (tiff.h).  A JPEG has it in an APP1 marker, after the name
- * "Exif"; other formats have a part of the file for it, without the name.
+ * EXIF is a TIFF file (tiff.h).  A JPEG has it in an APP1 marker, after the
+ * name "Exif"; other formats have a part of the file for it, without the name.
  *
  * The time is bounded by the number of bytes.
  */

@@ -297,11 +297,13 @@ static bool scale_gainmap(struct image *dst, const struct image *src,
 {
 	bool is_converted = !c->keeps_profile && c->icc.channels != 0;
 
-	if (!format_of_result(transform)->holds_gainmap)
-		dst->notes &= ~(uint32_t)IMG_NOTE_BAD_GAINMAP;
-	else if (src->gainmap != NULL)
+	if (!transform->keep_gainmap)
+		dst->notes &= ~(uint32_t)IMG_NOTE_NO_GAINMAP;
+	else if (src->gainmap != NULL && img_keeps_gainmap(transform))
 		return gainmap_scale(dst, src, view, transform, is_converted,
 				     memory) == IMG_OK;
+	else if (src->gainmap != NULL)
+		dst->notes |= IMG_NOTE_NO_GAINMAP;
 	return true;
 }
 

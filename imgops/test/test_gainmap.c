@@ -81,7 +81,8 @@ static void test_follows_its_picture(void)
 				.size = { aside ? 60 : 100, aside ? 100 : 60 },
 				.orientation = orientation,
 			};
-			struct img_transform t = { .quality = 80 };
+			struct img_transform t = { .quality = 80,
+						   .keep_gainmap = true };
 			struct image img = make(size, small, IMG_GREY, &h);
 			struct image out = { 0 };
 
@@ -102,7 +103,7 @@ static void test_keeps_its_samples(void)
 {
 	const struct img_size size = { 101, 63 }, small = { 26, 16 };
 	struct img_view view = whole_view(size);
-	struct img_transform t = { .quality = 80 };
+	struct img_transform t = { .quality = 80, .keep_gainmap = true };
 	struct image out = { 0 };
 	struct heap h;
 
@@ -143,7 +144,7 @@ static void test_is_applied_in_its_colours(void)
 {
 	const struct img_size size = { 40, 24 };
 	struct img_view view = whole_view(size);
-	struct img_transform t = { .quality = 80 };
+	struct img_transform t = { .quality = 80, .keep_gainmap = true };
 
 	for (int is_colour = 0; is_colour < 2; is_colour++)
 		for (int keeps = 0; keeps < 2; keeps++) {
@@ -186,7 +187,9 @@ static void test_other_formats_drop_it(void)
 {
 	const struct img_size size = { 40, 24 };
 	struct img_view view = whole_view(size);
-	struct img_transform t = { .quality = 80, .format = IMG_FORMAT_PPM };
+	struct img_transform t = { .quality = 80,
+				   .format = IMG_FORMAT_PPM,
+				   .keep_gainmap = true };
 	struct image out = { 0 };
 	struct heap h;
 
@@ -196,6 +199,7 @@ static void test_other_formats_drop_it(void)
 
 	CHECK_NUMBER(img_scale(&out, &img, &view, &t, &h.memory), ==, IMG_OK);
 	CHECK(out.gainmap == NULL);
+	CHECK_NUMBER(out.notes, ==, IMG_NOTE_NO_GAINMAP);
 	img_release(&out);
 	img_release(&img);
 }
@@ -234,7 +238,7 @@ static void test_failing_memory(void)
 {
 	const struct img_size size = { 40, 24 };
 	struct img_view view = whole_view((struct img_size){ 20, 12 });
-	struct img_transform t = { .quality = 80 };
+	struct img_transform t = { .quality = 80, .keep_gainmap = true };
 	enum img_err err = IMG_ERR_NO_MEMORY;
 
 	for (uint32_t n = 1; err == IMG_ERR_NO_MEMORY; n++) {

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside formats/jpeg: the gain map of a file, which is a JPEG of its own
+ * behind the first picture, and what it means.
+ *
+ *	SOI, APP2 "MPF": index, ... EOI  SOI, metadata, ... EOI  anything
+ *	first picture                    gain map                trailer
+ *
+ * Read are an index by CIPA DC-007 (MPF), and metadata of the map by, in this
+ * order, ISO 21496-1 and Adobe (XMP with the prefix hdrgm; Android's Ultra
+ * HDR).  Written are the index and both, with the directory that Ultra HDR
+ * needs.
+ *
+ * A file may say anything here, and none of it is an error: what cannot be read
+ * is a map that is not there, or a broken one.  Time and memory do not depend
+ * on the counts in the file.
+ */
+#ifndef IMGOPS_FORMATS_JPEG_GAIN_H
+#define IMGOPS_FORMATS_JPEG_GAIN_H
+
+#include "imgops/formats/jpeg/header.h"
+#include "imgops/formats/jpeg/markers.h"
+
+/* --- gain_find.c: where the map is --- */
+
+/* Note where the index is, if `m`, a marker of the first picture, has it. */
+void gain_read_index(struct jpeg_pictures *p, const struct marker *m,
+		     const uint8_t *jpeg);
+
+/*
+ * Look at the pictures of the index that have arrived completely, until one is
+ * a gain map.  Each is looked at once, however many calls there are.
+ */
+void gain_find(struct img_header *h, const uint8_t *jpeg,
+	       const struct img_limits *limits);
+
+/* As format.h says. */
+bool gain_header(struct img_header *map, const struct img_header *h);
+
+/* --- gain_read.c: what it means --- */
+
+/* The metadata of a picture, as marker segments have them.  NULL: none. */
+struct gain_metadata {
+	const uint8_t *iso, *xmp;
+	size_t iso_bytes, xmp_bytes;
+};
+
+/* True: the metadata before the first scan say that this is a gain map. */
+bool gain_find_metadata(struct gain_metadata *found, const uint8_t *jpeg,
+			size_t bytes);
+
+/* False: they are broken. */
+MUST_CHECK bool gain_read(struct img_gain *gain,
+			  const struct gain_metadata *from);
+
+/* True: the first picture says that the file has a gain map. */
+bool gain_is_promised(const uint8_t *jpeg, size_t bytes);
+
+/* --- gain_write.c --- */
+
+/* The data of a marker segment, without its length. */
+enum { GAIN_SEGMENT_BYTES_MAX = 2048 };
+
+struct gain_segment {
+	uint8_t code; /* of the marker */
+	size_t bytes;
+	uint8_t data[GAIN_SEGMENT_BYTES_MAX];
+};
+
+/* ISO 21496-1, of the map; `gain` NULL: of the first picture. */
+void gain_write_iso(struct gain_segment *s, const struct img_gain *gain);
+
+/* The map's XMP. */
+void gain_write_xmp(struct gain_segment *s, const struct img_gain *gain);
+
+/* The first picture's XMP, which names the map and its size. */
+void gain_write_directory(struct gain_segment *s, size_t map_bytes);
+
+/*
+ * The index.  `first_bytes` is the size of the first picture, `index_offset`
+ * where this segment's data are in it; the size of the segment does not depend
+ * on them.
+ */
+void gain_write_index(struct gain_segment *s, size_t first_bytes,
+		      size_t map_bytes, size_t index_offset);
+
+#endif
