@@ -8,6 +8,7 @@
 enum {
 	TAG_ORIENTATION = 0x0112,
 	TAG_EXIF = 0x8769, /* the offset of a directory, as the next */
+	TAG_MAKER_NOTE = 0x927c,
 	TAG_COLOUR_SPACE = 0xa001,
 	TAG_INTEROPERABILITY = 0xa005,
 	TAG_INDEX = 0x0001, /* in the directory of interoperability */
@@ -59,4 +60,23 @@ bool exif_app1_is_adobe_rgb(const uint8_t *app1, size_t bytes)
 	return entry > 0 &&
 	       memcmp(tiff + entry + TIFF_ENTRY_BYTES - sizeof(r03), r03,
 		      sizeof(r03)) == 0;
+}
+
+const uint8_t *exif_app1_maker_note(const uint8_t *app1, size_t bytes,
+				    size_t *count)
+{
+	const uint8_t *tiff = app1_tiff(app1, &bytes);
+	size_t directory, entry, at;
+	struct tiff t;
+
+	if (tiff == NULL)
+		return NULL;
+	directory = tiff_open(&t, tiff, bytes);
+	directory = tiff_value(&t, directory, TAG_EXIF);
+	entry = directory > 0 ? tiff_find(&t, directory, TAG_MAKER_NOTE) : 0;
+	if (entry == 0)
+		return NULL;
+	*count = tiff_read32(&t, entry + 4);
+	at = tiff_read32(&t, entry + 8);
+	return at < bytes && *count <= bytes - at ? tiff + at : NULL;
 }

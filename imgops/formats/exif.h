@@ -29,4 +29,11 @@ uint32_t exif_app1_orientation(const uint8_t *app1, size_t bytes);
  */
 bool exif_app1_is_adobe_rgb(const uint8_t *app1, size_t bytes);
 
+/*
+ * The maker's note, as a marker has it; *count is its size.  NULL: there is
+ * none.
+ */
+const uint8_t *exif_app1_maker_note(const uint8_t *app1, size_t bytes,
+				    size_t *count);
+
 #endif

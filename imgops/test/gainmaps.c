@@ -179,6 +179,57 @@ static void add_xmp(struct bytes *to, const struct img_gain *g, bool has_lists,
 	add_segment(to, 0xe1, s);
 }
 
+/* Apple's XMP; the number is left out if it is 0. */
+static void add_apple(struct bytes *to, double headroom)
+{
+	struct bytes s = { 0 };
+
+	begin_xmp(&s, 0);
+	add_text(&s,
+		 "xmlns:HDRGainMap='http://ns.apple.com/HDRGainMap/1.0/'>"
+		 "<HDRGainMap:HDRGainMapVersion>%d"
+		 "</HDRGainMap:HDRGainMapVersion>",
+		 headroom > 0 ? 131072 : 65536);
+	if (headroom > 0)
+		add_text(&s,
+			 "<HDRGainMap:HDRGainMapHeadroom>%.6f"
+			 "</HDRGainMap:HDRGainMapHeadroom>",
+			 headroom);
+	add_text(&s, "</rdf:Description></rdf:RDF></x:xmpmeta>");
+	add_segment(to, 0xe1, s);
+}
+
+static void add_entry(struct bytes *to, int tag, int type, int64_t count,
+		      int64_t value)
+{
+	add_big(to, tag, 2);
+	add_big(to, type, 2);
+	add_big(to, count, 4);
+	add_big(to, value, 4);
+}
+
+/* EXIF data with Apple's note of two numbers, in hundredths. */
+static void add_note(struct bytes *to, const double note[2])
+{
+	struct bytes s = { 0 };
+
+	add(&s, "Exif\0\0MM\0*\0\0\0\10\0\1", 16);
+	add_entry(&s, 0x8769, 4, 1, 26);
+	add_big(&s, 0, 4);
+	add_big(&s, 1, 2);
+	add_entry(&s, 0x927c, 7, 60, 44);
+	add_big(&s, 0, 4);
+	add(&s, "Apple iOS\0\0\1MM\0\2", 16);
+	add_entry(&s, 0x21, 10, 1, 44);
+	add_entry(&s, 0x30, 10, 1, 52);
+	add_big(&s, 0, 4);
+	for (int i = 0; i < 2; i++) {
+		add_big(&s, (int64_t)lround(note[i] * 1000), 4);
+		add_big(&s, 1000, 4);
+	}
+	add_segment(to, 0xe1, s);
+}
+
 static void add_metadata(struct bytes *to, const struct gainmap_spec *spec)
 {
 	switch (spec->metadata) {
@@ -192,6 +243,10 @@ static void add_metadata(struct bytes *to, const struct gainmap_spec *spec)
 		return;
 	case GAINMAP_XMP_LONG:
 		add_xmp(to, spec->gain, false, LONG_BYTES);
+		return;
+	case GAINMAP_APPLE:
+	case GAINMAP_APPLE_NOTE:
+		add_apple(to, spec->headroom);
 		return;
 	default:
 		return;
@@ -280,6 +335,8 @@ struct bytes gainmap_make(const struct gainmap_spec *spec)
 	add(&file, first.data, 2);
 	if (spec->is_promised)
 		add_promise(&file);
+	if (spec->metadata == GAINMAP_APPLE_NOTE)
+		add_note(&file, spec->note);
 	index_at = file.count + 4 + 4;
 	end = file.count + 4 + INDEX_BYTES + first.count - 2;
 	pictures[count++] = (struct picture){ 0, end };
@@ -416,15 +473,15 @@ static void check_all_xmp(const struct gainmap_seen *seen)
 	check_xmp(seen->first, "Item:Semantic=\"GainMap\"");
 	check_xmp(seen->first, "Item:Length=\"%zu\"", seen->map.count);
 	check_xmp(seen->map, "hdrgm:Version=\"1.0\"");
-	check_xmp(seen->map, "hdrgm:HDRCapacityMax=\"%.9g\"",
+	check_xmp(seen->map, "hdrgm:HDRCapacityMax=\"%.7g\"",
 		  fmax(g->base_headroom, g->other_headroom));
 	check_xmp(seen->map,
-		  is_list ? "<hdrgm:GainMapMax><rdf:Seq><rdf:li>%.9g</rdf:li>" :
-			    "<hdrgm:GainMapMax>%.9g</hdrgm:GainMapMax>",
+		  is_list ? "<hdrgm:GainMapMax><rdf:Seq><rdf:li>%.7g</rdf:li>" :
+			    "<hdrgm:GainMapMax>%.7g</hdrgm:GainMapMax>",
 		  g->channels[0].max);
 	check_xmp(seen->map,
-		  is_list ? "<rdf:li>%.9g</rdf:li></rdf:Seq></hdrgm:Gamma>" :
-			    "<hdrgm:Gamma>%.9g</hdrgm:Gamma>",
+		  is_list ? "<rdf:li>%.7g</rdf:li></rdf:Seq></hdrgm:Gamma>" :
+			    "<hdrgm:Gamma>%.7g</hdrgm:Gamma>",
 		  g->channels[is_list ? 2 : 0].gamma);
 }
 

@@ -14,6 +14,8 @@ enum gainmap_metadata {
 	GAINMAP_XMP,        /* attributes */
 	GAINMAP_XMP_LISTS,  /* elements, with a list of three numbers */
 	GAINMAP_XMP_LONG,   /* as GAINMAP_XMP, after 60 KB of other XMP */
+	GAINMAP_APPLE,      /* with the headroom in XMP */
+	GAINMAP_APPLE_NOTE, /* with that in the maker's note */
 	GAINMAP_NONE,       /* a second picture that is no map */
 	GAINMAP_KINDS,
 };
@@ -22,6 +24,8 @@ struct gainmap_spec {
 	struct jpeg_spec base, map;
 	enum gainmap_metadata metadata;
 	const struct img_gain *gain; /* numbers are multiples of 1/64 */
+	double headroom;             /* Apple's, in the file: not its log2 */
+	double note[2];              /* what Apple's note has instead */
 	struct bytes profile;        /* of the map; no data: none */
 	bool little_endian;          /* the index */
 	bool has_preview;            /* another picture before the map */

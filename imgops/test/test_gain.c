@@ -123,7 +123,7 @@ static void check_gain(const struct img_gain *a, const struct img_gain *b)
 
 static void test_every_metadata(void)
 {
-	for (int kind = 0; kind < GAINMAP_NONE; kind++)
+	for (int kind = 0; kind < GAINMAP_APPLE; kind++)
 		for (int i = 0; i < 4; i++) {
 			bool is_list = kind == GAINMAP_XMP_LISTS;
 			struct gainmap_spec spec = usual_file();
@@ -140,6 +140,65 @@ static void test_every_metadata(void)
 			check_gain(&seen.gain, spec.gain);
 			free(out.data);
 		}
+}
+
+/* The light of a level of BT.709, both from 0 to 1. */
+static double light709(double level)
+{
+	return level < 0.081 ? level / 4.5 :
+			       pow((level + 0.099) / 1.099, 1 / 0.45);
+}
+
+/* Each sample of the result's map means the gain that it meant before. */
+static void check_apple(const struct gainmap_spec *spec, double headroom)
+{
+	/* Lanczos-3 and two JPEGs may move a sample by this. */
+	enum { LEVELS = 4 };
+	struct img_transform t = keep;
+	struct gainmap_seen seen;
+	struct jpeg_view map;
+	struct bytes out;
+
+	t.box = (struct img_size){ 0, 0 };
+	out = must_keep(&seen, spec, &t);
+	CHECK_NUMBER(fabs(exp2(seen.gain.other_headroom) - headroom), <, 1e-3);
+	CHECK_NUMBER(seen.gain.other_headroom, ==, seen.gain.channels[0].max);
+	map = jpeg_read(seen.map, JCS_GRAYSCALE, 8);
+	for (uint32_t y = 0; y < map.height; y++)
+		for (uint32_t x = 0; x < map.width; x++) {
+			double level = map_waves(0, x + 0.5, y + 0.5) / 255;
+			double gain = 1 + (headroom - 1) * light709(level);
+			double said = 255 * log2(gain) / log2(headroom);
+
+			CHECK_NUMBER(fabs(map.pixels[y * map.width + x] - said),
+				     <=, LEVELS);
+		}
+	free(map.pixels);
+	free(out.data);
+}
+
+static void test_apples_maps_mean_the_same(void)
+{
+	static const struct {
+		double note[2], headroom;
+	} rows[] = {
+		{ { 0.5, 0 }, 3.482202253 },      /* 2^1.8 */
+		{ { 0.8, 2 }, 2.637187229 },      /* 2^(1.601 - 0.202) */
+		{ { 1.01, 0.005 }, 6.276672783 }, /* 2^(3 - 0.35) */
+		{ { 1.5, 1 }, 4 },                /* 2^(2.303 - 0.303) */
+	};
+	struct gainmap_spec spec = usual_file();
+
+	spec.metadata = GAINMAP_APPLE;
+	spec.headroom = 5.25;
+	check_apple(&spec, 5.25);
+	spec.metadata = GAINMAP_APPLE_NOTE;
+	spec.headroom = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		check_case("row %zu", i);
+		memcpy(spec.note, rows[i].note, sizeof(spec.note));
+		check_apple(&spec, rows[i].headroom);
+	}
 }
 
 /* --- The map shows the part that the picture shows --- */
@@ -321,6 +380,27 @@ static void test_default_strips(void)
 	check_left_out(&spec, &keep, false);
 }
 
+/* Without headroom, a map changes nothing, and nothing is lost. */
+static void test_empty_maps(void)
+{
+	struct gainmap_spec spec = usual_file();
+	struct bytes file, out;
+	struct gainmap_seen seen;
+	uint32_t notes;
+
+	spec.metadata = GAINMAP_APPLE_NOTE;
+	spec.note[0] = 1.5;
+	spec.note[1] = 9; /* stops below 0 */
+	file = gainmap_make(&spec);
+	out = run(file, &keep, &notes);
+	CHECK_NUMBER(notes, ==, 0);
+	CHECK(!gainmap_see(&seen, out));
+	free(out.data);
+	free(file.data);
+	spec.metadata = GAINMAP_APPLE; /* the file does not say how much */
+	check_left_out(&spec, &keep, true);
+}
+
 static void test_other_formats_have_none(void)
 {
 	struct gainmap_spec spec = usual_file();
@@ -435,6 +515,8 @@ static void test_damaged_bytes(void)
 	for (int kind = 0; kind < GAINMAP_NONE; kind++) {
 		struct gainmap_spec spec = usual_file();
 		struct bytes file, out;
+
+		spec.headroom = kind == GAINMAP_APPLE ? 4 : 0;
 		size_t step = kind == GAINMAP_XMP_LONG ? 1999 : 13;
 
 		spec.metadata = (enum gainmap_metadata)kind;
@@ -597,9 +679,11 @@ static void test_estimates_contain_the_map(void)
 int main(void)
 {
 	test_every_metadata();
+	test_apples_maps_mean_the_same();
 	test_shows_the_same_part();
 	test_colours();
 	test_default_strips();
+	test_empty_maps();
 	test_other_formats_have_none();
 	test_trailers_are_left_out();
 	test_broken_maps_are_left_out();

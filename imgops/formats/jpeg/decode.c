@@ -424,9 +424,21 @@ static bool may_be_too_fine(const struct img_header *header,
 		       img_decode_scale(header, view, transform);
 }
 
+static void set_levels(struct img_plane *p, const uint8_t levels[GAIN_LEVELS],
+		       const struct memory *memory)
+{
+	for (uint32_t y = 0; y < p->height; y++) {
+		uint8_t *row = p->samples + y * p->stride_bytes;
+
+		for (uint32_t x = 0; x < p->width; x++)
+			row[x] = levels[row[x]];
+		memory_pause(memory);
+	}
+}
+
 /*
  * Attach the gain map, which is decoded for a picture that is decoded at
- * `scale`.  Errors: those of its file.
+ * `scale`; nothing, if it changes nothing.  Errors: those of its file.
  */
 static enum img_err read_gainmap(struct image *dst, const uint8_t *jpeg,
 				 const struct img_header *header,
@@ -441,21 +453,27 @@ static enum img_err read_gainmap(struct image *dst, const uint8_t *jpeg,
 		.path = path_of(map, gainmap_decode_scale(map, header, scale)),
 	};
 	struct gain_metadata metadata;
+	struct gain_found meaning;
 	struct img_gainmap *to;
 	enum img_err err;
 
 	if (!gain_find_metadata(&metadata, whole.data, whole.bytes) ||
+	    !gain_read(&meaning, &metadata, jpeg, header->bytes) ||
+	    (meaning.has_levels && map->space != IMG_GREY) ||
 	    found->icc_bytes > GAINMAP_PROFILE_BYTES_MAX)
 		return IMG_ERR_CORRUPT;
+	if (meaning.is_empty)
+		return IMG_OK;
 	to = gainmap_attach(dst, memory);
 	if (to == NULL)
 		return IMG_ERR_NO_MEMORY;
+	to->gain = meaning.gain;
 	to->stored = map->stored;
 	to->base_stored = header->stored;
-	if (!gain_read(&to->gain, &metadata))
-		return IMG_ERR_CORRUPT;
 	d.dst = &to->image;
 	err = decode_file(&d, &whole, map);
+	if (err == IMG_OK && meaning.has_levels)
+		set_levels(&to->image.planes[0], meaning.levels, memory);
 	if (err == IMG_OK && found->icc_bytes > 0)
 		err = read_profile(&to->image, &whole, map, memory);
 	if (err == IMG_OK && to->image.notes != 0)

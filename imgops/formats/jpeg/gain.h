@@ -7,9 +7,9 @@
  *	first picture                    gain map                trailer
  *
  * Read are an index by CIPA DC-007 (MPF), and metadata of the map by, in this
- * order, ISO 21496-1 and Adobe (XMP with the prefix hdrgm; Android's Ultra
- * HDR).  Written are the index and both, with the directory that Ultra HDR
- * needs.
+ * order, ISO 21496-1, Adobe (XMP with the prefix hdrgm; Android's Ultra HDR)
+ * and Apple (XMP, and the maker's note of the first picture).  Written are the
+ * index and the first two, with the directory that Ultra HDR needs.
  *
  * A file may say anything here, and none of it is an error: what cannot be read
  * is a map that is not there, or a broken one.  Time and memory do not depend
@@ -41,17 +41,38 @@ bool gain_header(struct img_header *map, const struct img_header *h);
 
 /* The metadata of a picture, as marker segments have them.  NULL: none. */
 struct gain_metadata {
-	const uint8_t *iso, *xmp;
-	size_t iso_bytes, xmp_bytes;
+	const uint8_t *iso, *xmp, *apple;
+	size_t iso_bytes, xmp_bytes, apple_bytes;
 };
 
 /* True: the metadata before the first scan say that this is a gain map. */
 bool gain_find_metadata(struct gain_metadata *found, const uint8_t *jpeg,
 			size_t bytes);
 
-/* False: they are broken. */
-MUST_CHECK bool gain_read(struct img_gain *gain,
-			  const struct gain_metadata *from);
+enum { GAIN_LEVELS = 256 };
+
+/* What they say. */
+struct gain_found {
+	struct img_gain gain;
+	/* Grey samples are to be replaced by those of this table. */
+	bool has_levels;
+	uint8_t levels[GAIN_LEVELS];
+	bool is_empty; /* the map changes nothing, and `gain` is not valid */
+};
+
+/* `jpeg` is the first picture.  False: they are broken. */
+MUST_CHECK bool gain_read(struct gain_found *found,
+			  const struct gain_metadata *from, const uint8_t *jpeg,
+			  size_t bytes);
+
+/* A number in XMP.  False: it does not occur, or is none. */
+bool gain_xmp_number(double *number, const uint8_t *xmp, size_t bytes,
+		     const char *name);
+
+/* gain_apple.c: gain_read() for Apple's XMP. */
+MUST_CHECK bool gain_read_apple(struct gain_found *found, const uint8_t *xmp,
+				size_t xmp_bytes, const uint8_t *jpeg,
+				size_t bytes);
 
 /* True: the first picture says that the file has a gain map. */
 bool gain_is_promised(const uint8_t *jpeg, size_t bytes);

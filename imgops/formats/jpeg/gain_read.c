@@ -10,7 +10,6 @@
 
 #include "base/take.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* With their zeros. */
@@ -26,7 +25,18 @@ static bool has_text(const uint8_t *xmp, size_t bytes, const char *text)
 	return memmem(xmp, bytes, text, strlen(text)) != NULL;
 }
 
-/* Look at a marker; the first of each kind counts. */
+/* Note XMP that has `text`; the first counts. */
+static void look_for(const uint8_t **xmp, size_t *bytes, const struct marker *m,
+		     const char *text)
+{
+	if (m->code != MARKER_APP1 || *xmp != NULL ||
+	    !marker_begins(m, xmp_name, sizeof(xmp_name)) ||
+	    !has_text(m->data, m->bytes, text))
+		return;
+	*xmp = m->data + sizeof(xmp_name);
+	*bytes = m->bytes - sizeof(xmp_name);
+}
+
 static void look_at(struct gain_metadata *found, const struct marker *m,
 		    const char *xmp_text)
 {
@@ -35,12 +45,9 @@ static void look_at(struct gain_metadata *found, const struct marker *m,
 		found->iso = m->data + sizeof(iso_name);
 		found->iso_bytes = m->bytes - sizeof(iso_name);
 	}
-	if (m->code == MARKER_APP1 && found->xmp == NULL &&
-	    marker_begins(m, xmp_name, sizeof(xmp_name)) &&
-	    has_text(m->data, m->bytes, xmp_text)) {
-		found->xmp = m->data + sizeof(xmp_name);
-		found->xmp_bytes = m->bytes - sizeof(xmp_name);
-	}
+	look_for(&found->xmp, &found->xmp_bytes, m, xmp_text);
+	look_for(&found->apple, &found->apple_bytes, m,
+		 "HDRGainMap:HDRGainMapVersion");
 }
 
 /* False: there are none. */
@@ -57,7 +64,7 @@ static bool find_metadata(struct gain_metadata *found, const uint8_t *jpeg,
 			     m.code != MARKER_SOS;
 	     i++)
 		look_at(found, &m, xmp_text);
-	return found->iso != NULL || found->xmp != NULL;
+	return found->iso != NULL || found->xmp != NULL || found->apple != NULL;
 }
 
 bool gain_find_metadata(struct gain_metadata *found, const uint8_t *jpeg,
@@ -178,6 +185,18 @@ static bool skip_word(struct text *t, const char *word)
 	return true;
 }
 
+/* The end of an element.  NULL: it has none. */
+static const char *find_end(const struct text *t, const char *name)
+{
+	const char *end =
+		memmem(t->at, (size_t)(t->end - t->at), name, strlen(name));
+
+	return end != NULL && end - t->at >= 2 &&
+			       memcmp(end - 2, "</", 2) == 0 ?
+		       end - 2 :
+		       NULL;
+}
+
 /*
  * What `name` says, as an attribute, NAME="VALUE", or as an element,
  * <NAME>VALUE</NAME>.  False: it does not occur.
@@ -195,7 +214,7 @@ static bool find_value(struct text *value, const struct text *xmp,
 	t.at += strlen(name);
 	skip_spaces(&t);
 	if (skip_word(&t, ">")) {
-		end = memmem(t.at, (size_t)(t.end - t.at), "</hdrgm:", 8);
+		end = find_end(&t, name);
 	} else {
 		if (!skip_word(&t, "="))
 			return false;
@@ -348,13 +367,31 @@ static bool read_xmp(struct img_gain *gain, const uint8_t *bytes, size_t count)
 	return true;
 }
 
-bool gain_read(struct img_gain *gain, const struct gain_metadata *from)
+bool gain_xmp_number(double *number, const uint8_t *xmp, size_t bytes,
+		     const char *name)
 {
-	*gain = (struct img_gain){ 0 };
+	const struct text t = { (const char *)xmp, (const char *)xmp + bytes };
+	double numbers[CHANNELS];
+	struct text value;
+
+	if (!find_value(&value, &t, name) || read_numbers(numbers, value) != 1)
+		return false;
+	*number = numbers[0];
+	return true;
+}
+
+bool gain_read(struct gain_found *found, const struct gain_metadata *from,
+	       const uint8_t *jpeg, size_t bytes)
+{
+	bool ok;
+
+	*found = (struct gain_found){ .is_empty = false };
 	if (from->iso != NULL)
-		return read_iso(gain, from->iso, from->iso_bytes) &&
-		       gain_is_valid(gain);
-	assert(from->xmp != NULL);
-	return read_xmp(gain, from->xmp, from->xmp_bytes) &&
-	       gain_is_valid(gain);
+		ok = read_iso(&found->gain, from->iso, from->iso_bytes);
+	else if (from->xmp != NULL)
+		ok = read_xmp(&found->gain, from->xmp, from->xmp_bytes);
+	else
+		ok = gain_read_apple(found, from->apple, from->apple_bytes,
+				     jpeg, bytes);
+	return ok && (found->is_empty || gain_is_valid(&found->gain));
 }

@@ -108,8 +108,8 @@ static void put_channels(struct gain_segment *s, const struct img_gain *gain,
 
 		memcpy(&value, (const char *)first + i * step, sizeof(value));
 		put_text(s,
-			 gain->channel_count > 1 ? "<rdf:li>%.9g</rdf:li>" :
-						   "%.9g",
+			 gain->channel_count > 1 ? "<rdf:li>%.7g</rdf:li>" :
+						   "%.7g",
 			 value);
 	}
 	if (gain->channel_count > 1)
@@ -125,8 +125,8 @@ void gain_write_xmp(struct gain_segment *s, const struct img_gain *gain)
 
 	begin_xmp(s);
 	put_text(s,
-		 "hdrgm:Version=\"1.0\" hdrgm:HDRCapacityMin=\"%.9g\" "
-		 "hdrgm:HDRCapacityMax=\"%.9g\" "
+		 "hdrgm:Version=\"1.0\" hdrgm:HDRCapacityMin=\"%.7g\" "
+		 "hdrgm:HDRCapacityMax=\"%.7g\" "
 		 "hdrgm:BaseRenditionIsHDR=\"%s\">",
 		 fmin(gain->base_headroom, gain->other_headroom),
 		 fmax(gain->base_headroom, gain->other_headroom),
