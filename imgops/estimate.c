@@ -18,6 +18,7 @@
 
 #include "imgops/colour/colour.h"
 #include "imgops/formats/format.h"
+#include "imgops/gainmap.h"
 #include "imgops/image.h"
 
 #include <assert.h>
@@ -120,35 +121,93 @@ static void add_to_peak(struct peak *peak, const struct workload *w)
 static uint64_t peak_bytes(const struct peak *peak, const struct workload *w)
 {
 	uint64_t decoded = image_bytes(&w->decoded) + w->header->icc_bytes;
-	uint64_t scaling = decoded + peak->sum - peak->gap_least;
+	uint64_t scaling =
+		decoded + peak->sum - min_u64(peak->gap_least, peak->sum);
 
 	return max_u64(max_u64(scaling, peak->finish), decode_of(w)->bytes(w));
+}
+
+/* How a result treats a picture of the file: the first, or its gain map. */
+static struct gainmap_result treatment(const struct workload *w,
+				       const struct img_header *base,
+				       const struct img_cost_part *part)
+{
+	struct gainmap_result r = { *part->view, *part->transform };
+
+	if (w->header != base)
+		gainmap_result(&r, &w->decoded, w->header->stored, base->stored,
+			       part->view, part->transform);
+	return r;
+}
+
+/*
+ * Add the cost of one picture of the file of `base`, decoded at `scale`: of the
+ * first, or of its gain map, in the results that keep it.  Perhaps none does,
+ * because their formats have none.
+ */
+static void add_cost(struct img_cost *all, const struct img_header *header,
+		     const struct img_header *base, uint32_t scale,
+		     struct img_cost_part *parts, uint32_t count)
+{
+	struct workload w = { .header = header };
+	struct peak peak = { .gap_least = UINT64_MAX };
+
+	workload_set_decoded(&w, scale);
+	all->decode_ns += step_ns(decode_of(&w), &w);
+	for (uint32_t i = 0; i < count; i++) {
+		struct img_cost_part *part = &parts[i];
+		struct gainmap_result r = treatment(&w, base, part);
+
+		if (header != base && !img_keeps_gainmap(part->transform))
+			continue;
+		workload_set_result(&w, &r.view, &r.transform);
+		if (header != base)
+			w.profile_bytes = GAINMAP_PROFILE_BYTES_MAX;
+		add_to_peak(&peak, &w);
+		part->scale_ns += step_ns(&scale_estimate, &w);
+		part->blur_ns += step_ns(&blur_estimate, &w);
+		part->encode_ns += step_ns(encode_of(&w), &w);
+	}
+	all->bytes += peak_bytes(&peak, &w);
+}
+
+/* True: the file has a gain map, and it is decoded; its header is *map. */
+static bool find_gainmap(struct img_header *map,
+			 const struct img_header *header,
+			 const struct img_cost_part *parts, uint32_t count)
+{
+	const struct img_codec *c = header->format->codec;
+	bool keeps = false;
+
+	for (uint32_t i = 0; i < count; i++)
+		keeps |= parts[i].transform->keep_gainmap;
+	return keeps && c->gainmap != NULL && c->gainmap(map, header);
 }
 
 struct img_cost img_cost_parts(const struct img_header *header, uint32_t scale,
 			       struct img_cost_part *parts, uint32_t count)
 {
-	struct workload w = { .header = header };
-	struct peak peak = { .gap_least = UINT64_MAX };
 	struct img_cost all = { 0 };
+	struct img_header map;
 
 	assert(count >= 1);
-	workload_set_decoded(&w, scale);
-	all.decode_ns = step_ns(decode_of(&w), &w);
+	for (uint32_t i = 0; i < count; i++)
+		parts[i].scale_ns = parts[i].blur_ns = parts[i].encode_ns = 0;
+	add_cost(&all, header, header, scale, parts, count);
+	if (find_gainmap(&map, header, parts, count)) {
+		add_cost(&all, &map, header,
+			 gainmap_decode_scale(&map, header, scale), parts,
+			 count);
+		/* Those of the decoded map. */
+		all.bytes += sizeof(struct img_gainmap) * (1 + count) +
+			     GAINMAP_PROFILE_BYTES_MAX;
+	}
 	for (uint32_t i = 0; i < count; i++) {
-		struct img_cost_part *part = &parts[i];
-
-		workload_set_result(&w, part->view, part->transform);
-		add_to_peak(&peak, &w);
-		part->scale_ns = step_ns(&scale_estimate, &w);
-		part->blur_ns = step_ns(&blur_estimate, &w);
-		part->encode_ns = step_ns(encode_of(&w), &w);
-		all.scale_ns += part->scale_ns;
-		all.blur_ns += part->blur_ns;
-		all.encode_ns += part->encode_ns;
+		all.scale_ns += parts[i].scale_ns;
+		all.blur_ns += parts[i].blur_ns;
+		all.encode_ns += parts[i].encode_ns;
 	}
 	all.cpu_ns = all.decode_ns + all.scale_ns + all.blur_ns + all.encode_ns;
-	all.bytes = peak_bytes(&peak, &w);
 	return all;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/image.h"
 
+#include "imgops/gainmap.h"
+
 #include "base/util.h"
 
 #include <assert.h>
@@ -201,6 +203,14 @@ enum img_err img_copy(struct image *dst, const struct image *src,
 		memcpy(copy.profile, src->profile, src->profile_bytes);
 		copy.profile_bytes = src->profile_bytes;
 	}
+	if (src->gainmap != NULL) {
+		enum img_err err = gainmap_copy(&copy, src->gainmap, memory);
+
+		if (err != IMG_OK) {
+			img_release(&copy);
+			return err;
+		}
+	}
 	*dst = copy;
 	return IMG_OK;
 }
@@ -211,6 +221,8 @@ void img_release(struct image *img)
 		img->memory->free(img->memory->arg, img->block);
 	if (img->profile != NULL)
 		img->memory->free(img->memory->arg, img->profile);
+	if (img->gainmap != NULL)
+		gainmap_free(img->gainmap, img->memory);
 	*img = (struct image){ 0 };
 }
 

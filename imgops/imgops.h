@@ -146,7 +146,39 @@ enum {
 	IMG_NOTE_DAMAGED = 1,
 	IMG_NOTE_BAD_PROFILE = 2, /* its ICC profile was ignored */
 	IMG_NOTE_HDR = 4,         /* its profile, kept, says PQ or HLG */
+	/*
+	 * Its gain map was wanted, and is left out: it is broken, or the result
+	 * is of a format that has none.
+	 */
+	IMG_NOTE_NO_GAINMAP = 8,
 };
+
+/*
+ * What the samples of a gain map mean (ISO 21496-1).  The picture that it comes
+ * with is the base; with the map, it becomes the alternate, usually the one for
+ * displays with more headroom.  For light B of a channel, 1 for the base's
+ * white, and the map's sample m from 0 to 1, the alternate is
+ *
+ *	A = (B + base_offset) * 2^(min + (max - min) * m^(1/gamma)) -
+ *	    other_offset
+ *
+ * If it is for less headroom than the base, the exponent has a minus.
+ */
+struct img_gain {
+	uint32_t channel_count; /* 1: all channels are alike; or 3 */
+	/* B and A have the primaries of the base, else of the alternate. */
+	bool uses_base_colours;
+	/*
+	 * For which headroom each is, as log2 of the ratio of white to the
+	 * base's white.
+	 */
+	double base_headroom, other_headroom;
+	struct {
+		double min, max, gamma, base_offset, other_offset;
+	} channels[3];
+};
+
+struct img_gainmap;
 
 /*
  * A picture as planes of 8-bit samples.  All planes share one block.  Every row
@@ -160,9 +192,22 @@ struct image {
 	uint32_t notes;
 	uint8_t *profile; /* ICC profile; NULL: sRGB */
 	size_t profile_bytes;
-	bool is_srgb; /* `profile` is known to be sRGB */
-	void *block;  /* holds the samples of all planes */
+	bool is_srgb;                /* `profile` is known to be sRGB */
+	void *block;                 /* holds the samples of all planes */
+	struct img_gainmap *gainmap; /* a block of its own; NULL: none */
 	const struct memory *memory;
+};
+
+/* It covers the whole picture that it comes with, with its orientation. */
+struct img_gainmap {
+	/*
+	 * IMG_GREY or IMG_YCBCR.  Its profile is that of the alternate's
+	 * primaries, and NULL if those are not needed.
+	 */
+	struct image image;
+	struct img_gain gain;
+	/* The sizes of the map and of the base in the file. */
+	struct img_size stored, base_stored;
 };
 
 /*
@@ -229,9 +274,13 @@ struct img_transform {
 	bool optimize; /* Huffman tables for this picture; two passes */
 	bool lossless; /* if the format can; then `quality` is not used */
 	/* How much time to spend for fewer bytes; 0: the format's usual. */
-	int effort;   /* 1 .. 9 */
-	bool lenient; /* use the readable part of a damaged file */
+	int effort;        /* 1 .. 9 */
+	bool lenient;      /* use the readable part of a damaged file */
+	bool keep_gainmap; /* if the file has one and the format can */
 };
+
+/* True: the result of a file with a gain map has one, too. */
+bool img_keeps_gainmap(const struct img_transform *transform);
 
 /* --- The file's header --- */
 
@@ -275,7 +324,7 @@ enum img_texture {
 	IMG_TEXTURE_IGNORED, /* it is decoded at the usual scale all the same */
 };
 
-enum { IMG_HEADER_OWN_BYTES = 2176 };
+enum { IMG_HEADER_OWN_BYTES = 2304 };
 
 /* Everything that imgops needs to know about a file before decoding it. */
 struct img_header {
@@ -433,6 +482,10 @@ struct img_cost img_cost_parts(const struct img_header *header, uint32_t scale,
  *
  * `header` is the result of img_probe() for exactly these bytes.
  *
+ * If transform->keep_gainmap, the file's gain map is decoded, too, in a way
+ * that suits all results of this scale.  A map that cannot be decoded is no
+ * error.
+ *
  * IRREGULAR: the file cannot be decoded in the usual, fast way.  The next time
  * it is decoded in full, or what is wrong with it is found out.
  *
@@ -478,6 +531,12 @@ img_decode_any(struct image *dst, const uint8_t *bytes, size_t count,
  * widened where the size shrinks.  A plane that keeps its size is not filtered:
  * only the part is cut out.
  *
+ * If img_keeps_gainmap(), the part of the gain map is scaled as well.  It is
+ * never enlarged, and at least as large, compared with the result, as in the
+ * file.  A map of a file that shrinks may have up to half of the result's
+ * sides.  If the base is converted to sRGB, a map of one channel stays right,
+ * and one of three gets the profile of the colours in which it is applied.
+ *
  * Errors: NO_MEMORY.
  */
 MUST_CHECK enum img_err img_scale(struct image *dst, const struct image *src,
@@ -488,7 +547,7 @@ MUST_CHECK enum img_err img_scale(struct image *dst, const struct image *src,
 /*
  * Gaussian blur of a picture made by img_scale() or img_blur().  `sigma_px` is
  * in luma pixels, from 0.3 to 100.  Past an edge, the edge sample is repeated.
- * A flat plane stays flat, bit for bit.
+ * A flat plane stays flat, bit for bit.  A gain map is blurred by as much.
  *
  * Errors: NO_MEMORY.
  */
@@ -498,8 +557,9 @@ MUST_CHECK enum img_err img_blur(struct image *dst, const struct image *src,
 /*
  * Encode a picture made by img_scale() or img_blur() with the format, quality
  * and coding of `transform`; img_scale() got the same format.  The only
- * metadata is src->profile.  Overwrites the padding of `src`.  *bytes is a
- * block from `memory`.
+ * metadata is src->profile, and what a viewer needs to find and apply
+ * src->gainmap.  Overwrites the padding of `src`.  *bytes is a block from
+ * `memory`.
  *
  * Errors: NO_MEMORY.
  */

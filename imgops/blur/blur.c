@@ -26,6 +26,7 @@
 #include "imgops/estimate.h"
 
 #include "imgops/blur/rows.h"
+#include "imgops/gainmap.h"
 #include "imgops/image.h"
 
 #include <assert.h>
@@ -388,6 +389,7 @@ static bool copy_shape(struct image *dst, const struct image *src,
 	*dst = *src;
 	dst->block = NULL;
 	dst->profile = NULL;
+	dst->gainmap = NULL;
 	if (!image_alloc(dst, memory))
 		return false;
 	if (src->profile == NULL)
@@ -417,6 +419,8 @@ enum img_err img_blur(struct image *dst, const struct image *src,
 		ok = blur_plane(&dst->planes[i], p,
 				plane_sigma(src, i, sigma_px), memory);
 	}
+	if (ok && src->gainmap != NULL)
+		ok = gainmap_blur(dst, src, sigma_px, memory) == IMG_OK;
 	if (!ok)
 		img_release(dst);
 	return ok ? IMG_OK : IMG_ERR_NO_MEMORY;

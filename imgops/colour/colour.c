@@ -473,8 +473,7 @@ void colour_convert_grey(struct image *img, const struct colour *c)
 	}
 }
 
-/* The size in the profile's header; bytes after that were not checked. */
-static size_t used_bytes(const struct image *src)
+size_t colour_used_bytes(const struct image *src)
 {
 	const uint8_t *p = src->profile;
 	size_t bytes = (size_t)p[0] << 24 | (size_t)p[1] << 16 |
@@ -490,7 +489,7 @@ bool colour_label(struct image *dst, const struct image *src,
 	if (!c->keeps_profile)
 		return true;
 
-	size_t bytes = used_bytes(src);
+	size_t bytes = colour_used_bytes(src);
 
 	dst->profile = memory->alloc(memory->arg, bytes);
 	if (dst->profile == NULL)

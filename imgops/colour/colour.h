@@ -76,6 +76,12 @@ MUST_CHECK bool colour_label(struct image *dst, const struct image *src,
 			     const struct colour *c,
 			     const struct memory *memory);
 
+/*
+ * The size of src->profile by the profile's own header; what is behind that was
+ * not checked.
+ */
+size_t colour_used_bytes(const struct image *src);
+
 void colour_close(struct colour *c);
 
 /* a * b / 255, rounded; intermediate sums fit into 16 bits. */

@@ -2,10 +2,8 @@
 /*
  * Inside imgops: what the EXIF data of a file say about its pixels.
  *
- * EXIF is a TIFF file: a header that gives the byte order, then directories of
- * 12-byte entries, which may point to further directories.  A JPEG has it in an
- * APP1 marker, after the name "Exif"; other formats have a part of the file for
- * it, without the name.
+ * EXIF is a TIFF file (tiff.h).  A JPEG has it in an APP1 marker, after the
+ * name "Exif"; other formats have a part of the file for it, without the name.
  *
  * The time is bounded by the number of bytes.
  */
@@ -30,5 +28,12 @@ uint32_t exif_app1_orientation(const uint8_t *app1, size_t bytes);
  * no ColorSpace that says sRGB.  As a marker says it.
  */
 bool exif_app1_is_adobe_rgb(const uint8_t *app1, size_t bytes);
+
+/*
+ * The maker's note, as a marker has it; *count is its size.  NULL: there is
+ * none.
+ */
+const uint8_t *exif_app1_maker_note(const uint8_t *app1, size_t bytes,
+				    size_t *count);
 
 #endif

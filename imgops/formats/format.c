@@ -161,6 +161,12 @@ bool img_result_fits(const struct img_view *view,
 	       img_pixels(view->size) <= img_result_pixels_max(limits);
 }
 
+bool img_keeps_gainmap(const struct img_transform *transform)
+{
+	return transform->keep_gainmap &&
+	       format_of_result(transform)->gainmap != NULL;
+}
+
 /* --- The steps --- */
 
 enum img_err img_decode(struct image *dst, const uint8_t *bytes, size_t count,

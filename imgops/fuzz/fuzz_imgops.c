@@ -59,6 +59,7 @@ static struct img_transform transform_of(const uint8_t *o)
 		.progressive = o[3] & 16,
 		.optimize = o[3] & 32,
 		.lenient = o[3] & 64,
+		.keep_gainmap = o[2] & 128,
 		.blur_sigma_px = o[4] < 128 ? 0 : 0.3 + o[5] * 0.39,
 		.quality = o[6] % 100 + 1,
 		.lossless = o[7] & 128,

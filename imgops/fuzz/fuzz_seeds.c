@@ -3,6 +3,7 @@
  * fuzz_seeds DIR: write small files of every format and kind as seeds for the
  * fuzz targets, each preceded by the option bytes of a transform.
  */
+#include "imgops/test/gainmaps.h"
 #include "imgops/test/jxls.h"
 #include "imgops/test/png_make.h"
 #include "imgops/test/profiles.h"
@@ -219,6 +220,31 @@ static void write_whole(struct seeds *s, struct bytes file)
 	free(file.data);
 }
 
+static void write_gainmaps(struct seeds *s)
+{
+	struct bytes p3 = profile_rgb(&gamuts[DISPLAY_P3], CURVE_SRGB, 0);
+
+	for (int i = 0; i < 8 * GAINMAP_KINDS; i++) {
+		struct gainmap_spec spec = {
+			.base = { .width = 40, .height = 24, .quality = 40 },
+			.map = { .width = 20, .height = 12, .quality = 40 },
+			.metadata = (enum gainmap_metadata)(i / 8),
+			.gain = &gainmap_coloured,
+			.little_endian = i & 1,
+			.has_preview = i & 2,
+		};
+
+		if (i & 1)
+			spec.map.space = JCS_GRAYSCALE;
+		else
+			spec.profile = p3;
+		spec.map.progressive = i & 2;
+		spec.base.progressive = i & 4;
+		write_whole(s, gainmap_make(&spec));
+	}
+	free(p3.data);
+}
+
 #ifdef IMG_WEBP
 
 static void write_webps(struct seeds *s)
@@ -305,6 +331,7 @@ int main(int argc, char **argv)
 	write_samplings(&s);
 	write_profiles(&s);
 	write_ppms(&s);
+	write_gainmaps(&s);
 #ifdef IMG_PNG
 	write_pngs(&s);
 #endif

@@ -20,6 +20,7 @@
 #include "imgops/colour/colour.h"
 #include "imgops/estimate.h"
 #include "imgops/formats/format.h"
+#include "imgops/gainmap.h"
 #include "imgops/image.h"
 #include "imgops/resample/stb.h"
 #include "imgops/resample/weights.h"
@@ -288,6 +289,24 @@ static bool scale_pixels(struct image *dst, const struct image *src,
 	return ok;
 }
 
+/* False: no memory. */
+static bool scale_gainmap(struct image *dst, const struct image *src,
+			  const struct img_view *view, const struct colour *c,
+			  const struct img_transform *transform,
+			  const struct memory *memory)
+{
+	bool is_converted = !c->keeps_profile && c->icc.channels != 0;
+
+	if (!transform->keep_gainmap)
+		dst->notes &= ~(uint32_t)IMG_NOTE_NO_GAINMAP;
+	else if (src->gainmap != NULL && img_keeps_gainmap(transform))
+		return gainmap_scale(dst, src, view, transform, is_converted,
+				     memory) == IMG_OK;
+	else if (src->gainmap != NULL)
+		dst->notes |= IMG_NOTE_NO_GAINMAP;
+	return true;
+}
+
 enum img_err img_scale(struct image *dst, const struct image *src,
 		       const struct img_view *view,
 		       const struct img_transform *transform,
@@ -307,7 +326,8 @@ enum img_err img_scale(struct image *dst, const struct image *src,
 		if (ok)
 			colour_convert_grey(dst, &c);
 	}
-	ok = ok && colour_label(dst, src, &c, memory);
+	ok = ok && colour_label(dst, src, &c, memory) &&
+	     scale_gainmap(dst, src, view, &c, transform, memory);
 	colour_close(&c);
 	if (!ok)
 		img_release(dst);

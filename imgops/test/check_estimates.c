@@ -16,6 +16,7 @@
  * factors, so they do not run this.
  */
 #include "imgops/imgops.h"
+#include "imgops/test/gainmaps.h"
 #include "imgops/test/jxls.h"
 #include "imgops/test/png_make.h"
 #include "imgops/test/profiles.h"
@@ -780,6 +781,38 @@ static void check_ppms(void)
 		}
 }
 
+/* Maps that take longer than their pictures. */
+static void check_gainmaps(void)
+{
+	for (int i = 0; i < 8; i++) {
+		struct gainmap_spec spec = {
+			.base = { .width = NOISE_SIDE,
+				  .height = NOISE_SIDE,
+				  .picture = flat },
+			.map = { .width = NOISE_SIDE,
+				 .height = NOISE_SIDE,
+				 .picture = i & 1 ? flat : noise,
+				 .progressive = i & 2,
+				 .arithmetic = i & 4 },
+			.gain = &gainmap_coloured,
+		};
+		struct bytes jpeg = gainmap_make(&spec);
+		struct img_header header;
+
+		CHECK_NUMBER(img_probe(&header, jpeg.data, jpeg.count, &limits),
+			     ==, IMG_OK);
+		for (size_t k = 0; k < ARRAY_SIZE(transforms); k++) {
+			struct img_transform transform = transforms[k];
+
+			transform.keep_gainmap = true;
+			if (is_chosen())
+				check("a gain map", jpeg, &header, &transform,
+				      SLACK_NS);
+		}
+		free(jpeg.data);
+	}
+}
+
 static void check_all_made(void)
 {
 	struct jpeg_spec tiny = {
@@ -794,6 +827,7 @@ static void check_all_made(void)
 		.width = 4000, .height = 4000, .picture = flat, .orientation = 6
 	};
 
+	check_gainmaps();
 	check_kinds("flat, Y'CbCr", flat, JCS_YCbCr);
 	check_kinds("flat, grey", flat, JCS_GRAYSCALE);
 	check_kinds("flat, CMYK", flat, JCS_CMYK);

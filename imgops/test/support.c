@@ -411,6 +411,7 @@ static bool costs_agree(const struct img_header *a, const struct img_header *b,
 	for (uint32_t i = 0; i < IMG_RESULT_FORMATS; i++) {
 		struct img_transform t = { .quality = 80,
 					   .box = box,
+					   .keep_gainmap = true,
 					   .format =
 						   (enum img_format_number)i };
 		struct img_view view = img_fit(a, &t);

@@ -23,6 +23,18 @@ enum {
 
 #define LOST_NS_MIN (1000 * NS_PER_MS)
 
+/* The most blocks of the pool at once; a gain map has as many once more. */
+static size_t blocks_max(const struct upload *u)
+{
+	size_t blocks = 0;
+
+	for (uint32_t i = 0; i < u->variant_count; i++)
+		blocks += u->variants[i].transform.keep_gainmap ?
+				  2 * BLOCKS_MAX :
+				  BLOCKS_MAX;
+	return blocks;
+}
+
 static uint64_t pixels(const struct variant *v)
 {
 	return img_pixels(v->view.size);
@@ -114,8 +126,7 @@ enum img_err steps_estimate(struct upload *u, const struct steps *steps)
 	u->variants[0].estimated_ns[PIPELINE_DECODE] = cost.decode_ns;
 	u->estimated_ns = cost.cpu_ns;
 	atomic_store(&u->left_ns, cost.cpu_ns);
-	u->estimated_bytes = memory_pool_charges_max(
-		cost.bytes, (size_t)BLOCKS_MAX * u->variant_count);
+	u->estimated_bytes = memory_pool_charges_max(cost.bytes, blocks_max(u));
 	if (decoder_takes(steps->decoder, u->header.format))
 		u->estimated_bytes +=
 			decoder_extra_bytes(u->jpeg_bytes, cost.bytes);
@@ -227,16 +238,19 @@ static enum img_err run_decode(struct upload *u, const struct steps *steps,
 			       const struct memory *memory)
 {
 	const struct variant *v = u->decoded_for;
+	struct img_transform transform = v->transform;
 	uint64_t expected_ns = u->variants[0].estimated_ns[PIPELINE_DECODE];
 	uint64_t end_ns = atomic_load(&u->is_accepted) ? 0 : u->deadline_ns;
 
+	for (uint32_t i = 0; i < u->variant_count; i++)
+		transform.keep_gainmap |= u->variants[i].transform.keep_gainmap;
 	if (!decoder_takes(steps->decoder, u->header.format))
 		return img_decode(&u->decoded, u->jpeg, u->jpeg_bytes,
-				  &u->header, &v->view, &v->transform,
+				  &u->header, &v->view, &transform,
 				  &steps->limits, memory);
 	return decoder_decode(
 		steps->decoder, &u->decoded, u->jpeg, u->jpeg_bytes, &u->header,
-		&v->view, &v->transform, &steps->limits,
+		&v->view, &transform, &steps->limits,
 		LOST_NS_MIN + LOST_TIMES * expected_ns, end_ns, memory);
 }
 

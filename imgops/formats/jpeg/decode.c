@@ -24,8 +24,10 @@
 #include "imgops/estimate.h"
 
 #include "imgops/formats/format.h"
+#include "imgops/gainmap.h"
 #include "imgops/image.h"
 #include "imgops/formats/jpeg/edge.h"
+#include "imgops/formats/jpeg/gain.h"
 #include "imgops/formats/jpeg/header.h"
 #include "imgops/formats/jpeg/markers.h"
 #include "imgops/formats/jpeg/partial.h"
@@ -422,6 +424,89 @@ static bool may_be_too_fine(const struct img_header *header,
 		       img_decode_scale(header, view, transform);
 }
 
+static void set_levels(struct img_plane *p, const uint8_t levels[GAIN_LEVELS],
+		       const struct memory *memory)
+{
+	for (uint32_t y = 0; y < p->height; y++) {
+		uint8_t *row = p->samples + y * p->stride_bytes;
+
+		for (uint32_t x = 0; x < p->width; x++)
+			row[x] = levels[row[x]];
+		memory_pause(memory);
+	}
+}
+
+/*
+ * Attach the gain map, which is decoded for a picture that is decoded at
+ * `scale`; nothing, if it changes nothing.  Errors: those of its file.
+ */
+static enum img_err read_gainmap(struct image *dst, const uint8_t *jpeg,
+				 const struct img_header *header,
+				 const struct img_header *map, uint32_t scale,
+				 const struct img_limits *limits,
+				 const struct memory *memory)
+{
+	const struct jpeg_map *found = &jpeg_own(header)->pictures.map;
+	struct piece whole = { jpeg + found->offset, found->bytes };
+	struct decoder d = {
+		.reader = { .limits = limits, .memory = memory },
+		.path = path_of(map, gainmap_decode_scale(map, header, scale)),
+	};
+	struct gain_metadata metadata;
+	struct gain_found meaning;
+	struct img_gainmap *to;
+	enum img_err err;
+
+	if (!gain_find_metadata(&metadata, whole.data, whole.bytes) ||
+	    !gain_read(&meaning, &metadata, jpeg, header->bytes) ||
+	    (meaning.has_levels && map->space != IMG_GREY) ||
+	    found->icc_bytes > GAINMAP_PROFILE_BYTES_MAX)
+		return IMG_ERR_CORRUPT;
+	if (meaning.is_empty)
+		return IMG_OK;
+	to = gainmap_attach(dst, memory);
+	if (to == NULL)
+		return IMG_ERR_NO_MEMORY;
+	to->gain = meaning.gain;
+	to->stored = map->stored;
+	to->base_stored = header->stored;
+	d.dst = &to->image;
+	err = decode_file(&d, &whole, map);
+	if (err == IMG_OK && meaning.has_levels)
+		set_levels(&to->image.planes[0], meaning.levels, memory);
+	if (err == IMG_OK && found->icc_bytes > 0)
+		err = read_profile(&to->image, &whole, map, memory);
+	if (err == IMG_OK && to->image.notes != 0)
+		err = IMG_ERR_CORRUPT; /* the profile is */
+	return err;
+}
+
+/* If a gain map is asked for, add it, or a note that it is left out. */
+static enum img_err add_gainmap(struct image *dst, const struct piece *whole,
+				const struct img_header *header, uint32_t scale,
+				const struct img_transform *transform,
+				const struct img_limits *limits,
+				const struct memory *memory)
+{
+	const struct jpeg_pictures *p = &jpeg_own(header)->pictures;
+	enum img_err err = IMG_ERR_UNSUPPORTED;
+	struct img_header map;
+
+	if (!transform->keep_gainmap)
+		return IMG_OK;
+	if (!gain_header(&map, header) && !p->has_bad_map &&
+	    !gain_is_promised(whole->data, whole->bytes))
+		return IMG_OK;
+	if (p->has_map)
+		err = read_gainmap(dst, whole->data, header, &map, scale,
+				   limits, memory);
+	if (err == IMG_ERR_NO_MEMORY)
+		img_release(dst);
+	else if (err != IMG_OK)
+		gainmap_leave_out(dst);
+	return err == IMG_ERR_NO_MEMORY ? err : IMG_OK;
+}
+
 static enum img_err
 jpeg_decode(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
 	    const struct img_header *header, const struct img_view *view,
@@ -429,19 +514,22 @@ jpeg_decode(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
 	    const struct img_limits *limits, const struct memory *memory)
 {
 	struct piece whole = { jpeg, jpeg_bytes };
+	uint32_t scale = img_decode_scale(header, view, transform);
 	struct decoder d = {
 		.reader = { .limits = limits,
 			    .memory = memory,
 			    .lenient = transform->lenient },
 		.dst = dst,
-		.path = path_of(header,
-				img_decode_scale(header, view, transform)),
+		.path = path_of(header, scale),
 		.watches_texture = may_be_too_fine(header, view, transform),
 	};
 	enum img_err err = decode_file(&d, &whole, header);
 
 	if (err == IMG_OK && header->icc_bytes > 0)
 		err = read_profile(dst, &whole, header, memory);
+	if (err == IMG_OK)
+		err = add_gainmap(dst, &whole, header, scale, transform, limits,
+				  memory);
 	return err;
 }
 
@@ -751,6 +839,7 @@ static const struct img_codec codec = {
 	.encode_estimate = &jpeg_encode_estimate,
 	.planes = jpeg_planes,
 	.holds_profile = true,
+	.gainmap = gain_header,
 };
 
 const struct img_format jpeg_format = {

@@ -9,11 +9,16 @@
  * memory has been freed, the result is copied into a block of its own size.  So
  * the needed memory is known before encoding, and the bytes of a photo are
  * copied once.
+ *
+ * A gain map is encoded first, because the picture's header says how long it
+ * is.
  */
 #include "imgops/estimate.h"
 
+#include "imgops/formats/jpeg/gain.h"
 #include "imgops/formats/jpeg/header.h"
 #include "imgops/formats/jpeg/memory.h"
+#include "imgops/gainmap.h"
 #include "imgops/image.h"
 
 #include <assert.h>
@@ -46,6 +51,11 @@ struct encoder {
 
 	struct image *src;
 	const struct img_transform *transform;
+
+	const struct img_gain *gain; /* `src` is a gain map; or NULL */
+	const uint8_t *map; /* the encoded gain map of `src`; or NULL */
+	size_t map_bytes;
+	size_t index_offset; /* of the index's data, in `out` */
 };
 
 /* Only memory can fail: sizes and settings are valid. */
@@ -106,13 +116,19 @@ static size_t room_bytes(const struct image *img, size_t profile_bytes,
 	return ROOM_BYTES_MIN + profile_bytes + samples;
 }
 
+static size_t written_bytes(const struct encoder *e)
+{
+	return e->room_bytes - e->destination.free_in_buffer;
+}
+
 static void destination_init(j_compress_ptr jpeg)
 {
 	struct encoder *e = jpeg->client_data;
 
 	grow_output(e,
 		    room_bytes(e->src, e->src->profile_bytes,
-			       e->transform->quality),
+			       e->transform->quality) +
+			    e->map_bytes,
 		    0);
 }
 
@@ -128,7 +144,48 @@ static void destination_end(j_compress_ptr jpeg)
 {
 	struct encoder *e = jpeg->client_data;
 
-	e->out_bytes = e->room_bytes - e->destination.free_in_buffer;
+	e->out_bytes = written_bytes(e);
+}
+
+static void write_segment(struct encoder *e, const struct gain_segment *s)
+{
+	jpeg_write_marker(&e->jpeg, s->code, s->data, (unsigned)s->bytes);
+}
+
+/* What a map says of itself, and the first picture of its map. */
+static void write_metadata(struct encoder *e)
+{
+	enum { HEAD_BYTES = 4 }; /* the marker and its length */
+	struct gain_segment s;
+
+	if (e->map != NULL)
+		gain_write_directory(&s, e->map_bytes);
+	else
+		gain_write_xmp(&s, e->gain);
+	write_segment(e, &s);
+	gain_write_iso(&s, e->gain);
+	write_segment(e, &s);
+	if (e->map == NULL)
+		return;
+	e->index_offset = written_bytes(e) + HEAD_BYTES;
+	/* The first picture's size is not yet known. */
+	gain_write_index(&s, e->index_offset + HEAD_BYTES, e->map_bytes,
+			 e->index_offset);
+	write_segment(e, &s);
+}
+
+/* After the last byte of the first picture. */
+static void append_map(struct encoder *e)
+{
+	size_t bytes = e->out_bytes;
+	struct gain_segment s;
+
+	gain_write_index(&s, bytes, e->map_bytes, e->index_offset);
+	memcpy(e->out + e->index_offset, s.data, s.bytes);
+	if (e->room_bytes - bytes < e->map_bytes)
+		grow_output(e, bytes + e->map_bytes, bytes);
+	memcpy(e->out + bytes, e->map, e->map_bytes);
+	e->out_bytes = bytes + e->map_bytes;
 }
 
 static void set_parameters(struct encoder *e)
@@ -195,6 +252,8 @@ static void encode_planes(struct encoder *e)
 	for (uint32_t i = 0; i < src->plane_count; i++)
 		pad_rows(&src->planes[i]);
 	jpeg_start_compress(jpeg, TRUE);
+	if (e->map != NULL || e->gain != NULL)
+		write_metadata(e);
 	if (src->profile != NULL)
 		jpeg_write_icc_profile(jpeg, src->profile,
 				       (unsigned)src->profile_bytes);
@@ -208,6 +267,8 @@ static void encode_planes(struct encoder *e)
 		(void)jpeg_write_raw_data(jpeg, planes, group_px);
 	}
 	jpeg_finish_compress(jpeg);
+	if (e->map != NULL)
+		append_map(e);
 }
 
 /* False: out of memory. */
@@ -250,6 +311,18 @@ static uint8_t *take_result(struct encoder *e)
 	return out;
 }
 
+/* The result, of e->out_bytes.  NULL: out of memory. */
+static uint8_t *encode(struct encoder *e)
+{
+	assert(e->transform->quality >= 1 && e->transform->quality <= 100);
+	assert(e->src->profile_bytes <= PROFILE_BYTES_MAX);
+	if (!encoder_run(e)) {
+		memory_free(e->memory, e->out);
+		return NULL;
+	}
+	return take_result(e);
+}
+
 enum img_err jpeg_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
 			 const struct img_transform *transform,
 			 const struct memory *memory)
@@ -257,16 +330,22 @@ enum img_err jpeg_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
 	struct encoder e = { .memory = memory,
 			     .src = src,
 			     .transform = transform };
-	uint8_t *out;
+	uint8_t *map = NULL, *out = NULL;
 
-	assert(transform->quality >= 1 && transform->quality <= 100);
-	assert(src->profile_bytes <= PROFILE_BYTES_MAX);
-	if (!encoder_run(&e)) {
-		if (e.out != NULL)
-			memory->free(memory->arg, e.out);
-		return IMG_ERR_NO_MEMORY;
+	if (src->gainmap != NULL) {
+		struct img_transform coding = gainmap_coding(transform);
+		struct encoder m = { .memory = memory,
+				     .src = &src->gainmap->image,
+				     .transform = &coding,
+				     .gain = &src->gainmap->gain };
+
+		map = encode(&m);
+		e.map = map;
+		e.map_bytes = m.out_bytes;
 	}
-	out = take_result(&e);
+	if (src->gainmap == NULL || map != NULL)
+		out = encode(&e);
+	memory_free(memory, map);
 	if (out == NULL)
 		return IMG_ERR_NO_MEMORY;
 	*jpeg = out;

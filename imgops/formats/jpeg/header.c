@@ -10,6 +10,7 @@
 #include "imgops/colour/matrix.h"
 #include "imgops/formats/exif.h"
 #include "imgops/formats/format.h"
+#include "imgops/formats/jpeg/gain.h"
 #include "imgops/image.h"
 #include "imgops/formats/jpeg/markers.h"
 
@@ -105,8 +106,6 @@ enum {
 	SCAN_COMPONENTS_MAX = 4,
 	JFIF_BYTES = 14,
 	ADOBE_BYTES = 12,
-	/* A photo has some tens of markers; eight million would take 0.1 s. */
-	MARKERS_MAX = 32768,
 };
 
 /* Transforms of an Adobe marker; all other values mean a form of Y'CbCr. */
@@ -185,6 +184,7 @@ static void read_app(struct img_header *h, const struct marker *m,
 		own->walk.is_adobe_rgb = true;
 	if (is_icc_chunk(m))
 		read_icc_chunk(h, m, jpeg);
+	gain_read_index(&own->pictures, m, jpeg);
 	if (m->code == MARKER_APP14 && m->bytes >= ADOBE_BYTES &&
 	    marker_begins(m, "Adobe", 5))
 		own->walk.adobe = m->data[ADOBE_BYTES - 1];
@@ -223,7 +223,7 @@ static enum img_err read_segments(struct img_header *h, struct marker *m,
 	while (next_marker(h, m, jpeg)) {
 		enum img_err err = IMG_OK;
 
-		if (own->walk.marker_count > MARKERS_MAX)
+		if (own->walk.marker_count > JPEG_MARKERS_MAX)
 			return IMG_ERR_CORRUPT;
 		if (m->code == MARKER_SOS)
 			return IMG_OK;
@@ -387,8 +387,8 @@ bool jpeg_recognise(const uint8_t *bytes, size_t count)
 	return markers_start(&w, bytes, count);
 }
 
-enum img_err jpeg_probe_more(struct img_header *h, const uint8_t *jpeg,
-			     const struct img_limits *limits)
+enum img_err jpeg_probe_picture(struct img_header *h, const uint8_t *jpeg,
+				const struct img_limits *limits)
 {
 	struct jpeg_own *own = jpeg_own_change(h);
 	struct marker m;
@@ -409,13 +409,25 @@ enum img_err jpeg_probe_more(struct img_header *h, const uint8_t *jpeg,
 	 * In most files one scan contains everything, so the walk ends here,
 	 * without reading megabytes of entropy-coded data.
 	 */
-	while (!own->has_one_scan && own->walk.marker_count <= MARKERS_MAX &&
+	while (!own->has_one_scan &&
+	       own->walk.marker_count <= JPEG_MARKERS_MAX &&
 	       next_marker(h, &m, jpeg))
 		if (m.code == MARKER_SOS)
 			count_scan(h, &m);
 	if (own->scan_count > img_scans_max(h->stored, limits))
 		return IMG_ERR_TOO_MANY_SCANS;
-	return own->walk.marker_count > MARKERS_MAX ? IMG_ERR_CORRUPT : IMG_OK;
+	return own->walk.marker_count > JPEG_MARKERS_MAX ? IMG_ERR_CORRUPT :
+							   IMG_OK;
+}
+
+enum img_err jpeg_probe_more(struct img_header *h, const uint8_t *jpeg,
+			     const struct img_limits *limits)
+{
+	enum img_err err = jpeg_probe_picture(h, jpeg, limits);
+
+	if (err == IMG_OK)
+		gain_find(h, jpeg, limits);
+	return err;
 }
 
 struct img_size header_blocks(const struct img_header *h, uint32_t i)

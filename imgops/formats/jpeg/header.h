@@ -11,6 +11,31 @@
 
 #include <assert.h>
 
+enum { JPEG_MAP_COMPONENTS = 3 }; /* of a gain map, at most */
+
+/* Of a gain map, what must be known to estimate its decode: gain_find.c. */
+struct jpeg_map {
+	size_t offset, bytes; /* where it is in the file */
+	struct img_size stored;
+	size_t icc_bytes, scan_offset;
+	uint32_t scan_count;
+	uint32_t component_scans[JPEG_MAP_COMPONENTS];
+	uint8_t h_factors[JPEG_MAP_COMPONENTS], v_factors[JPEG_MAP_COMPONENTS];
+	uint8_t dc_tables, ac_tables;
+	bool is_grey, is_progressive, is_arithmetic, has_one_scan,
+		has_huffman_tables;
+};
+
+/* The pictures behind the first. */
+struct jpeg_pictures {
+	size_t index_offset; /* of the MPF index's TIFF header; 0: no index */
+	size_t index_bytes;
+	uint32_t seen_count; /* those that have arrived and were looked at */
+	bool has_map;
+	bool has_bad_map; /* one is a gain map, but none that is read */
+	struct jpeg_map map;
+};
+
 /* What only a JPEG's header has. */
 struct FORMAT_OWN jpeg_own {
 	bool is_arithmetic;
@@ -26,6 +51,7 @@ struct FORMAT_OWN jpeg_own {
 	/* How many of the scans contain each component. */
 	uint32_t component_scans[IMG_PLANES_MAX];
 	bool needs_all_scans; /* a finding, see img_header.has_findings */
+	struct jpeg_pictures pictures;
 	struct scans scans;
 
 	/* The position in the marker segments. */
@@ -45,12 +71,19 @@ struct FORMAT_OWN jpeg_own {
 
 FORMAT_OWN_FUNCTIONS(JPEG, jpeg)
 
-enum { JPEG_MAGIC_BYTES = 2 }; /* SOI */
+enum {
+	JPEG_MAGIC_BYTES = 2, /* SOI */
+	/* A photo has some tens of markers; eight million would take 0.1 s. */
+	JPEG_MARKERS_MAX = 32768,
+};
 
 /* As formats/format.h says; the rest of the format is in decode.c. */
 bool jpeg_recognise(const uint8_t *bytes, size_t count);
 enum img_err jpeg_probe_more(struct img_header *h, const uint8_t *jpeg,
 			     const struct img_limits *limits);
+/* As jpeg_probe_more(), without what follows the first picture. */
+enum img_err jpeg_probe_picture(struct img_header *h, const uint8_t *jpeg,
+				const struct img_limits *limits);
 enum img_err jpeg_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
 			 const struct img_transform *transform,
 			 const struct memory *memory);

@@ -24,6 +24,10 @@ static const struct param_word profiles[] = {
 	{ "srgb", "convert colours to sRGB" },
 	{ "keep", "send the file's profile" },
 };
+static const struct param_word gainmaps[] = {
+	{ "strip", "a result in SDR" },
+	{ "keep", "a JPEG shows in HDR where it can" },
+};
 static const struct param_word chromas[] = {
 	{ "420", "half resolution, both ways" },
 	{ "444", "full resolution" },
@@ -141,6 +145,9 @@ const struct param params_table[] = {
 	  .default_text = "0",
 	  .help = "1: fast .. 9: small; 0: as usual for the format",
 	  .is_advanced = true, .other_names = "speed method", .since = 3 },
+	{ "gainmap", "Gain map", SWITCH(transform.keep_gainmap, gainmaps),
+	  .default_text = "strip", .help = "what happens to a JPEG's gain map",
+	  .is_advanced = true, .other_names = "hdr keepgainmap", .since = 4 },
 	{ "strict", "Strict", SWITCH(transform.lenient, zero_one),
 	  .default_text = "1",
 	  .help = "refuse a damaged file; 0: return its readable part",

@@ -21,7 +21,7 @@
 #include <nettle/base64.h>
 
 enum {
-	WARNINGS_MAX = 3, /* most warnings that a picture can have */
+	WARNINGS_MAX = 4, /* most warnings that a picture can have */
 	WARNING_CHARS = 128,
 	COLOUR_CHARS = 8, /* "#rrggbb" */
 	FRAMES_CHARS = 11,
@@ -43,6 +43,9 @@ static const char *warning_text(const struct variant *v, uint32_t i)
 		  "its ICC profile is broken and was ignored" },
 		{ IMG_NOTE_HDR, "the picture is HDR: it looks wrong where its "
 				"ICC profile is not used" },
+		{ IMG_NOTE_NO_GAINMAP,
+		  "its gain map is broken, or the format of the result has "
+		  "none" },
 	};
 
 	return v->notes & table[i].note ? table[i].text : NULL;

@@ -103,6 +103,8 @@ static void test_each_switch_goes_both_ways(void)
 	CHECK(!transform("orient", "1").as_stored);
 	CHECK(transform("icc", "keep").keep_profile);
 	CHECK(!transform("icc", "srgb").keep_profile);
+	CHECK(transform("gainmap", "keep").keep_gainmap);
+	CHECK(!transform("gainmap", "strip").keep_gainmap);
 	CHECK(transform("chroma", "444").full_chroma);
 	CHECK(!transform("chroma", "420").full_chroma);
 	CHECK(transform("progressive", "1").progressive);
@@ -123,6 +125,7 @@ static void test_all_fit_into_one_query(void)
 		{ "icc", "keep" },      { "chroma", "444" },
 		{ "progressive", "1" }, { "optimize", "1" },
 		{ "strict", "0" },      { "filter", "box" },
+		{ "gainmap", "keep" },
 	};
 	char detail[PARAMS_DETAIL_BYTES];
 	struct params p;
@@ -179,6 +182,7 @@ static const struct {
 	{ "orient", "6" },
 	{ "icc", "drop" },
 	{ "icc", "1" },
+	{ "gainmap", "1" },
 	{ "chroma", "422" },
 	{ "chroma", "4:4:4" },
 	{ "progressive", "on" },

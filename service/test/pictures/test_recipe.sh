@@ -3,7 +3,8 @@
 # The effect of each query parameter on a real photo, checked in the reply's
 # bytes.
 #
-# usage: DARKROOM=PROGRAM PRINT_PROFILE=PROGRAM test_recipe.sh SAMPLES_DIR
+# usage: DARKROOM=PROGRAM PRINT_PROFILE=PROGRAM PRINT_GAINMAP=PROGRAM
+#        test_recipe.sh SAMPLES_DIR
 . "$(dirname "$0")/../server.sh"
 photo=$1/clownfish.jpg # 2000 x 1500
 
@@ -188,6 +189,42 @@ test_profile_is_applied_or_kept() {
 	post 'w=320&icc=keep&blur=2' "$work/p3.jpg"
 	has_profile "$(hex "$work/p3")" || fail "blur loses the profile"
 	warns
+}
+
+# has_gainmap: the reply has an index, and a map with metadata
+has_gainmap() {
+	hex "$work/out" | has "$(printf 'MPF\0MM\0*' | xxd -p)" &&
+		has -aF '<hdrgm:GainMapMax>3<' <"$work/out"
+}
+
+test_gain_map_is_left_out_or_kept() {
+	local left_out='its gain map is broken, or the format of the result has none'
+	"$PRINT_GAINMAP" >"$work/gain.jpg"
+	post w=200 "$work/gain.jpg"
+	warns
+	! has_gainmap || fail "the map is in the reply"
+	cp "$work/out" "$work/stripped"
+	post 'w=200&gainmap=strip' "$work/gain.jpg"
+	cmp "$work/stripped" "$work/out" || fail "strip is not the default"
+	post 'w=200&gainmap=keep' "$work/gain.jpg"
+	warns
+	has_gainmap || fail "the map is not kept"
+	is_size 200x120 'w=200&gainmap=keep&blur=2' "$work/gain.jpg"
+	has_gainmap || fail "blur loses the map"
+	# Of the stored photo there is no map to keep or to miss.
+	post 'w=200&gainmap=keep'
+	warns
+	! has_gainmap || fail "a map from nowhere"
+	post 'w=200&gainmap=keep&format=ppm' "$work/gain.jpg"
+	warns "$left_out"
+	# Each of several results has its own answer, whichever is larger.
+	post 'variant=a:w=100,gainmap=keep&variant=b:w=300,format=ppm' \
+		"$work/gain.jpg"
+	has_gainmap || fail "a larger result without a map loses it"
+	! has -aiF warning: <"$work/out" || fail "a warning nobody asked for"
+	head -c -500 "$work/gain.jpg" >"$work/cut.jpg"
+	post 'w=200&gainmap=keep' "$work/cut.jpg"
+	cmp "$work/stripped" "$work/out" || fail "half a map does harm"
 }
 
 test_strict_and_lenient() {

@@ -9,7 +9,8 @@
 # without a profile; and the files of CORPUS; with all filters, codings and
 # kinds of replies.
 #
-# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM PRINT_PROFILE=PROGRAM INK_FILES=PROGRAM
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM PRINT_PROFILE=PROGRAM
+#        PRINT_GAINMAP=PROGRAM INK_FILES=PROGRAM
 #        test_stacks.sh SAMPLES_DIR [CORPUS]
 . "$(dirname "$0")/../server.sh"
 chooses_policies "it is about those that use stacks"
@@ -42,6 +43,7 @@ make_uploads() {
 	done
 	with_profile "$work/profile" >"$work/uploads/profile.jpg"
 	head -c 300000 "$photo" >"$work/uploads/cut.jpg"
+	"$PRINT_GAINMAP" >"$work/uploads/gain.jpg"
 	# A build may lack AVIF.
 	if curl -fsS --data-binary "@$photo" "$url/?w=500&format=avif" -o \
 		"$work/uploads/lossy.avif" 2>/dev/null; then

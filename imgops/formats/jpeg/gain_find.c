@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "imgops/formats/jpeg/gain.h"
+
+#include "imgops/formats/tiff.h"
+
+#include <string.h>
+
+/* CIPA DC-007-2009, 5.2: tags of the index, and the entries of one of them. */
+enum {
+	TAG_ENTRIES = 0xb002,
+	ENTRY_BYTES = 16,
+	ENTRY_SIZE_AT = 4,
+	ENTRY_OFFSET_AT = 8,
+	/* Portraits of phones have about six: masks, depth, gain map. */
+	PICTURES_MAX = 16,
+	NAME_BYTES = 4, /* "MPF" and its zero */
+};
+
+void gain_read_index(struct jpeg_pictures *p, const struct marker *m,
+		     const uint8_t *jpeg)
+{
+	if (m->code != MARKER_APP2 || p->index_offset > 0 ||
+	    !marker_begins(m, "MPF", NAME_BYTES))
+		return;
+	p->index_offset = (size_t)(m->data - jpeg) + NAME_BYTES;
+	p->index_bytes = m->bytes - NAME_BYTES;
+}
+
+/* Where entry 0 is in `t`, and how many there are; 0: there are none. */
+static uint32_t find_entries(size_t *at, const struct tiff *t, size_t directory)
+{
+	size_t entry = directory > 0 ? tiff_find(t, directory, TAG_ENTRIES) : 0;
+	uint32_t count;
+
+	if (entry == 0)
+		return 0;
+	count = tiff_read32(t, entry + 4) / ENTRY_BYTES;
+	*at = tiff_read32(t, entry + 8);
+	/* Values that fit into an entry would be no picture at all. */
+	if (*at > t->bytes || (t->bytes - *at) / ENTRY_BYTES < count)
+		return 0;
+	return count < PICTURES_MAX ? count : PICTURES_MAX;
+}
+
+/* Keep what is needed of a map's header.  False: such a map is not read. */
+static bool keep_header(struct jpeg_map *map, const struct img_header *h,
+			struct img_size base)
+{
+	const struct jpeg_own *own = jpeg_own(h);
+
+	if ((h->space != IMG_GREY && h->space != IMG_YCBCR) ||
+	    h->stored.width_px > base.width_px ||
+	    h->stored.height_px > base.height_px)
+		return false;
+	*map = (struct jpeg_map){
+		.stored = h->stored,
+		.icc_bytes = h->icc_bytes,
+		.scan_offset = own->scan_offset,
+		.scan_count = own->scan_count,
+		.dc_tables = own->dc_tables,
+		.ac_tables = own->ac_tables,
+		.is_grey = h->space == IMG_GREY,
+		.is_progressive = h->is_progressive,
+		.is_arithmetic = own->is_arithmetic,
+		.has_one_scan = own->has_one_scan,
+		.has_huffman_tables = own->has_huffman_tables,
+	};
+	for (uint32_t i = 0; i < h->component_count; i++) {
+		map->component_scans[i] = own->component_scans[i];
+		map->h_factors[i] = h->h_factors[i];
+		map->v_factors[i] = h->v_factors[i];
+	}
+	return true;
+}
+
+/* Look at a picture that has arrived. */
+static void look_at(struct img_header *h, const uint8_t *jpeg, size_t offset,
+		    size_t bytes, const struct img_limits *limits)
+{
+	struct jpeg_pictures *p = &jpeg_own_change(h)->pictures;
+	struct img_header map = { .format = h->format, .bytes = bytes };
+	struct gain_metadata metadata;
+
+	if (!gain_find_metadata(&metadata, jpeg + offset, bytes))
+		return;
+	p->has_map =
+		jpeg_probe_picture(&map, jpeg + offset, limits) == IMG_OK &&
+		keep_header(&p->map, &map, h->stored);
+	p->has_bad_map = !p->has_map;
+	p->map.offset = offset;
+	p->map.bytes = bytes;
+}
+
+void gain_find(struct img_header *h, const uint8_t *jpeg,
+	       const struct img_limits *limits)
+{
+	struct jpeg_pictures *p = &jpeg_own_change(h)->pictures;
+	struct tiff t;
+	size_t directory, entries;
+	uint32_t count;
+
+	if (p->index_offset == 0 || p->has_map || p->has_bad_map)
+		return;
+	directory = tiff_open(&t, jpeg + p->index_offset, p->index_bytes);
+	count = find_entries(&entries, &t, directory);
+	while (p->seen_count < count && !p->has_map && !p->has_bad_map) {
+		size_t at = entries + (size_t)p->seen_count * ENTRY_BYTES;
+		size_t bytes = tiff_read32(&t, at + ENTRY_SIZE_AT);
+		size_t offset = tiff_read32(&t, at + ENTRY_OFFSET_AT);
+
+		/* Offsets count from the index; that of the first is 0. */
+		if (offset > 0) {
+			offset += p->index_offset;
+			if (offset > h->bytes || bytes > h->bytes - offset)
+				return;
+			look_at(h, jpeg, offset, bytes, limits);
+		}
+		p->seen_count++;
+	}
+}
+
+bool gain_header(struct img_header *map, const struct img_header *h)
+{
+	const struct jpeg_pictures *p = &jpeg_own(h)->pictures;
+	const struct jpeg_map *m = &p->map;
+	struct jpeg_own *own;
+
+	if (!p->has_map)
+		return false;
+	/*
+	 * Its samples are numbers, not colours, so it counts as a picture
+	 * without a profile.  Of a progressive one, all scans are read.
+	 */
+	*map = (struct img_header){
+		.format = h->format,
+		.stored = m->stored,
+		.upright = m->stored,
+		.orientation = 1,
+		.space = m->is_grey ? IMG_GREY : IMG_YCBCR,
+		.component_count = m->is_grey ? 1 : JPEG_MAP_COMPONENTS,
+		.is_progressive = m->is_progressive,
+		.is_irregular = m->is_progressive,
+		.texture = IMG_TEXTURE_IGNORED,
+		.bytes = m->bytes,
+	};
+	for (uint32_t i = 0; i < map->component_count; i++) {
+		map->h_factors[i] = m->h_factors[i];
+		map->v_factors[i] = m->v_factors[i];
+	}
+	own = jpeg_own_change(map);
+	own->is_arithmetic = m->is_arithmetic;
+	own->has_one_scan = m->has_one_scan;
+	own->has_huffman_tables = m->has_huffman_tables;
+	own->dc_tables = m->dc_tables;
+	own->ac_tables = m->ac_tables;
+	own->scan_count = m->scan_count;
+	own->scan_offset = m->scan_offset;
+	for (uint32_t i = 0; i < map->component_count; i++)
+		own->component_scans[i] = m->component_scans[i];
+	return true;
+}
