@@ -53,6 +53,7 @@ struct lane {
 	uint64_t first; /* request of the process */
 	uint64_t lost;  /* a request, if owes_lost */
 	bool owes_lost;
+	uint64_t ended; /* the last request that the server has ended */
 };
 
 /*
@@ -229,11 +230,33 @@ static void tell_lost(struct lane *l)
 		       (errno == EAGAIN || errno == EINTR);
 }
 
-/* Its process has ended. */
+/* The number of the request that waits, or 0. */
+static uint64_t waiting(const struct lane *l)
+{
+	struct decoder_request q;
+
+	return recv(l->socket, &q, sizeof(q), MSG_PEEK | MSG_DONTWAIT) ==
+			       (ssize_t)sizeof(q) ?
+		       q.number :
+		       0;
+}
+
+/* Is the request that waits one that the server has ended?  Then remove it. */
+static bool remove_ended(const struct lane *l)
+{
+	struct decoder_request q;
+
+	if (l->ended == 0 || waiting(l) != l->ended)
+		return false;
+	(void)!recv(l->socket, &q, sizeof(q), MSG_DONTWAIT);
+	return true;
+}
+
+/* Its process has ended, perhaps before it took the request that was ended. */
 static void lose(struct lane *l)
 {
 	l->process = 0;
-	l->lost = atomic_load(&l->shared->taken);
+	l->lost = remove_ended(l) ? l->ended : atomic_load(&l->shared->taken);
 	tell_lost(l);
 }
 
@@ -253,26 +276,13 @@ static void collect(struct lane *lanes, uint32_t count)
 	}
 }
 
-/* The number of the request that waits, or 0. */
-static uint64_t waiting(const struct lane *l)
-{
-	struct decoder_request q;
-
-	return recv(l->socket, &q, sizeof(q), MSG_PEEK | MSG_DONTWAIT) ==
-			       (ssize_t)sizeof(q) ?
-		       q.number :
-		       0;
-}
-
 /* Without a process, because none can be made, the request waits. */
 static void end_request(struct lane *l, uint64_t number)
 {
-	struct decoder_request q;
-
+	l->ended = number;
 	if (l->process > 0 && number >= l->first) {
 		(void)kill(l->process, SIGKILL);
-	} else if (l->process <= 0 && waiting(l) == number) {
-		(void)!recv(l->socket, &q, sizeof(q), MSG_DONTWAIT);
+	} else if (l->process <= 0 && remove_ended(l)) {
 		l->lost = number;
 		tell_lost(l);
 	}

@@ -211,6 +211,31 @@ static void test_sleep(void)
 	decoder_free(d);
 }
 
+/*
+ * A file that is ended at once, perhaps before its process has begun: nobody
+ * decodes it later, in front of the next one.
+ */
+static void test_end_at_once(void)
+{
+	struct decoder *d = start_one_lane();
+
+	for (int i = 0; i < 200; i++) {
+		struct bytes file = make_file("sleep");
+		struct image img = { 0 };
+		struct heap h;
+
+		heap_init(&h);
+		give_up_ms = i % 3 + 1;
+		CHECK_NUMBER(decode(d, &img, file, 10000 * cpu_ns, &h.memory),
+			     ==, IMG_ERR_LOST);
+		free(file.data);
+		give_up_ms = 10000;
+		check_good(d);
+	}
+	give_up_ms = 0;
+	decoder_free(d);
+}
+
 struct paused {
 	struct heap heap;
 	struct decoder *d;
@@ -549,6 +574,7 @@ int main(int argc, char **argv)
 	test_answers_ahead();
 	test_full_socket();
 	test_sleep();
+	test_end_at_once();
 	test_forker();
 	test_down();
 	test_pause();
