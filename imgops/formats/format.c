@@ -148,6 +148,22 @@ uint32_t img_scans_max(struct img_size stored, const struct img_limits *limits)
 						   limits->scans_max;
 }
 
+const int format_qualities[FORMAT_QUALITIES] = { 1,  10, 30, 50, 70,
+						 80, 90, 95, 100 };
+
+double format_quality(const double *qualities, int quality)
+{
+	uint32_t i = 1;
+	double part;
+
+	assert(quality >= 1 && quality <= 100);
+	while (format_qualities[i] < quality)
+		i++;
+	part = (double)(quality - format_qualities[i - 1]) /
+	       (format_qualities[i] - format_qualities[i - 1]);
+	return qualities[i - 1] * (1 - part) + qualities[i] * part;
+}
+
 bool img_result_fits(const struct img_view *view,
 		     const struct img_transform *transform,
 		     const struct img_limits *limits)

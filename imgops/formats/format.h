@@ -30,6 +30,10 @@ enum format_planes {
 	FORMAT_RGB,
 };
 
+/* The qualities of a JPEG for which a format says its library's own. */
+enum { FORMAT_QUALITIES = 9 };
+extern const int format_qualities[FORMAT_QUALITIES]; /* 1 .. 100, rising */
+
 struct img_codec {
 	/*
 	 * Can a file of the format begin with these bytes, IMG_BEGIN_BYTES to
@@ -86,6 +90,14 @@ struct img_codec {
 			       const struct img_transform *transform,
 			       const struct memory *memory);
 	const struct step_estimate *encode_estimate;
+
+	/*
+	 * The library's measure for which a picture looks as good as a JPEG of
+	 * each of format_qualities[]: it rises or falls from one to the next.
+	 * script/lab/bench-quality says whether they fit.  NULL: the measure is
+	 * that of a JPEG, or there is none.
+	 */
+	const double *qualities;
 
 	/* For img_scale(), which makes what encode() gets. */
 	enum format_planes (*planes)(const struct img_transform *transform);
@@ -161,6 +173,9 @@ static inline bool format_full_size(const struct img_transform *transform)
 		assert(header->format == img_formats[IMG_FORMAT_##NAME]);      \
 		return (void *)header->own;                                    \
 	}
+
+/* What is in between the two nearest of img_codec.qualities. */
+double format_quality(const double *qualities, int quality);
 
 /* TOO_LARGE: the file is over a limit of sides or pixels.  Else OK. */
 enum img_err format_check_size(struct img_size stored,

@@ -5,8 +5,9 @@
  * of them is taken for a file of another format; a file that is cut at any
  * length is an error or the whole picture or, if `lenient` is set, a damaged
  * one; memory that fails at any time is an error, and nothing stays allocated;
- * memory stays within the estimate.
+ * memory stays within the estimate; a higher `quality` takes more bytes.
  */
+#include "imgops/formats/format.h"
 #include "imgops/test/meter.h"
 #include "imgops/test/support.h"
 
@@ -31,7 +32,7 @@ static struct img_transform transform_to(enum img_format_number format)
 }
 
 /* Encode `pale`.  The result is a copy of malloc(). */
-static struct bytes result_make(enum img_format_number format,
+static struct bytes result_make(const struct img_transform *transform,
 				enum img_space space, struct heap *h)
 {
 	struct jpeg_spec spec = { .width = size.width_px,
@@ -39,15 +40,15 @@ static struct bytes result_make(enum img_format_number format,
 				  .picture = pale,
 				  .space = space == IMG_GREY ? JCS_GRAYSCALE :
 							       JCS_YCbCr };
-	struct img_transform t = transform_to(format);
 	struct img_view view = whole_view(size);
 	struct bytes jpeg = jpeg_make(&spec), copy;
 	struct image decoded = must_decode(jpeg, full_size, h), scaled = { 0 };
 	uint8_t *bytes = NULL;
-	enum img_err err = img_scale(&scaled, &decoded, &view, &t, &h->memory);
+	enum img_err err =
+		img_scale(&scaled, &decoded, &view, transform, &h->memory);
 
 	CHECK_NUMBER(err, ==, IMG_OK);
-	err = img_encode(&bytes, &copy.count, &scaled, &t, &h->memory);
+	err = img_encode(&bytes, &copy.count, &scaled, transform, &h->memory);
 	CHECK_NUMBER(err, ==, IMG_OK);
 	copy.data = malloc(copy.count);
 	CHECK(copy.data != NULL);
@@ -301,6 +302,52 @@ static void check_encode_estimate(struct bytes file, enum img_format_number to)
 	}
 }
 
+/* Between the points, too; the end is the best that the library has. */
+static void check_qualities(const double *qualities)
+{
+	double last = format_quality(qualities, 1);
+	bool rises = qualities[FORMAT_QUALITIES - 1] > last;
+
+	CHECK_NUMBER(last, ==, qualities[0]);
+	for (int q = 2; q <= 100; q++) {
+		double now = format_quality(qualities, q);
+
+		CHECK(rises ? now > last : now < last);
+		last = now;
+	}
+	CHECK_NUMBER(last, ==, qualities[FORMAT_QUALITIES - 1]);
+	for (uint32_t i = 0; i < FORMAT_QUALITIES; i++)
+		CHECK_NUMBER(format_quality(qualities, format_qualities[i]), ==,
+			     qualities[i]);
+}
+
+/*
+ * A higher quality takes more bytes, and no format a multiple, or a small
+ * part, of what a JPEG of that quality takes.
+ */
+static void check_sizes(enum img_format_number format, struct heap *h)
+{
+	static const int tried[] = { 1, 20, 40, 60, 80, 90, 100 };
+	size_t last = 0;
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(tried); i++) {
+		struct img_transform t = { .quality = tried[i],
+					   .format = format };
+		struct bytes file = result_make(&t, IMG_YCBCR, h), jpeg;
+
+		check_case("%s, quality %d", img_formats[format]->word,
+			   tried[i]);
+		t.format = IMG_FORMAT_JPEG;
+		jpeg = result_make(&t, IMG_YCBCR, h);
+		CHECK_NUMBER(file.count, >, last);
+		CHECK_NUMBER(file.count, <, jpeg.count * 3 / 2 + 500);
+		CHECK_NUMBER(file.count, >, jpeg.count / 5);
+		last = file.count;
+		free(file.data);
+		free(jpeg.data);
+	}
+}
+
 int main(void)
 {
 	static const enum img_space spaces[] = { IMG_YCBCR, IMG_GREY };
@@ -309,12 +356,18 @@ int main(void)
 	heap_init(&h);
 	check_words();
 	check_names();
+	for (uint32_t i = 0; i < IMG_RESULT_FORMATS; i++)
+		if (img_formats[i]->codec->qualities != NULL) {
+			check_qualities(img_formats[i]->codec->qualities);
+			check_sizes((enum img_format_number)i, &h);
+		}
 	for (uint32_t from = 0; from < IMG_RESULT_FORMATS; from++)
 		for (uint32_t s = 0; s < ARRAY_SIZE(spaces); s++) {
 			check_case("%s, %s", img_formats[from]->word,
 				   spaces[s] == IMG_GREY ? "grey" : "colours");
-			struct bytes file = result_make(
-				(enum img_format_number)from, spaces[s], &h);
+			struct img_transform t =
+				transform_to((enum img_format_number)from);
+			struct bytes file = result_make(&t, spaces[s], &h);
 
 			check_beginnings(img_formats[from], file);
 			check_picture(file, spaces[s], &h);

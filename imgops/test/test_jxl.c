@@ -619,15 +619,11 @@ static void test_results_with_profile(void)
 	free(icc.data);
 }
 
-/* As libjxl's own formula has them, from version 0.8 on. */
+/* No more than version 0.7 takes, and 100 is not without loss. */
 static void test_distances(void)
 {
-	CHECK_NUMBER(fabs(distance_of(90) - 1.0), <, 1e-5);
-	CHECK_NUMBER(fabs(distance_of(80) - 1.9), <, 1e-5);
-	CHECK_NUMBER(fabs(distance_of(30) - 6.4), <, 1e-5);
-	CHECK_NUMBER(fabs(distance_of(20) - 9.0667), <, 1e-3);
 	for (int q = 1; q < 100; q++)
-		CHECK_NUMBER(distance_of(q), >=, distance_of(q + 1));
+		CHECK_NUMBER(distance_of(q), >, distance_of(q + 1));
 	CHECK_NUMBER(distance_of(1), <=, 15);
 	CHECK_NUMBER(distance_of(100), >, 0);
 }

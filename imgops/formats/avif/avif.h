@@ -66,5 +66,6 @@ enum { AVIF_STACK_BYTES = 1 << 20 };
 
 extern const struct step_estimate avif_decode_estimate;
 extern const struct step_estimate avif_encode_estimate;
+extern const double avif_qualities[FORMAT_QUALITIES];
 
 #endif

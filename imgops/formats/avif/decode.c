@@ -454,6 +454,7 @@ static const struct img_codec codec = {
 	.decode_estimate = &avif_decode_estimate,
 	.encode = avif_encode,
 	.encode_estimate = &avif_encode_estimate,
+	.qualities = avif_qualities,
 	.planes = avif_planes,
 	.holds_alpha = true,
 	.holds_profile = true,

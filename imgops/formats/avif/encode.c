@@ -15,6 +15,7 @@
 #include "imgops/image.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,20 +42,17 @@ static int speed_of(int effort)
 	return effort == 0 ? SPEED_USUAL : SPEED_MOST - effort * 2 / 3;
 }
 
-/*
- * libavif's quality for one of JPEG at which photos of 640 pixels have the same
- * SSIM: 30, 50, 80 and 95 become 38, 48, 63 and 90.
- */
+/* libavif's quality, with SPEED_USUAL. */
+const double avif_qualities[FORMAT_QUALITIES] = { 5,  15, 41, 53, 63,
+						  73, 85, 94, 100 };
+
+enum { BEST = 100, FINE = 63 };
+
 static int quality_of(const struct img_transform *t)
 {
-	enum { USUAL = 80, USUAL_IS = 63, LEAST_IS = 24, BEST = 100 };
-
-	if (t->lossless)
-		return BEST;
-	if (t->quality <= USUAL)
-		return LEAST_IS + t->quality * (USUAL_IS - LEAST_IS) / USUAL;
-	return USUAL_IS +
-	       (t->quality - USUAL) * (BEST - USUAL_IS) / (BEST - USUAL);
+	return t->lossless ?
+		       BEST :
+		       (int)lround(format_quality(avif_qualities, t->quality));
 }
 
 #if AVIF_VERSION < 1000000
@@ -273,7 +271,7 @@ static const struct estimate_term encode_terms[TERM_COUNT] = {
 	[TERM_SPEED + 9] = { SPEED "9", 80 },
 	[TERM_FULL_CHROMA] = { "pixel of 4:4:4", 60 },
 	[TERM_LOSSLESS] = { "pixel of a lossless result", 350 },
-	[TERM_FINE] = { "pixel times quality over 80", 10 },
+	[TERM_FINE] = { "pixel times libavif's quality over 63", 5.4 },
 	[TERM_ALPHA] = { "pixel with alpha", 200 },
 };
 
@@ -291,8 +289,8 @@ static void encode_count(double *counts, const struct workload *w)
 		counts[TERM_FULL_CHROMA] = pixels;
 	if (t->lossless)
 		counts[TERM_LOSSLESS] = pixels;
-	else if (t->quality > 80)
-		counts[TERM_FINE] = pixels * (t->quality - 80);
+	else if (quality_of(t) > FINE)
+		counts[TERM_FINE] = pixels * (quality_of(t) - FINE);
 	if (w->scaled.space == IMG_RGBA)
 		counts[TERM_ALPHA] = pixels;
 }

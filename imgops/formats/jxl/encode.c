@@ -50,20 +50,13 @@ static int effort_of(enum img_space space, const struct img_transform *t)
 		       t->effort;
 }
 
-/*
- * The distance for a quality of JPEG, as JxlEncoderDistanceFromQuality() of
- * version 0.8 and later has it; but 100 is not lossless, and no more than
- * version 0.7 takes.
- */
+/* libjxl's distance, with USUAL: up to 15, which is what version 0.7 takes. */
+const double jxl_qualities[FORMAT_QUALITIES] = { 15,   12,  6.3,  3.8, 2.55,
+						 1.77, 1.1, 0.71, 0.1 };
+
 static float distance_of(int quality)
 {
-	const float q = (float)quality, most = 15;
-	float distance;
-
-	if (quality >= 30)
-		return 0.1f + (100 - q) * 0.09f;
-	distance = 53.0f / 3000 * q * q - 23.0f / 20 * q + 25;
-	return distance < most ? distance : most;
+	return (float)format_quality(jxl_qualities, quality);
 }
 
 static bool set_info(JxlEncoder *e, const struct job *j)

@@ -68,6 +68,7 @@ static const struct img_codec codec = {
 	.decode_estimate = &jxl_decode_estimate,
 	.encode = jxl_encode,
 	.encode_estimate = &jxl_encode_estimate,
+	.qualities = jxl_qualities,
 	.planes = jxl_planes,
 	.holds_alpha = true,
 	.holds_profile = true,

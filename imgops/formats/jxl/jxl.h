@@ -126,5 +126,6 @@ enum img_err jxl_encode(uint8_t **bytes, size_t *count, struct image *src,
 
 extern const struct step_estimate jxl_decode_estimate;
 extern const struct step_estimate jxl_encode_estimate;
+extern const double jxl_qualities[FORMAT_QUALITIES];
 
 #endif

@@ -514,6 +514,7 @@ static const struct img_codec codec = {
 	.decode_estimate = &decode_estimate,
 	.encode = webp_encode,
 	.encode_estimate = &webp_encode_estimate,
+	.qualities = webp_qualities,
 	.planes = webp_planes,
 	.holds_alpha = true,
 	.holds_profile = true,

@@ -15,6 +15,7 @@
 #include "imgops/image.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include <webp/encode.h>
@@ -130,10 +131,13 @@ static void add_profile(struct encoder *e, const struct image *src)
 
 /* --- The parameters --- */
 
-/* The quality of libwebp for one of JPEG. */
-static float quality_of(int quality)
+/* libwebp's quality. */
+const double webp_qualities[FORMAT_QUALITIES] = { 1,  8,  28, 57, 77,
+						  84, 92, 99, 100 };
+
+static double quality_of(const struct img_transform *t)
 {
-	return (float)quality;
+	return format_quality(webp_qualities, t->quality);
 }
 
 enum { METHOD_MOST = 6 };
@@ -177,7 +181,7 @@ static bool set_config(WebPConfig *c, const struct image *src,
 {
 	if (!WebPConfigInit(c))
 		return false;
-	c->quality = quality_of(t->quality);
+	c->quality = (float)quality_of(t);
 	c->method = method_of(t->effort, src->space == IMG_RGBA);
 	c->low_memory = saves_memory(src);
 	return !t->lossless ||
@@ -312,7 +316,7 @@ static uint64_t library_bytes(const struct image *src, const WebPConfig *c)
 	enum { ALPHA_BYTES = 8 << 10, FINE = 80, METHOD_OF_SYMBOLS = 3 };
 	uint64_t pixels =
 		(uint64_t)src->planes[0].width * src->planes[0].height;
-	uint64_t fine = c->quality > FINE ? (uint64_t)c->quality - FINE : 0;
+	uint64_t fine = (uint64_t)ceilf(fmaxf(c->quality - FINE, 0));
 	uint64_t lossy = ONCE_BYTES + pixels * 6;
 
 	if (!c->low_memory && c->method >= METHOD_OF_SYMBOLS)
@@ -410,7 +414,7 @@ static const struct estimate_term encode_terms[TERM_COUNT] = {
 	[TERM_METHOD + 5] = { LOSSY "5", 100 },
 	[TERM_METHOD + 6] = { LOSSY "6", 217 },
 	[TERM_AGAIN] = { "pixel that is computed twice", 50 },
-	[TERM_FINE] = { "pixel times quality over 80", 2 },
+	[TERM_FINE] = { "pixel times libwebp's quality over 80", 2 },
 	[TERM_ALPHA] = { "pixel of a lossy result with alpha", 200 },
 	[TERM_LEVEL + 0] = { LOSSLESS "0", 35 },
 	[TERM_LEVEL + 1] = { LOSSLESS "1", 150 },
@@ -439,8 +443,8 @@ static void encode_count(double *counts, const struct workload *w)
 	counts[TERM_METHOD + method] = pixels;
 	if (saves_memory(&w->scaled) && method > 2)
 		counts[TERM_AGAIN] = pixels;
-	if (t->quality > 80)
-		counts[TERM_FINE] = pixels * (t->quality - 80);
+	if (quality_of(t) > 80)
+		counts[TERM_FINE] = pixels * (quality_of(t) - 80);
 	if (has_alpha)
 		counts[TERM_ALPHA] = pixels;
 }

@@ -90,5 +90,6 @@ enum img_err webp_encode(uint8_t **bytes, size_t *count, struct image *src,
 			 const struct memory *memory);
 
 extern const struct step_estimate webp_encode_estimate;
+extern const double webp_qualities[FORMAT_QUALITIES];
 
 #endif
