@@ -1071,21 +1071,31 @@ const struct stage *pipeline_stage(const struct pipeline *p,
 
 /* Returns the new number of groups. */
 static uint32_t add_group(struct worker_group *out, uint32_t count,
-			  const struct group *group, uint32_t step_first)
+			  struct worker_group added)
 {
-	if (group == NULL)
+	if (added.group == NULL)
 		return count;
-	out[count] = (struct worker_group){ group, step_first };
+	out[count] = added;
 	return count + 1;
 }
 
 uint32_t pipeline_worker_groups(const struct pipeline *p,
 				struct worker_group out[WORKER_GROUPS_MAX])
 {
-	uint32_t count = add_group(out, 0, p->group, PIPELINE_DECODE);
+	const struct worker_group schedule = { .group = p->group };
+	const struct worker_group store = {
+		.group = p->store.group,
+		.step_first = PIPELINE_STORE,
+	};
+	const struct worker_group decoder = {
+		.group = p->decoder.group,
+		.step_first = PIPELINE_DECODE,
+		.only_waits = true,
+	};
+	uint32_t count = add_group(out, 0, schedule);
 
-	count = add_group(out, count, p->store.group, PIPELINE_STORE);
-	return add_group(out, count, p->decoder.group, PIPELINE_DECODE);
+	count = add_group(out, count, store);
+	return add_group(out, count, decoder);
 }
 
 void pipeline_print_schedule(const struct pipeline_config *config, FILE *to)

@@ -127,6 +127,7 @@ const struct stage *pipeline_stage(const struct pipeline *p,
 struct worker_group {
 	const struct group *group; /* lives as long as the pipeline */
 	uint32_t step_first;       /* its stage i is step step_first + i */
+	bool only_waits;           /* for other processes */
 };
 
 enum { WORKER_GROUPS_MAX = 3 };

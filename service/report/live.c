@@ -694,13 +694,15 @@ static void live_add_group(struct live *l, const struct worker_group *workers)
 	}
 }
 
-/* False: no memory. */
+/* Of threads that use no CPU there is nothing to show.  False: no memory. */
 static bool live_add_workers(struct live *l, const struct pipeline *p)
 {
 	struct worker_group groups[WORKER_GROUPS_MAX];
 	uint32_t group_count = pipeline_worker_groups(p, groups);
 	size_t count = 1; /* not 0, because calloc(0) may return NULL */
 
+	while (group_count > 0 && groups[group_count - 1].only_waits)
+		group_count--;
 	for (uint32_t i = 0; i < group_count; i++)
 		count += group_worker_count(groups[i].group);
 	l->workers = calloc(count, sizeof(*l->workers));

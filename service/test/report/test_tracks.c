@@ -35,7 +35,7 @@ __wrap_pipeline_worker_groups(const struct pipeline *p,
 			      struct worker_group out[WORKER_GROUPS_MAX])
 {
 	(void)p;
-	out[0] = (struct worker_group){ NULL, PIPELINE_DECODE };
+	out[0] = (struct worker_group){ .step_first = PIPELINE_DECODE };
 	return 1;
 }
 
