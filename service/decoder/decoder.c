@@ -497,6 +497,9 @@ static enum img_err ask(struct decoder *d, struct lane *l, struct image *dst,
 	struct decoder_reply reply;
 	enum img_err err;
 
+	/* Its lane was waited for. */
+	if (end_ns != 0 && clock_now_ns() >= end_ns)
+		return IMG_ERR_LOST;
 	forget_replies(l);
 	request->number = ++l->request;
 	request->format = number_of(header->format);

@@ -70,7 +70,7 @@ bool decoder_takes(const struct decoder *d, const struct img_format *format);
 /*
  * As img_decode().  A process that uses more CPU time than `cpu_ns`, that is
  * stopped, or that has not replied at `end_ns` (0: any time) is ended.  After a
- * quarter of that CPU time it has the lowest priority.
+ * quarter of that CPU time it has a low priority.
  * IMG_ERR_LOST: the process has ended, or was ended.  IMG_ERR_NO_DECODER: the
  * program has.
  */

@@ -590,8 +590,11 @@ static void decode_for_waiter(struct task *t)
 	const struct pipeline *p = u->pipeline;
 	uint64_t start_ns = clock_now_ns();
 
-	u->decode_err = steps_run(PIPELINE_DECODE, &u->variants[0], &p->steps,
-				  &p->memory);
+	/* As if it had been ended later: run_step() says why. */
+	u->decode_err = IMG_ERR_LOST;
+	if (reason_to_stop(p, u, start_ns, 0) == UPLOAD_ENDED)
+		u->decode_err = steps_run(PIPELINE_DECODE, &u->variants[0],
+					  &p->steps, &p->memory);
 	u->service_ns[PIPELINE_DECODE] += clock_now_ns() - start_ns;
 	stage_wake(u->waiting);
 }

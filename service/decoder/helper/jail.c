@@ -71,6 +71,8 @@ static bool allow(scmp_filter_ctx filter, int socket)
 	const struct scmp_arg_cmp of_process =
 		SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS);
 	const struct scmp_arg_cmp of_itself = SCMP_A1(SCMP_CMP_EQ, 0);
+	const struct scmp_arg_cmp to_slow =
+		SCMP_A2(SCMP_CMP_EQ, JAIL_SLOW_NICE);
 	/* RLIMIT_DATA does not count other memory. */
 	const struct scmp_arg_cmp is_counted =
 		SCMP_A3(SCMP_CMP_MASKED_EQ,
@@ -96,7 +98,7 @@ static bool allow(scmp_filter_ctx filter, int socket)
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
 				not_executable, is_counted) == 0 &&
 	       seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority),
-				2, of_process, of_itself) == 0;
+				3, of_process, of_itself, to_slow) == 0;
 }
 
 static bool forbid_calls(int socket)

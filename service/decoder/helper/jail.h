@@ -11,11 +11,18 @@
 #include <stdint.h>
 
 /*
+ * The priority that a process may give itself.  The lowest, 19, would leave it
+ * a hundredth of a busy core, and one that only needs long would not end.
+ */
+enum { JAIL_SLOW_NICE = 15 };
+
+/*
  * From now on this process can receive and send through `socket`, use its CPU
- * and at most `bytes_max` of memory in addition to what the program has, and
- * exit: no file, no other socket, no process.  Other system calls fail.  When
- * memory is short, the kernel ends it first.  False: it is not possible.
- * Builds with sanitizers keep all rights: a sanitizer needs them.
+ * and at most `bytes_max` of memory in addition to what the program has, lower
+ * its priority, and exit: no file, no other socket, no process.  Other system
+ * calls fail.  When memory is short, the kernel ends it first.  False: it is
+ * not possible.  Builds with sanitizers keep all rights: a sanitizer needs
+ * them.
  */
 MUST_CHECK bool jail_enter(int socket, uint64_t bytes_max);
 

@@ -37,7 +37,6 @@ enum {
 	 * wait for it.
 	 */
 	SLOW_PART = 4,
-	SLOW_NICE = 19,
 	BLOCK_ALIGN = 64,
 	FORK_PAUSE_MS = 20,
 	/* A freed block of this size goes back to the system. */
@@ -129,7 +128,7 @@ static struct {
 static void be_slow(int number)
 {
 	(void)signal(number, SIG_DFL);
-	(void)setpriority(PRIO_PROCESS, 0, SLOW_NICE);
+	(void)setpriority(PRIO_PROCESS, 0, JAIL_SLOW_NICE);
 	slowness.is_slow = 1;
 	limit_cpu(slowness.left_ns);
 }
@@ -241,15 +240,20 @@ static uint64_t waiting(const struct lane *l)
 		       0;
 }
 
-/* Is the request that waits one that the server has ended?  Then remove it. */
+/*
+ * Remove the requests that wait and that the server has ended.  True: the last
+ * one that it ended was among them.
+ */
 static bool remove_ended(const struct lane *l)
 {
 	struct decoder_request q;
+	uint64_t number, last = 0;
 
-	if (l->ended == 0 || waiting(l) != l->ended)
-		return false;
-	(void)!recv(l->socket, &q, sizeof(q), MSG_DONTWAIT);
-	return true;
+	while ((number = waiting(l)) != 0 && number <= l->ended) {
+		(void)!recv(l->socket, &q, sizeof(q), MSG_DONTWAIT);
+		last = number;
+	}
+	return last != 0 && last == l->ended;
 }
 
 /* Its process has ended, perhaps before it took the request that was ended. */
