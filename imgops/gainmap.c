@@ -183,6 +183,16 @@ void gainmap_result(struct gainmap_result *r, const struct image *decoded,
 		r->transform.blur_sigma_px = 0;
 }
 
+static bool is_single(const struct img_gain *gain, enum img_space space)
+{
+	return gain->channel_count == 1 && space == IMG_GREY;
+}
+
+bool gain_has_base_colours(const struct img_gain *gain, enum img_space space)
+{
+	return gain->uses_base_colours || is_single(gain, space);
+}
+
 /*
  * A profile comes from a client, and goes out again only if it is one.
  * CORRUPT: it is not, or unusual.
@@ -209,23 +219,21 @@ static enum img_err keep_profile(struct image *dst, const struct image *named,
 /*
  * In which colours is the map to be applied to the scaled base?
  *
- * The gain of a map of one channel multiplies light, and its offsets are white.
- * Both mean the same in all primaries of one white, so those of the base will
- * do, converted or not.  The channels of other maps are those of certain
- * primaries.  If they were the base's, and it is converted, its old profile
- * becomes that of the alternate.
+ * A map of one channel means the same in those of the base, converted or not.
+ * The channels of other maps are those of certain primaries.  If they were the
+ * base's, and it is converted, its old profile becomes that of the alternate.
  */
 static enum img_err set_colours(struct img_gainmap *to, const struct image *src,
 				bool is_converted, const struct memory *memory)
 {
 	const struct img_gainmap *from = src->gainmap;
 	const struct image *named = &from->image;
-	bool is_single =
-		from->image.space == IMG_GREY && from->gain.channel_count == 1;
 
-	if (is_single || named->profile == NULL)
+	if (named->profile == NULL ||
+	    gain_has_base_colours(&from->gain, named->space))
 		to->gain.uses_base_colours = true;
-	if (is_single || (to->gain.uses_base_colours && !is_converted))
+	if (to->gain.uses_base_colours &&
+	    (!is_converted || is_single(&from->gain, named->space)))
 		return IMG_OK;
 	if (to->gain.uses_base_colours)
 		named = src;

@@ -24,6 +24,13 @@ enum { GAINMAP_PROFILE_BYTES_MAX = 64 << 10 };
 /* True: each number is one that a map can have. */
 bool gain_is_valid(const struct img_gain *gain);
 
+/*
+ * Is a map of samples in `space` to be applied in the colours of its base?  The
+ * gain of a map of one channel multiplies light, and its offsets are white.
+ * Both mean the same in all primaries of one white.
+ */
+bool gain_has_base_colours(const struct img_gain *gain, enum img_space space);
+
 /* Attach an empty map to `img`.  NULL: no memory. */
 MUST_CHECK struct img_gainmap *gainmap_attach(struct image *img,
 					      const struct memory *memory);

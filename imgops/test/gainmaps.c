@@ -112,6 +112,16 @@ static void add_iso(struct bytes *to, const struct img_gain *g, bool is_shared)
 	add_segment(to, 0xe2, s);
 }
 
+/* The version alone, as Ultra HDR's first pictures have it. */
+static void add_iso_version(struct bytes *to)
+{
+	struct bytes s = { 0 };
+
+	add(&s, ISO, sizeof(ISO));
+	add_big(&s, 0, 4);
+	add_segment(to, 0xe2, s);
+}
+
 static void begin_xmp(struct bytes *s, size_t more_bytes)
 {
 	add(s, XMP, sizeof(XMP));
@@ -145,11 +155,12 @@ static void add_attributes(struct bytes *s, const struct img_gain *g)
 static void add_list(struct bytes *s, const char *name, double r, double g,
 		     double b)
 {
-	add_text(s,
-		 "<hdrgm:%s>\n <rdf:Seq>\n  <rdf:li>%.7f</rdf:li>\n"
-		 "  <rdf:li> %+.7f </rdf:li><rdf:li>%.7e</rdf:li></rdf:Seq>\n"
-		 "</hdrgm:%s>",
-		 name, r, g, b, name);
+	add_text(
+		s,
+		"<hdrgm:%s xml:lang='x'>\n <rdf:Seq>\n  <rdf:li>%.7f</rdf:li>\n"
+		"  <rdf:li> %+.7f </rdf:li><rdf:li>%.7e</rdf:li></rdf:Seq>\n"
+		"</hdrgm:%s>",
+		name, r, g, b, name);
 }
 
 #define ADD_LIST(s, name, g, member)                                           \
@@ -244,6 +255,10 @@ static void add_metadata(struct bytes *to, const struct gainmap_spec *spec)
 	case GAINMAP_XMP_LONG:
 		add_xmp(to, spec->gain, false, LONG_BYTES);
 		return;
+	case GAINMAP_XMP_SECOND:
+		add_iso_version(to);
+		add_xmp(to, spec->gain, false, 0);
+		return;
 	case GAINMAP_APPLE:
 	case GAINMAP_APPLE_NOTE:
 		add_apple(to, spec->headroom);
@@ -308,6 +323,18 @@ static void add_index(struct bytes *to, const struct picture *pictures,
 	add_segment(to, 0xe2, s);
 }
 
+static struct bytes make_preview(void)
+{
+	const struct jpeg_spec small = { .width = 24, .height = 16 };
+	struct bytes jpeg = jpeg_make(&small), preview = { 0 };
+
+	add(&preview, jpeg.data, 2);
+	add_iso_version(&preview);
+	add(&preview, jpeg.data + 2, jpeg.count - 2);
+	free(jpeg.data);
+	return preview;
+}
+
 static struct bytes make_map(const struct gainmap_spec *spec)
 {
 	struct bytes jpeg = jpeg_make(&spec->map), map = { 0 };
@@ -323,7 +350,6 @@ static struct bytes make_map(const struct gainmap_spec *spec)
 
 struct bytes gainmap_make(const struct gainmap_spec *spec)
 {
-	const struct jpeg_spec small = { .width = 24, .height = 16 };
 	struct bytes first = jpeg_make(&spec->base), map = make_map(spec);
 	struct bytes preview = { 0 }, file = { 0 };
 	struct picture pictures[PICTURES] = { { 0, 0 } };
@@ -331,7 +357,7 @@ struct bytes gainmap_make(const struct gainmap_spec *spec)
 	uint32_t count = 0;
 
 	if (spec->has_preview)
-		preview = jpeg_make(&small);
+		preview = make_preview();
 	add(&file, first.data, 2);
 	if (spec->is_promised)
 		add_promise(&file);
@@ -341,7 +367,10 @@ struct bytes gainmap_make(const struct gainmap_spec *spec)
 	end = file.count + 4 + INDEX_BYTES + first.count - 2;
 	pictures[count++] = (struct picture){ 0, end };
 	if (spec->has_preview)
-		pictures[count++] = (struct picture){ end, preview.count };
+		pictures[count++] = (struct picture){
+			end,
+			preview.count + (size_t)spec->preview_error,
+		};
 	pictures[count++] = (struct picture){
 		end + preview.count + (size_t)spec->offset_error,
 		map.count + (size_t)spec->bytes_error,

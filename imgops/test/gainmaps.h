@@ -14,6 +14,7 @@ enum gainmap_metadata {
 	GAINMAP_XMP,        /* attributes */
 	GAINMAP_XMP_LISTS,  /* elements, with a list of three numbers */
 	GAINMAP_XMP_LONG,   /* as GAINMAP_XMP, after 60 KB of other XMP */
+	GAINMAP_XMP_SECOND, /* as GAINMAP_XMP, after ISO that says nothing */
 	GAINMAP_APPLE,      /* with the headroom in XMP */
 	GAINMAP_APPLE_NOTE, /* with that in the maker's note */
 	GAINMAP_NONE,       /* a second picture that is no map */
@@ -28,8 +29,10 @@ struct gainmap_spec {
 	double note[2];              /* what Apple's note has instead */
 	struct bytes profile;        /* of the map; no data: none */
 	bool little_endian;          /* the index */
-	bool has_preview;            /* another picture before the map */
-	bool is_promised;            /* the first picture has hdrgm:Version */
+	/* Another picture before the map, with ISO that says nothing. */
+	bool has_preview;
+	int64_t preview_error; /* added to its size in the index */
+	bool is_promised;      /* the first picture has hdrgm:Version */
 	/* Added to what the index says of the map. */
 	int64_t offset_error, bytes_error;
 	size_t cut_bytes; /* missing at the end of the map */

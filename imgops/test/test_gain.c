@@ -446,6 +446,33 @@ static struct img_gain strange_gain(int i)
 	return g;
 }
 
+/* The file may have an index that is wrong. */
+static void test_wrong_places(void)
+{
+	const int64_t width = usual_file().map.width;
+	const struct {
+		const char *name;
+		int64_t offset, bytes;
+	} rows[] = {
+		{ "past the end", 1000000, 0 },
+		{ "one byte past the end", 0, 1 },
+		{ "between two pictures", 1, -1 },
+		/* Even itself, by overflow. */
+		{ "in the first picture", -500, 0 },
+		{ "too short", 0, -width },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct gainmap_spec spec = usual_file();
+
+		check_case("%s", rows[i].name);
+		spec.is_promised = rows[i].offset != 1000000;
+		spec.offset_error = rows[i].offset;
+		spec.bytes_error = rows[i].bytes;
+		check_left_out(&spec, &keep, true);
+	}
+}
+
 static void test_broken_maps_are_left_out(void)
 {
 	const struct jpeg_spec large = { .width = WIDTH + 1, .height = 8 },
@@ -456,48 +483,31 @@ static void test_broken_maps_are_left_out(void)
 				       .height = 60,
 				       .space = JCS_RGB };
 	struct bytes grey = profile_grey(2.2);
-	struct gainmap_spec spec;
 
-	for (int i = 0; i < 16; i++) {
+	for (int i = 0; i < 11; i++) {
 		struct img_gain strange = strange_gain(i % 5);
+		struct gainmap_spec spec = usual_file();
 
 		check_case("broken map %d", i);
-		spec = usual_file();
 		spec.is_promised = true;
 		switch (i) {
-		case 0: /* past the end */
-			spec.offset_error = 1000000;
-			break;
-		case 1:
-			spec.bytes_error = 1;
-			break;
-		case 2: /* between two pictures */
-			spec.offset_error = 1;
-			spec.bytes_error = -1;
-			break;
-		case 3: /* in the first picture; even itself, by overflow */
-			spec.offset_error = -500;
-			break;
-		case 4:
-			spec.bytes_error = -(int64_t)usual_file().map.width;
-			break;
-		case 5:
+		case 0:
 			spec.cut_bytes = 500;
 			break;
-		case 6:
+		case 1:
 			spec.map = large;
 			break;
-		case 7:
+		case 2:
 			spec.map = inks;
 			break;
-		case 8:
+		case 3:
 			spec.map = rgb;
 			break;
-		case 9: /* a profile that is none of RGB */
+		case 4: /* a profile that is none of RGB */
 			spec.gain = &gainmap_coloured;
 			spec.profile = grey;
 			break;
-		case 10: /* numbers without channels for them */
+		case 5: /* numbers without channels for them */
 			spec.metadata = GAINMAP_NONE;
 			break;
 		default:
@@ -506,6 +516,30 @@ static void test_broken_maps_are_left_out(void)
 		}
 		check_left_out(&spec, &keep, true);
 	}
+	free(grey.data);
+}
+
+/* What is broken beside a map does not cost it. */
+static void test_good_maps_are_found(void)
+{
+	static const int64_t errors[] = { 1000000, 1, -8, -100000 };
+	struct bytes grey = profile_grey(2.2), out;
+	struct gainmap_spec spec = usual_file();
+	struct gainmap_seen seen;
+
+	spec.has_preview = true;
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+		check_case("the preview's size %+d", (int)errors[i]);
+		spec.preview_error = errors[i];
+		out = must_keep(&seen, &spec, &keep);
+		free(out.data);
+	}
+	check_case("a profile that is not needed");
+	spec = usual_file();
+	spec.profile = grey;
+	out = must_keep(&seen, &spec, &keep);
+	CHECK(!seen.has_profile);
+	free(out.data);
 	free(grey.data);
 }
 
@@ -686,7 +720,9 @@ int main(void)
 	test_empty_maps();
 	test_other_formats_have_none();
 	test_trailers_are_left_out();
+	test_wrong_places();
 	test_broken_maps_are_left_out();
+	test_good_maps_are_found();
 	test_damaged_bytes();
 	test_arrival();
 	test_failing_memory();

@@ -455,12 +455,16 @@ static enum img_err read_gainmap(struct image *dst, const uint8_t *jpeg,
 	struct gain_metadata metadata;
 	struct gain_found meaning;
 	struct img_gainmap *to;
+	bool needs_profile;
 	enum img_err err;
 
 	if (!gain_find_metadata(&metadata, whole.data, whole.bytes) ||
-	    !gain_read(&meaning, &metadata, jpeg, header->bytes) ||
-	    (meaning.has_levels && map->space != IMG_GREY) ||
-	    found->icc_bytes > GAINMAP_PROFILE_BYTES_MAX)
+	    !gain_read(&meaning, &metadata, jpeg, header->bytes))
+		return IMG_ERR_CORRUPT;
+	needs_profile = found->icc_bytes > 0 &&
+			!gain_has_base_colours(&meaning.gain, map->space);
+	if ((meaning.has_levels && map->space != IMG_GREY) ||
+	    (needs_profile && found->icc_bytes > GAINMAP_PROFILE_BYTES_MAX))
 		return IMG_ERR_CORRUPT;
 	if (meaning.is_empty)
 		return IMG_OK;
@@ -474,7 +478,7 @@ static enum img_err read_gainmap(struct image *dst, const uint8_t *jpeg,
 	err = decode_file(&d, &whole, map);
 	if (err == IMG_OK && meaning.has_levels)
 		set_levels(&to->image.planes[0], meaning.levels, memory);
-	if (err == IMG_OK && found->icc_bytes > 0)
+	if (err == IMG_OK && needs_profile)
 		err = read_profile(&to->image, &whole, map, memory);
 	if (err == IMG_OK && to->image.notes != 0)
 		err = IMG_ERR_CORRUPT; /* the profile is */
@@ -494,7 +498,8 @@ static enum img_err add_gainmap(struct image *dst, const struct piece *whole,
 
 	if (!transform->keep_gainmap)
 		return IMG_OK;
-	if (!gain_header(&map, header) && !p->has_bad_map &&
+	/* What is missing at the end of a file may be its map. */
+	if (!gain_header(&map, header) && !p->has_bad_map && !p->is_cut &&
 	    !gain_is_promised(whole->data, whole->bytes))
 		return IMG_OK;
 	if (p->has_map)

@@ -29,7 +29,9 @@ void gain_read_index(struct jpeg_pictures *p, const struct marker *m,
 
 /*
  * Look at the pictures of the index that have arrived completely, until one is
- * a gain map.  Each is looked at once, however many calls there are.
+ * a gain map that can be read: first at those that end first, and at most
+ * at twice as many bytes as the file has, however many calls there are, and
+ * whatever the index says.
  */
 void gain_find(struct img_header *h, const uint8_t *jpeg,
 	       const struct img_limits *limits);

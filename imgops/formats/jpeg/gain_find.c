@@ -73,49 +73,76 @@ static bool keep_header(struct jpeg_map *map, const struct img_header *h,
 	return true;
 }
 
+/* Part of the file. */
+struct picture {
+	size_t at, end;
+};
+
 /* Look at a picture that has arrived. */
-static void look_at(struct img_header *h, const uint8_t *jpeg, size_t offset,
-		    size_t bytes, const struct img_limits *limits)
+static void look_at(struct img_header *h, const uint8_t *jpeg,
+		    const struct picture *picture,
+		    const struct img_limits *limits)
 {
 	struct jpeg_pictures *p = &jpeg_own_change(h)->pictures;
-	struct img_header map = { .format = h->format, .bytes = bytes };
+	const uint8_t *data = jpeg + picture->at;
+	struct img_header map = { .format = h->format,
+				  .bytes = picture->end - picture->at };
 	struct gain_metadata metadata;
+	struct gain_found meaning;
 
-	if (!gain_find_metadata(&metadata, jpeg + offset, bytes))
+	if (!gain_find_metadata(&metadata, data, map.bytes))
 		return;
-	p->has_map =
-		jpeg_probe_picture(&map, jpeg + offset, limits) == IMG_OK &&
-		keep_header(&p->map, &map, h->stored);
-	p->has_bad_map = !p->has_map;
-	p->map.offset = offset;
-	p->map.bytes = bytes;
+	p->has_map = gain_read(&meaning, &metadata, jpeg, h->bytes) &&
+		     jpeg_probe_picture(&map, data, limits) == IMG_OK &&
+		     keep_header(&p->map, &map, h->stored);
+	p->has_bad_map |= !p->has_map;
+	p->map.offset = picture->at;
+	p->map.bytes = map.bytes;
+}
+
+/*
+ * Of the pictures that begin behind the middle of the last one, so that sizes
+ * may be somewhat wrong, the one that ends first.  False: there are none.
+ */
+static bool next_picture(struct picture *next, const struct tiff *t,
+			 size_t entries, uint32_t count,
+			 const struct jpeg_pictures *p)
+{
+	next->end = SIZE_MAX;
+	for (uint32_t i = 0; i < count; i++) {
+		size_t entry = entries + (size_t)i * ENTRY_BYTES;
+		size_t offset = tiff_read32(t, entry + ENTRY_OFFSET_AT);
+		size_t at = p->index_offset + offset;
+		size_t end = at + tiff_read32(t, entry + ENTRY_SIZE_AT);
+
+		/* Offsets count from the index; that of the first is 0. */
+		if (offset > 0 && at >= p->seen_middle && end > at &&
+		    end < next->end)
+			*next = (struct picture){ at, end };
+	}
+	return next->end < SIZE_MAX;
 }
 
 void gain_find(struct img_header *h, const uint8_t *jpeg,
 	       const struct img_limits *limits)
 {
 	struct jpeg_pictures *p = &jpeg_own_change(h)->pictures;
+	struct picture picture;
 	struct tiff t;
 	size_t directory, entries;
 	uint32_t count;
 
-	if (p->index_offset == 0 || p->has_map || p->has_bad_map)
+	if (p->index_offset == 0)
 		return;
 	directory = tiff_open(&t, jpeg + p->index_offset, p->index_bytes);
 	count = find_entries(&entries, &t, directory);
-	while (p->seen_count < count && !p->has_map && !p->has_bad_map) {
-		size_t at = entries + (size_t)p->seen_count * ENTRY_BYTES;
-		size_t bytes = tiff_read32(&t, at + ENTRY_SIZE_AT);
-		size_t offset = tiff_read32(&t, at + ENTRY_OFFSET_AT);
-
-		/* Offsets count from the index; that of the first is 0. */
-		if (offset > 0) {
-			offset += p->index_offset;
-			if (offset > h->bytes || bytes > h->bytes - offset)
-				return;
-			look_at(h, jpeg, offset, bytes, limits);
-		}
-		p->seen_count++;
+	while (!p->has_map && next_picture(&picture, &t, entries, count, p)) {
+		p->is_cut = picture.end > h->bytes;
+		if (p->is_cut)
+			return;
+		look_at(h, jpeg, &picture, limits);
+		p->seen_middle =
+			picture.at + (picture.end - picture.at + 1) / 2;
 	}
 }
 

@@ -185,49 +185,54 @@ static bool skip_word(struct text *t, const char *word)
 	return true;
 }
 
-/* The end of an element.  NULL: it has none. */
-static const char *find_end(const struct text *t, const char *name)
+/* `t` is behind NAME of <NAME ...>VALUE</NAME>.  False: it does not end. */
+static bool find_content(struct text *value, struct text t, const char *name)
 {
-	const char *end =
-		memmem(t->at, (size_t)(t->end - t->at), name, strlen(name));
+	const char *end;
 
-	return end != NULL && end - t->at >= 2 &&
-			       memcmp(end - 2, "</", 2) == 0 ?
-		       end - 2 :
-		       NULL;
+	t.at = memchr(t.at, '>', (size_t)(t.end - t.at));
+	if (t.at == NULL)
+		return false;
+	t.at++;
+	end = memmem(t.at, (size_t)(t.end - t.at), name, strlen(name));
+	if (end == NULL || end - t.at < 2 || memcmp(end - 2, "</", 2) != 0)
+		return false;
+	*value = (struct text){ t.at, end - 2 };
+	return true;
 }
 
-/*
- * What `name` says, as an attribute, NAME="VALUE", or as an element,
- * <NAME>VALUE</NAME>.  False: it does not occur.
- */
+/* `t` is behind NAME of NAME="VALUE".  False: it is not like that. */
+static bool find_quoted(struct text *value, struct text t)
+{
+	const char *end;
+	char quote;
+
+	skip_spaces(&t);
+	if (!skip_word(&t, "="))
+		return false;
+	skip_spaces(&t);
+	if (t.at == t.end)
+		return false;
+	quote = *t.at++;
+	end = memchr(t.at, quote, (size_t)(t.end - t.at));
+	*value = (struct text){ t.at, end };
+	return end != NULL;
+}
+
+/* What an element or an attribute says.  False: it does not occur. */
 static bool find_value(struct text *value, const struct text *xmp,
 		       const char *name)
 {
 	struct text t = *xmp;
-	const char *end;
-	char quote;
+	bool is_element;
 
 	t.at = memmem(t.at, (size_t)(t.end - t.at), name, strlen(name));
 	if (t.at == NULL)
 		return false;
+	is_element = t.at > xmp->at && t.at[-1] == '<';
 	t.at += strlen(name);
-	skip_spaces(&t);
-	if (skip_word(&t, ">")) {
-		end = find_end(&t, name);
-	} else {
-		if (!skip_word(&t, "="))
-			return false;
-		skip_spaces(&t);
-		if (t.at == t.end)
-			return false;
-		quote = *t.at++;
-		end = memchr(t.at, quote, (size_t)(t.end - t.at));
-	}
-	if (end == NULL)
-		return false;
-	*value = (struct text){ t.at, end };
-	return true;
+	return is_element ? find_content(value, t, name) :
+			    find_quoted(value, t);
 }
 
 static bool read_number(double *number, struct text *t)
@@ -383,15 +388,17 @@ bool gain_xmp_number(double *number, const uint8_t *xmp, size_t bytes,
 bool gain_read(struct gain_found *found, const struct gain_metadata *from,
 	       const uint8_t *jpeg, size_t bytes)
 {
-	bool ok;
-
 	*found = (struct gain_found){ .is_empty = false };
-	if (from->iso != NULL)
-		ok = read_iso(&found->gain, from->iso, from->iso_bytes);
-	else if (from->xmp != NULL)
-		ok = read_xmp(&found->gain, from->xmp, from->xmp_bytes);
-	else
-		ok = gain_read_apple(found, from->apple, from->apple_bytes,
-				     jpeg, bytes);
-	return ok && (found->is_empty || gain_is_valid(&found->gain));
+	if (from->iso != NULL &&
+	    read_iso(&found->gain, from->iso, from->iso_bytes) &&
+	    gain_is_valid(&found->gain))
+		return true;
+	if (from->xmp != NULL &&
+	    read_xmp(&found->gain, from->xmp, from->xmp_bytes) &&
+	    gain_is_valid(&found->gain))
+		return true;
+	return from->apple != NULL &&
+	       gain_read_apple(found, from->apple, from->apple_bytes, jpeg,
+			       bytes) &&
+	       (found->is_empty || gain_is_valid(&found->gain));
 }

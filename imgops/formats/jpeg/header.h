@@ -30,7 +30,8 @@ struct jpeg_map {
 struct jpeg_pictures {
 	size_t index_offset; /* of the MPF index's TIFF header; 0: no index */
 	size_t index_bytes;
-	uint32_t seen_count; /* those that have arrived and were looked at */
+	size_t seen_middle; /* of the picture that was looked at last */
+	bool is_cut;        /* the next one has not arrived completely */
 	bool has_map;
 	bool has_bad_map; /* one is a gain map, but none that is read */
 	struct jpeg_map map;

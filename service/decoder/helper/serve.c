@@ -90,6 +90,9 @@ static void describe(struct decoder_reply *reply, const struct image *img,
 	reply->plane_count = img->plane_count;
 	reply->space = img->space;
 	reply->notes = img->notes;
+	/* There is no place for a map in a reply. */
+	if (img->gainmap != NULL)
+		reply->notes |= IMG_NOTE_NO_GAINMAP;
 	reply->is_srgb = img->is_srgb;
 	reply->profile_bytes = img->profile_bytes;
 	if (img->profile != NULL)

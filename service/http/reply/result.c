@@ -44,8 +44,7 @@ static const char *warning_text(const struct variant *v, uint32_t i)
 		{ IMG_NOTE_HDR, "the picture is HDR: it looks wrong where its "
 				"ICC profile is not used" },
 		{ IMG_NOTE_NO_GAINMAP,
-		  "its gain map is broken, or the format of the result has "
-		  "none" },
+		  "its gain map is broken, or the result cannot have one" },
 	};
 
 	return v->notes & table[i].note ? table[i].text : NULL;

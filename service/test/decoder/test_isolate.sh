@@ -5,7 +5,7 @@
 # decoders cost no other upload than theirs; waits for one end at the deadline and
 # when the server stops; no process is left.
 #
-# usage: DARKROOM=PROGRAM test_isolate.sh SAMPLES_DIR PLANTED
+# usage: DARKROOM=PROGRAM PRINT_GAINMAP=PROGRAM test_isolate.sh SAMPLES_DIR PLANTED
 . "$(dirname "$0")/isolated.sh"
 samples=$1
 planted=$(realpath "$2")
@@ -51,6 +51,13 @@ test_replies_are_the_same() {
 			"$(curl -sS --data-binary @cut "$plain/" |
 				"$JSON_VALUE" .code)" ] || fail "cut $file"
 	done
+	# A reply has no place for a gain map, and says so.
+	"$PRINT_GAINMAP" >gain.jpg
+	curl -fsS --data-binary @gain.jpg -o there -D headers \
+		"$url/?w=100&gainmap=keep"
+	has -i '^warning:.*gain map' <headers || fail "the map is lost silently"
+	curl -fsS --data-binary @gain.jpg -o here "$plain/?w=100"
+	cmp here there || fail "a map changes the picture"
 	[ "$(number decoded)" -gt 0 ] || fail "nothing was decoded there"
 	[ "$(number lost)" = 0 ] || fail "lost: $(number lost)"
 	stop
