@@ -137,8 +137,8 @@ static double ciede2000(const struct lab *p, const struct lab *q)
 		   0.20 * cos(radians(4 * mean_hue - 63));
 	double dl = (q->l - p->l) / (1 + 0.015 * l * l / sqrt(20 + l * l));
 	double dc = (c2 - c1) / (1 + 0.045 * c);
-	double dh = 2 * sqrt(c1 * c2) * sin(radians(hue / 2)) /
-		    (1 + 0.015 * c * t);
+	double dh =
+		2 * sqrt(c1 * c2) * sin(radians(hue / 2)) / (1 + 0.015 * c * t);
 	double turn = (mean_hue - 275) / 25;
 	double rotation =
 		-2 * seventh(c) * sin(radians(60 * exp(-turn * turn)));
