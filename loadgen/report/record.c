@@ -130,7 +130,7 @@ static bool record_add_ok(struct record *r, const struct result *result)
 		find_class(r, CLASSES_BY_BYTES, (double)result->uploaded_bytes);
 	struct record_class *by_megapixels =
 		find_class(r, CLASSES_BY_MEGAPIXELS, result->megapixels);
-	bool is_jpeg = result->megapixels > 0;
+	bool has_size = result->megapixels > 0;
 
 	if (!samples_reserve(&r->response) ||
 	    !samples_reserve(&r->from_last_byte) ||
@@ -146,7 +146,7 @@ static bool record_add_ok(struct record *r, const struct result *result)
 	if (result->unloaded_ns != 0)
 		samples_add(&r->slowdown, result_slowdown(result));
 	record_class_add(by_bytes, result);
-	if (is_jpeg)
+	if (has_size)
 		record_class_add(by_megapixels, result);
 	r->ok_count++;
 	r->uploaded_bytes += result->uploaded_bytes;

@@ -75,7 +75,7 @@ struct record {
 	struct samples from_first_byte;
 	/* A ratio; only of files whose time without load was measured. */
 	struct samples slowdown;
-	/* By megapixels: only uploads that are JPEGs. */
+	/* By megapixels: only uploads whose size could be read. */
 	struct record_class classes[CLASS_KINDS][CLASS_COUNT];
 	struct intervals intervals;
 	double megapixels;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The smallest honest upload service on Node + sharp, to measure against:
-// POST a JPEG to /?w=640&h=640&blur=2&q=80, get it scaled and blurred.
+// POST a picture to /?w=640&h=640&blur=2&q=80&format=webp&effort=4, get it scaled,
+// blurred and encoded.
 // Listens on a free port of this machine, or on PORT.
 const http = require('http')
 const sharp = require('sharp')
@@ -20,12 +21,16 @@ const server = http.createServer((request, reply) => {
 				withoutEnlargement: true,
 			})
 			if (number('blur', 0) > 0) picture = picture.blur(number('blur', 0))
-			const jpeg = await picture.jpeg({ quality: number('q', 80) }).toBuffer()
+			const format = query.get('format') || 'jpeg'
+			const how = { quality: number('q', 80) }
+			if (query.has('effort')) how.effort = number('effort', 0)
+			if (format === 'png') delete how.quality // else a palette
+			const result = await picture.toFormat(format, how).toBuffer()
 			reply.writeHead(200, {
-				'Content-Type': 'image/jpeg',
-				'Content-Length': jpeg.length,
+				'Content-Type': 'image/' + format,
+				'Content-Length': result.length,
 			})
-			reply.end(jpeg)
+			reply.end(result)
 		} catch (error) {
 			reply.writeHead(422)
 			reply.end(String(error))
