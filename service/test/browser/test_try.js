@@ -139,6 +139,46 @@ test("auto is a format that is shown", async (t) => {
 		(await shown(page, "#result")).sum);
 });
 
+// What people have: a screenshot, a picture that a browser wrote, an animation.
+test("pictures of other formats come back", async (t) => {
+	const where = folder(t);
+	const page = await openForm(t);
+	const { formats } = await (await fetch(`${server.url}/stats`)).json();
+	const red = ",\0\0\0\0\x02\0\x01\0\0\x02\x02\x44\x0a\0";
+	const gif = "GIF89a\x02\0\x01\0\x80\0\0\xff\0\0\0\xff\0" +
+		`!\xf9\x04\0\x05\0\0\0${red}${red};`;
+	const webp = await page.evaluate(() => {
+		const canvas = document.createElement("canvas");
+
+		[canvas.width, canvas.height] = [96, 64];
+		return canvas.toDataURL("image/webp").split(",")[1];
+	});
+	await page.picture(join(where, "screenshot.png"));
+	const files = [
+		["png", readFileSync(join(where, "screenshot.png")), [64, null]],
+		["webp", Buffer.from(webp, "base64"), [64, 43]],
+		["gif", Buffer.from(gif, "latin1"), [2, 1]],
+	];
+
+	await set(page, "#parameter-w", "64");
+	for (const [format, bytes, [width, height]] of files) {
+		if (!formats.includes(format))
+			continue; // a build may lack it
+		const file = join(where, `a.${format}`);
+
+		writeFileSync(file, bytes);
+		await send(page, file);
+		await page.until((w) => document.querySelector("#result")
+			?.naturalWidth === w, width);
+		const result = await shown(page, "#result");
+		const original = await shown(page, "#original");
+		assert.equal(original.sum, sumOf(bytes), format);
+		assert.equal(result.height, height ?? Math.round(
+			width * original.height / original.width), format);
+	}
+	assert.deepEqual(page.errors, []);
+});
+
 test("several results come back, and a placeholder", async (t) => {
 	const where = folder(t);
 	const page = await openForm(t);
