@@ -6,12 +6,17 @@ set(test_options -O1)
 if(NOT CMAKE_BUILD_TYPE STREQUAL Release)
 	set(test_options -O0)
 endif()
+# Where gold is installed, it links them in less than half of the time.
+find_program(gold ld.gold)
 # darkroom_test_program(NAME SOURCE LIBS...): a program that asserts and exits, for
 # add_test().
 function(darkroom_test_program name source)
 	add_executable(${name} ${source})
 	target_link_libraries(${name} PRIVATE ${ARGN})
 	target_compile_options(${name} PRIVATE ${test_options})
+	if(gold)
+		target_link_options(${name} PRIVATE -fuse-ld=gold)
+	endif()
 endfunction()
 # darkroom_test(NAME SOURCE LIBS...): such a program, which runs without arguments.
 function(darkroom_test name)

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 # A build that fails says why.  Only the clang-format that made the sources checks
 # them.  What only some tests use may be impossible to install.  script/test
-# counts and names what was skipped.  Packages of later commits have higher
-# versions.  The scripts run in a tree of their own, and start programs that do what
-# the test wants.
+# counts and names what was skipped; each test is one of --fast or of --slow.
+# Packages of later commits have higher versions.  The scripts run in a tree of
+# their own, and start programs that do what the test wants.
 #
 # usage: test_scripts.sh SOURCE_DIR
 . "$(dirname "$0")/../../../base/test/script.sh"
@@ -129,6 +129,12 @@ test_bootstrap() {
 	bootstrap 2 --test
 }
 
+# tests_run NAME...: script/test has run these tests, and no others
+tests_run() {
+	[ "$(sed -n 's/.* Test *#[0-9]*: \([a-z]*\) .*/\1/p' said | sort |
+		tr '\n' ' ')" = "$* " ] || fail "others than $*: $(<said)"
+}
+
 test_skips_are_counted() {
 	cat >CMakePresets.json <<-'END'
 		{ "version": 3,
@@ -146,6 +152,7 @@ test_skips_are_counted() {
 		add_test(NAME mute COMMAND sh -c "exit 77")
 		add_test(NAME part COMMAND sh -c "echo a; echo 'skipped: no <node>'; echo 'skipped: no <node>'; echo b")
 		set_tests_properties(whole mute PROPERTIES SKIP_RETURN_CODE 77)
+		set_tests_properties(part PROPERTIES LABELS slow)
 		if(EXISTS ${CMAKE_SOURCE_DIR}/bad)
 			add_test(NAME bad COMMAND false)
 		endif()
@@ -164,6 +171,9 @@ test_skips_are_counted() {
 	END
 	run 0 script/test --fast
 	[ "$(<args)" = --fast-tests ] || fail "bootstrap $(<args)"
+	tests_run good mute whole
+	run 0 script/test --slow release
+	tests_run part
 	: >bad
 	run 1 script/test release
 	tail -n 5 said | sort | diff last - || fail "the last lines of a failure"
