@@ -2,7 +2,8 @@
 /*
  * A libFuzzer target: the whole pipeline under every transform; and, with
  * FUZZ_WORD as a format's word, one for that format: files of others are
- * skipped, and results are small PPMs, so that the time goes into the decoder.
+ * skipped, and results are small PPMs that are easily made, so that the time
+ * goes into the decoder.
  *
  * The first bytes of the input are the transform, the rest is the file.  For
  * any input, each step succeeds or returns an error, memory stays within the
@@ -180,6 +181,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	if (FUZZ_WORD[0] != '\0') {
 		transform.format = IMG_FORMAT_PPM;
 		transform.box = (struct img_size){ data[0], data[1] / 2u };
+		transform.filter = IMG_LANCZOS3;
 		transform.blur_sigma_px = 0;
 	}
 	(void)run(data + OPTION_BYTES, bytes - OPTION_BYTES, &transform,
