@@ -4,6 +4,7 @@
  * fuzz targets, each preceded by the option bytes of a transform.
  */
 #include "imgops/test/gainmaps.h"
+#include "imgops/test/gifs.h"
 #include "imgops/test/jxls.h"
 #include "imgops/test/png_make.h"
 #include "imgops/test/profiles.h"
@@ -245,6 +246,29 @@ static void write_gainmaps(struct seeds *s)
 	free(p3.data);
 }
 
+#ifdef IMG_GIF
+
+static void write_gifs(struct seeds *s)
+{
+	for (int kind = 0; kind < 16; kind++) {
+		struct gif_spec spec = {
+			.screen = { 40, 36 },
+			.left = kind & 1 ? 3 : 0,
+			.top = kind & 1 ? 5 : 0,
+			.width = 40,
+			.height = 36,
+			.is_interlaced = kind & 2,
+			.has_own_colours = kind & 4,
+			.clear_index = kind & 8 ? 5 : -1,
+			.frames = 1 + (kind & 2),
+		};
+
+		write_whole(s, gif_make(&spec));
+	}
+}
+
+#endif
+
 #ifdef IMG_WEBP
 
 static void write_webps(struct seeds *s)
@@ -339,6 +363,9 @@ int main(int argc, char **argv)
 	write_avifs(&s);
 #endif
 	write_webps(&s);
+#ifdef IMG_GIF
+	write_gifs(&s);
+#endif
 #ifdef IMG_JXL
 	write_jxls(&s);
 #endif

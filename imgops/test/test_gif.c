@@ -5,7 +5,7 @@
  * place on the screen; later pictures are counted; a file that is cut or wrong
  * is named, or read as far as it goes if `lenient`.
  */
-#include "imgops/test/support.h"
+#include "imgops/test/gifs.h"
 
 #include "base/test/check.h"
 #include "imgops/image.h"
@@ -13,109 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gif_lib.h>
-
-enum { FILE_BYTES_MAX = 1 << 16, COLOURS = 16 };
-
-struct spec {
-	struct img_size screen;
-	uint32_t left, top, width, height;
-	bool is_interlaced, has_own_colours;
-	int clear_index; /* -1: none */
-	int frames;
-};
-
-static const struct spec plain = { .screen = { 23, 17 },
-				   .width = 23,
-				   .height = 17,
-				   .clear_index = -1,
-				   .frames = 1 };
-
-static int append(GifFileType *gif, const GifByteType *from, int count)
-{
-	struct bytes *file = gif->UserData;
-
-	CHECK(file->count + (size_t)count <= FILE_BYTES_MAX);
-	memcpy(file->data + file->count, from, (size_t)count);
-	file->count += (size_t)count;
-	return count;
-}
-
-/* Stripes; far down noise, which fills the table of codes. */
-static uint8_t index_at(uint32_t x, uint32_t y)
-{
-	if (y >= 32)
-		return (uint8_t)((x * 40503 ^ y * 30011) * 2654435761u >> 28);
-	return (uint8_t)((x + 3 * y) % COLOURS);
-}
-
-static uint8_t level_of(uint32_t channel, uint32_t index, bool is_own)
-{
-	return (uint8_t)(index * (channel + 3) + (is_own ? 100 : 7));
-}
-
-static ColorMapObject *make_map(bool is_own)
-{
-	ColorMapObject *map = GifMakeMapObject(COLOURS, NULL);
-
-	CHECK(map != NULL);
-	for (uint32_t i = 0; i < COLOURS; i++)
-		map->Colors[i] = (GifColorType){ level_of(0, i, is_own),
-						 level_of(1, i, is_own),
-						 level_of(2, i, is_own) };
-	return map;
-}
-
-static void write_picture(GifFileType *gif, const struct spec *s)
-{
-	static const uint32_t firsts[] = { 0, 4, 2, 1 };
-	static const uint32_t steps[] = { 8, 8, 4, 2 };
-	ColorMapObject *own = s->has_own_colours ? make_map(true) : NULL;
-	uint32_t passes = s->is_interlaced ? 4 : 1;
-	GifPixelType row[256];
-
-	CHECK_NUMBER(EGifPutImageDesc(gif, (int)s->left, (int)s->top,
-				      (int)s->width, (int)s->height,
-				      s->is_interlaced, own),
-		     ==, GIF_OK);
-	for (uint32_t pass = 0; pass < passes; pass++)
-		for (uint32_t y = passes > 1 ? firsts[pass] : 0;
-		     y<s->height; y += passes> 1 ? steps[pass] : 1) {
-			for (uint32_t x = 0; x < s->width; x++)
-				row[x] = index_at(x, y);
-			CHECK_NUMBER(EGifPutLine(gif, row, (int)s->width), ==,
-				     GIF_OK);
-		}
-	GifFreeMapObject(own);
-}
-
-static struct bytes make(const struct spec *s)
-{
-	struct bytes file = { malloc(FILE_BYTES_MAX), 0 };
-	GraphicsControlBlock control = { .TransparentColor = s->clear_index };
-	ColorMapObject *map = make_map(false);
-	GifFileType *gif;
-	uint8_t block[4];
-	int why;
-
-	CHECK(file.data != NULL);
-	gif = EGifOpen(&file, append, &why);
-	CHECK(gif != NULL);
-	EGifSetGifVersion(gif, true);
-	CHECK_NUMBER(EGifPutScreenDesc(gif, (int)s->screen.width_px,
-				       (int)s->screen.height_px, 8, 0, map),
-		     ==, GIF_OK);
-	for (int i = 0; i < s->frames; i++) {
-		(void)EGifGCBToExtension(&control, block);
-		CHECK_NUMBER(
-			EGifPutExtension(gif, GRAPHICS_EXT_FUNC_CODE, 4, block),
-			==, GIF_OK);
-		write_picture(gif, s);
-	}
-	CHECK_NUMBER(EGifCloseFile(gif, &why), ==, GIF_OK);
-	GifFreeMapObject(map);
-	return file;
-}
+static const struct gif_spec plain = { .screen = { 23, 17 },
+				       .width = 23,
+				       .height = 17,
+				       .clear_index = -1,
+				       .frames = 1 };
 
 static enum img_err decode(struct image *img, struct img_header *h,
 			   struct bytes file, bool lenient, struct heap *heap)
@@ -132,21 +34,21 @@ static enum img_err decode(struct image *img, struct img_header *h,
 }
 
 /* The sample of plane `i` of the picture that `s` describes. */
-static uint8_t sample_of(const struct spec *s, uint32_t i, uint32_t x,
+static uint8_t sample_of(const struct gif_spec *s, uint32_t i, uint32_t x,
 			 uint32_t y)
 {
 	bool is_inside = x >= s->left && x < s->left + s->width &&
 			 y >= s->top && y < s->top + s->height;
-	uint8_t index = index_at(x - s->left, y - s->top);
+	uint8_t index = gif_index(x - s->left, y - s->top);
 
 	if (!is_inside || index == s->clear_index)
 		return 0;
-	return i == 3 ? 255 : level_of(i, index, s->has_own_colours);
+	return i == 3 ? 255 : gif_level(i, index, s->has_own_colours);
 }
 
-static void check_pixels(const struct spec *s)
+static void check_pixels(const struct gif_spec *s)
 {
-	struct bytes file = make(s);
+	struct bytes file = gif_make(s);
 	struct img_header h;
 	struct image img = { 0 };
 	struct heap heap;
@@ -173,7 +75,7 @@ static void check_pixels(const struct spec *s)
 
 static void test_pixels(void)
 {
-	struct spec s = plain;
+	struct gif_spec s = plain;
 
 	check_pixels(&s);
 	s.is_interlaced = true;
@@ -202,8 +104,8 @@ static void test_pixels(void)
 
 static void test_space(void)
 {
-	struct spec s = plain;
-	struct bytes file = make(&s);
+	struct gif_spec s = plain;
+	struct bytes file = gif_make(&s);
 	struct img_header h;
 
 	CHECK_NUMBER(img_probe(&h, file.data, file.count, &no_limits), ==,
@@ -211,7 +113,7 @@ static void test_space(void)
 	CHECK_NUMBER(h.space, ==, IMG_RGB);
 	free(file.data);
 	s.clear_index = 0;
-	file = make(&s);
+	file = gif_make(&s);
 	CHECK_NUMBER(img_probe(&h, file.data, file.count, &no_limits), ==,
 		     IMG_OK);
 	CHECK_NUMBER(h.space, ==, IMG_RGBA);
@@ -222,13 +124,13 @@ static void test_space(void)
 /* However the bytes arrive, the header is the same, and then stays. */
 static void test_arriving(void)
 {
-	struct spec s = plain;
+	struct gif_spec s = plain;
 	struct img_header whole, h = { 0 };
 	struct bytes file;
 	bool is_read = false;
 
 	s.frames = 3;
-	file = make(&s);
+	file = gif_make(&s);
 	CHECK_NUMBER(img_probe(&whole, file.data, file.count, &no_limits), ==,
 		     IMG_OK);
 	for (size_t n = IMG_BEGIN_BYTES; n <= file.count; n++) {
@@ -247,7 +149,7 @@ static void test_arriving(void)
 
 static void test_cut(void)
 {
-	struct bytes file = make(&plain), cut = file;
+	struct bytes file = gif_make(&plain), cut = file;
 
 	for (cut.count = 0; cut.count < file.count; cut.count++) {
 		struct image img = { 0 };
@@ -278,7 +180,7 @@ static void test_cut(void)
 /* Any byte may be wrong: an error or a picture, and nothing is left. */
 static void test_wrong_bytes(void)
 {
-	struct bytes file = make(&plain);
+	struct bytes file = gif_make(&plain);
 
 	for (size_t i = 0; i < file.count; i++)
 		for (int k = 1; k < 256; k += 14) {
@@ -299,7 +201,7 @@ static void test_wrong_bytes(void)
 
 static void test_no_memory(void)
 {
-	struct bytes file = make(&plain);
+	struct bytes file = gif_make(&plain);
 	enum img_err err = IMG_ERR_NO_MEMORY;
 
 	for (uint32_t n = 1; err != IMG_OK; n++) {
@@ -319,7 +221,7 @@ static void test_no_memory(void)
 
 static void test_wrong_headers(void)
 {
-	struct bytes file = make(&plain);
+	struct bytes file = gif_make(&plain);
 	struct img_limits small = no_limits;
 	struct img_header h;
 

@@ -132,8 +132,13 @@ static void run(void *arg)
 		result = avifDecoderSetIOMemory(d, j->bytes, j->count);
 	if (result == AVIF_RESULT_OK)
 		result = avifDecoderParse(d);
-	/* The limit of the whole is for the header; this is for the cells. */
+	/*
+	 * The limits of the whole are for the header; these are for the cells.
+	 * libavif scales a picture whose size is not the one of its item, which
+	 * MIAF forbids, but not to a side over the limit.
+	 */
 	d->imageSizeLimit = (uint32_t)img_pixels(avif_own(j->header)->cell);
+	d->imageDimensionLimit = 1;
 	if (result == AVIF_RESULT_OK)
 		result = avifDecoderNextImage(d);
 	j->err = error_of(result);

@@ -366,7 +366,7 @@ static enum img_err read_meta(struct img_header *h, const uint8_t *bytes,
 	own->top = item->top;
 	own->cells = p.cells;
 	own->cell = p.cell.size;
-	if (p.cells == 0 || img_pixels(item->size) == 0 ||
+	if (p.cells == 0 || p.type == 0 || img_pixels(item->size) == 0 ||
 	    img_pixels(p.cell.size) == 0)
 		return IMG_ERR_CORRUPT;
 	if (p.type != ISOBMFF_NAME('a', 'v', '0', '1') || p.cells > CELLS_MAX ||

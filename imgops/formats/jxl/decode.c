@@ -302,6 +302,15 @@ static uint64_t kept_pixels(const struct jxl_work *w)
 		       w->largest_pixels * KEPT_FRAMES);
 }
 
+/* One group, whatever the picture's size: its channels as floats. */
+static uint64_t group_bytes(const struct jxl_own *own)
+{
+	uint64_t px =
+		own->work.is_known ? own->work.group_px : JXL_GROUP_PX_MAX;
+
+	return px * px * (3 + own->image.extra_channels) * sizeof(float);
+}
+
 /*
  * What libjxl allocates, at most: measured with version 0.7.0.  Version 0.11.2
  * takes less: of a photo in XYB 3 bytes a pixel instead of 15.
@@ -324,7 +333,8 @@ static uint64_t library_bytes(const struct img_header *h)
 	each += work->has_noise ? NOISE_BYTES : 0;
 	each += (uint64_t)extra *
 		(is_all_modular ? MODULAR_EXTRA_BYTES : EXTRA_BYTES);
-	return ONCE_BYTES + max_u64(pixels, work->largest_pixels) * each +
+	return ONCE_BYTES + group_bytes(own) +
+	       max_u64(pixels, work->largest_pixels) * each +
 	       kept_pixels(work) * (3 + (uint64_t)extra) * SAMPLE_BYTES +
 	       2 * h->icc_bytes;
 }

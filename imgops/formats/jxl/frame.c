@@ -22,7 +22,6 @@ static const struct jxl_choice of_0_1_2_more = {
 /* What is read of a header, and not needed by others. */
 struct details {
 	uint32_t upsampling;
-	uint32_t group_px;
 	uint32_t low_frequency_level;
 	uint32_t chroma_shift_x, chroma_shift_y;
 	uint32_t duration;
@@ -222,7 +221,7 @@ static void read_head(struct jxl_bits *b, struct jxl_frame *f,
 	if ((flags & FLAG_LOW_FREQUENCY_FRAME) == 0)
 		read_upsampling(b, d, image);
 	if (f->is_modular)
-		d->group_px = 128u << jxl_read(b, 2);
+		f->group_px = 128u << jxl_read(b, 2);
 	else if (image->is_xyb)
 		jxl_skip_bits(b, 3 + 3); /* the scales of X and B */
 	if (f->type != JXL_REFERENCE)
@@ -254,7 +253,7 @@ static uint64_t count_sections(const struct jxl_frame *f,
 		(uint32_t)divide_up(f->size.width_px, d->upsampling),
 		(uint32_t)divide_up(f->size.height_px, d->upsampling)
 	};
-	uint64_t groups = groups_of(coded, d->group_px);
+	uint64_t groups = groups_of(coded, f->group_px);
 	struct img_size blocks = {
 		(uint32_t)divide_up(coded.width_px,
 				    BLOCK_PX << d->chroma_shift_x)
@@ -266,7 +265,7 @@ static uint64_t count_sections(const struct jxl_frame *f,
 
 	if (groups == 1 && f->passes == 1)
 		return 1;
-	return 2 + groups_of(blocks, d->group_px) + groups * f->passes;
+	return 2 + groups_of(blocks, f->group_px) + groups * f->passes;
 }
 
 static void read_sections(struct jxl_bits *b, struct jxl_frame *f,
@@ -296,8 +295,9 @@ struct jxl_frame jxl_frame_read(struct jxl_bits *b,
 {
 	struct jxl_frame f = { .size = is_preview ? image->preview : size,
 			       .passes = 1,
+			       .group_px = 256,
 			       .is_last = true };
-	struct details d = { .upsampling = 1, .group_px = 256 };
+	struct details d = { .upsampling = 1 };
 
 	read_head(b, &f, &d, image);
 	if (d.low_frequency_level > 0) {

@@ -398,6 +398,7 @@ static enum img_err add_work(struct jxl_work *w, const struct jxl_frame *f,
 	if (f->is_modular)
 		w->modular_pixels += pixels;
 	w->largest_pixels = max_u64(w->largest_pixels, pixels);
+	w->group_px = (uint32_t)max_u64(w->group_px, f->group_px);
 	w->has_noise |= f->has_noise;
 	return IMG_OK;
 }

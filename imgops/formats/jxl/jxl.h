@@ -43,6 +43,7 @@ struct jxl_work {
 	uint64_t pixels;
 	uint64_t largest_pixels; /* of one frame */
 	uint64_t modular_pixels;
+	uint32_t group_px; /* the side of the largest group */
 	uint32_t frames;
 	bool has_noise;
 	bool is_known; /* all of them are counted */
@@ -77,11 +78,14 @@ enum jxl_frame_type {
 	JXL_SKIP_PROGRESSIVE,
 };
 
+enum { JXL_GROUP_PX_MAX = 1024 };
+
 struct jxl_frame {
 	enum jxl_frame_type type;
 	struct img_size size;
 	uint64_t bytes; /* of its sections, which follow the header */
 	uint32_t passes;
+	uint32_t group_px; /* the side of a group: 128 to JXL_GROUP_PX_MAX */
 	bool is_modular;
 	bool has_noise;
 	bool is_last;

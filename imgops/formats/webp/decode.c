@@ -421,6 +421,12 @@ static enum img_err webp_decode(struct image *dst, const uint8_t *bytes,
 			return IMG_ERR_NO_MEMORY;
 		err = decode_planes(&d, transform->lenient);
 	}
+	/* Of a whole picture that libwebp wants more of, the data are wrong. */
+	if (err == IMG_ERR_TRUNCATED && count >= own->picture_end)
+		err = IMG_ERR_CORRUPT;
+	/* The last bytes may be missing, and libwebp has made all rows. */
+	if (err == IMG_OK && count < own->picture_end)
+		dst->notes |= IMG_NOTE_DAMAGED;
 	if (err == IMG_OK)
 		err = read_profile(dst, bytes, h, memory);
 	if (err != IMG_OK)
