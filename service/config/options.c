@@ -69,7 +69,7 @@ static void print_query_help(FILE *out)
 {
 	char names[IMG_FORMAT_NAMES_CHARS];
 
-	img_format_names(names, " or ");
+	img_format_names(names, " or ", UINT32_MAX);
 	(void)fprintf(out,
 		      "POST / accepts a %s, raw or as multipart/form-data. "
 		      "Query parameters:\n\n",
