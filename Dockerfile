@@ -11,7 +11,8 @@ WORKDIR /src
 COPY . .
 # The commit that --version prints: the folder .git is not copied.
 ARG COMMIT=unknown
-RUN cmake --preset release -DDARKROOM_LAB=OFF -DDARKROOM_COMMIT="$COMMIT" \
+# Without HEIC, whose patents are the concern of those who need it.
+RUN cmake --preset release -DDARKROOM_LAB=OFF -DDARKROOM_HEIC=OFF -DDARKROOM_COMMIT="$COMMIT" \
     && cmake --build --preset release \
     && strip build/release/darkroom build/release/darkroom-store build/release/darkroom-decoder \
         build/release/loadgen

@@ -45,7 +45,7 @@ enum img_err {
 	IMG_ERR_TEXTURE,
 	/* Only of a decoder elsewhere: it crashed, or took too long. */
 	IMG_ERR_LOST,
-	/* There is none any more, whatever the file. */
+	/* There is none, whatever the file. */
 	IMG_ERR_NO_DECODER,
 };
 
@@ -80,6 +80,11 @@ struct img_format {
 	uint32_t side_px_max;   /* of a result; 0: IMG_SIDE_PX_MAX */
 	/* Its decoder is a library that was not made for hostile files. */
 	bool is_fragile;
+	/*
+	 * The only program that decodes it; img_decode() is NO_DECODER.  NULL:
+	 * there is no such program.
+	 */
+	const char *program;
 	/* Private: formats/format.h. */
 	const struct img_codec *codec;
 };
@@ -88,8 +93,12 @@ extern const struct img_format *const img_formats[IMG_FORMATS];
 
 enum { IMG_FORMAT_NAMES_CHARS = 128 };
 
-/* All names in a sentence, such as "JPEG, PNG and PPM"; `and` is " and ". */
-void img_format_names(char out[IMG_FORMAT_NAMES_CHARS], const char *and);
+/*
+ * The names in a sentence, such as "JPEG, PNG and PPM"; `and` is " and ".
+ * `formats` has a bit for each enum img_format_number.
+ */
+void img_format_names(char out[IMG_FORMAT_NAMES_CHARS], const char *and,
+		      uint32_t formats);
 
 #define IMG_SIDE_PX_MAX 65500 /* libjpeg's limit, for all formats */
 

@@ -5,7 +5,7 @@
  * Until the log runs, only this file and resources.c print.  Only this file
  * calls exit().
  */
-#include "service/decoder/decoder.h"
+#include "service/decoder/decoders.h"
 #include "service/direct/uthread.h"
 #include "service/http/connection/clients.h"
 #include "service/http/http.h"
@@ -401,7 +401,9 @@ static void check_start(const struct options *o)
 	if (o->save_graph != NULL && !resources_can_save_graph(o, &why_not))
 		refuse_flag(o, "save-graph", o->save_graph, why_not.text);
 	if (!options_isolated(o, &isolated, &why_not) ||
-	    (isolated != 0 && !decoder_check(&why_not)))
+	    !decoders_check(o->isolate == NULL ? decoders_installed(isolated) :
+						 isolated,
+			    &why_not))
 		refuse_flag(o, "isolate",
 			    o->isolate != NULL ? o->isolate : "default",
 			    why_not.text);

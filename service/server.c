@@ -7,7 +7,7 @@
 #include "service/log/log.h"
 #include "service/pipeline/pipeline_graph.h"
 #include "service/report/report.h"
-#include "service/decoder/decoder.h"
+#include "service/decoder/decoders.h"
 #include "service/resources.h"
 #include "service/user.h"
 
@@ -688,18 +688,19 @@ static int run_logged(struct server *s, const sigset_t *signals)
 	return status;
 }
 
-static void log_decoder_down(void *arg)
+static void log_decoder_down(void *arg, const char *name)
 {
 	const struct server *s = arg;
 
 	log_message(s->log, LOG_LEVEL_ERROR,
-		    "darkroom-decoder has ended: uploads of the formats of "
-		    "--isolate are answered 503 decoder_down until this "
-		    "server is started again");
+		    "%s has ended: uploads of the formats that it decodes are "
+		    "answered 503 decoder_down until this server is started "
+		    "again",
+		    name);
 }
 
 /* Before there are threads and a sandbox.  Returns an exit status. */
-static int start_decoder(struct server *s, struct pipeline_config *c)
+static int start_decoders(struct server *s, struct pipeline_config *c)
 {
 	const struct options *o = s->options;
 	uint32_t cores = cores_count(c->cores);
@@ -715,10 +716,12 @@ static int start_decoder(struct server *s, struct pipeline_config *c)
 	if (!options_isolated(o, &config.formats, &error))
 		return resources_refuse(o, EXIT_USAGE, "isolate", o->isolate,
 					error.text);
+	if (o->isolate == NULL)
+		config.formats = decoders_installed(config.formats);
 	if (config.formats == 0)
 		return EXIT_SUCCESS;
-	c->decoder = decoder_start(&config, &error);
-	if (c->decoder != NULL)
+	c->decoders = decoders_start(&config, &error);
+	if (c->decoders != NULL)
 		return EXIT_SUCCESS;
 	return resources_refuse(o, EXIT_FAILURE, "isolate",
 				o->isolate != NULL ? o->isolate : "default",
@@ -736,10 +739,10 @@ int server_run(const struct options *o, const struct pipeline_config *config,
 	int status = server_resources_init(&s.resources, o);
 
 	if (status == EXIT_SUCCESS)
-		status = start_decoder(&s, &own);
+		status = start_decoders(&s, &own);
 	if (status == EXIT_SUCCESS)
 		status = run_logged(&s, signals);
-	decoder_free(own.decoder);
+	decoders_free(own.decoders);
 	server_resources_release(&s.resources);
 	return status;
 }

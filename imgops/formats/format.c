@@ -20,16 +20,21 @@ const struct img_format *const img_formats[IMG_FORMATS] = {
 #undef FORMAT
 };
 
-void img_format_names(char out[IMG_FORMAT_NAMES_CHARS], const char *and)
+void img_format_names(char out[IMG_FORMAT_NAMES_CHARS], const char *and,
+		      uint32_t formats)
 {
 	size_t at = 0;
 
 	for (uint32_t i = 0; i < IMG_FORMATS; i++) {
+		bool is_last = formats >> i >> 1 == 0 || i + 1 == IMG_FORMATS;
+
+		if ((formats >> i & 1) == 0)
+			continue;
 		at += (size_t)snprintf(out + at, IMG_FORMAT_NAMES_CHARS - at,
 				       "%s%s",
-				       i == 0               ? "" :
-				       i + 1 == IMG_FORMATS ? and :
-							      ", ",
+				       at == 0 ? "" :
+				       is_last ? and :
+						 ", ",
 				       img_formats[i]->name);
 		assert(at < IMG_FORMAT_NAMES_CHARS);
 	}
@@ -194,6 +199,8 @@ enum img_err img_decode(struct image *dst, const uint8_t *bytes, size_t count,
 {
 	if (!img_result_fits(view, transform, limits))
 		return IMG_ERR_TOO_LARGE;
+	if (header->format->program != NULL)
+		return IMG_ERR_NO_DECODER;
 	return header->format->codec->decode(dst, bytes, count, header, view,
 					     transform, limits, memory);
 }

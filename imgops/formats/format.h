@@ -68,7 +68,9 @@ struct img_codec {
 
 	/*
 	 * img_decode() and img_decode_again().  The size of the result is
-	 * within the limits.  `again` NULL: there is one way to decode.
+	 * within the limits.  decode() NULL: only the format's program does,
+	 * see img_format.program.  `again` NULL: there is one way to
+	 * decode.
 	 */
 	enum img_err (*decode)(struct image *dst, const uint8_t *bytes,
 			       size_t count, const struct img_header *header,

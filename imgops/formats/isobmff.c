@@ -158,6 +158,12 @@ enum img_err isobmff_meta_read(struct isobmff_meta *m, struct isobmff_span s)
 		case ISOBMFF_NAME('i', 'r', 'e', 'f'):
 			m->references = box.data;
 			break;
+		case ISOBMFF_NAME('i', 'l', 'o', 'c'):
+			m->locations = box.data;
+			break;
+		case ISOBMFF_NAME('i', 'd', 'a', 't'):
+			m->data = box.data;
+			break;
 		case ISOBMFF_NAME('i', 'p', 'r', 'p'):
 			m->associations = box.data;
 			if (isobmff_find(&inner, d,
@@ -170,6 +176,7 @@ enum img_err isobmff_meta_read(struct isobmff_meta *m, struct isobmff_span s)
 	}
 	if (m->items.left > TABLE_BYTES_MAX ||
 	    m->references.left > TABLE_BYTES_MAX ||
+	    m->locations.left > TABLE_BYTES_MAX ||
 	    m->associations.left - m->properties.left > TABLE_BYTES_MAX)
 		return IMG_ERR_CORRUPT;
 	return is_picture && m->primary != 0 && !s.is_bad ? IMG_OK :
@@ -255,34 +262,69 @@ bool isobmff_property(struct isobmff_box *box, const struct isobmff_meta *m,
 	       nth_box(box, m->properties, place - 1);
 }
 
-uint32_t isobmff_targets(const struct isobmff_meta *m, uint32_t type,
-			 uint32_t item, uint32_t *first)
+/*
+ * The next of the boxes in which the item refers to others by `type`: how many.
+ * They are the numbers of *bytes each at the beginning of `targets`.
+ */
+static uint32_t next_targets(struct isobmff_span *targets, uint32_t bytes,
+			     struct isobmff_span *s, uint32_t type,
+			     uint32_t item)
 {
-	struct isobmff_span s = m->references;
-	uint32_t bytes = isobmff_version(&s) == 0 ? 2 : 4, all = 0;
 	struct isobmff_box box;
+	uint32_t count;
 
-	while (isobmff_next(&box, &s)) {
-		uint32_t count, target;
-
+	while (isobmff_next(&box, s)) {
 		if (box.type != type ||
 		    isobmff_number(&box.data, bytes) != item)
 			continue;
 		count = (uint32_t)isobmff_number(&box.data, 2);
-		target = (uint32_t)isobmff_number(&box.data, bytes);
-		if (box.data.is_bad)
+		*targets = box.data;
+		if (count > 0)
+			return count;
+	}
+	return 0;
+}
+
+static uint32_t target_bytes(struct isobmff_span *references)
+{
+	return isobmff_version(references) == 0 ? 2 : 4;
+}
+
+uint32_t isobmff_targets(const struct isobmff_meta *m, uint32_t type,
+			 uint32_t item)
+{
+	struct isobmff_span s = m->references, targets;
+	uint32_t bytes = target_bytes(&s), all = 0, count;
+
+	while ((count = next_targets(&targets, bytes, &s, type, item)) > 0) {
+		if (targets.left / bytes < count)
 			return 0;
-		*first = all == 0 ? target : *first;
 		all += count;
 	}
 	return all;
+}
+
+uint32_t isobmff_target(const struct isobmff_meta *m, uint32_t type,
+			uint32_t item, uint32_t n)
+{
+	struct isobmff_span s = m->references, targets;
+	uint32_t bytes = target_bytes(&s), count;
+
+	while ((count = next_targets(&targets, bytes, &s, type, item)) > 0) {
+		if (n < count) {
+			isobmff_skip(&targets, (size_t)n * bytes);
+			return (uint32_t)isobmff_number(&targets, bytes);
+		}
+		n -= count;
+	}
+	return 0;
 }
 
 uint32_t isobmff_source(const struct isobmff_meta *m, uint32_t type,
 			uint32_t item, uint32_t n)
 {
 	struct isobmff_span s = m->references;
-	uint32_t bytes = isobmff_version(&s) == 0 ? 2 : 4;
+	uint32_t bytes = target_bytes(&s);
 	struct isobmff_box box;
 
 	while (isobmff_next(&box, &s)) {
@@ -299,4 +341,67 @@ uint32_t isobmff_source(const struct isobmff_meta *m, uint32_t type,
 			return source;
 	}
 	return 0;
+}
+
+/* --- Data of items --- */
+
+enum { IN_FILE, IN_IDAT }; /* "construction methods" */
+
+bool isobmff_extents(struct isobmff_extents *e, const struct isobmff_meta *m,
+		     struct isobmff_span file, uint32_t item)
+{
+	struct isobmff_span s = m->locations;
+	uint32_t version = isobmff_version(&s), base_bytes, number_bytes;
+	uint32_t sizes = (uint32_t)isobmff_number(&s, 2);
+	uint64_t items;
+
+	number_bytes = version < 2 ? 2 : 4;
+	items = isobmff_number(&s, number_bytes);
+	*e = (struct isobmff_extents){ .offset_bytes = sizes >> 12,
+				       .length_bytes = sizes >> 8 & 15,
+				       .index_bytes =
+					       version > 0 ? sizes & 15 : 0 };
+	base_bytes = sizes >> 4 & 15;
+	if ((e->offset_bytes | e->length_bytes | base_bytes) > 8 ||
+	    e->index_bytes > 8)
+		return false;
+	for (uint64_t i = 0; i < items && !s.is_bad; i++) {
+		uint64_t number = isobmff_number(&s, number_bytes), method;
+
+		method = version > 0 ? isobmff_number(&s, 2) & 15 : IN_FILE;
+		isobmff_skip(&s, 2);
+		e->base = isobmff_number(&s, base_bytes);
+		e->left = (uint32_t)isobmff_number(&s, 2);
+		e->at = s;
+		e->source = method == IN_IDAT ? m->data : file;
+		if (number == item)
+			return !s.is_bad && method <= IN_IDAT;
+		isobmff_skip(&s, (size_t)e->left *
+					 (e->index_bytes + e->offset_bytes +
+					  e->length_bytes));
+	}
+	return false;
+}
+
+bool isobmff_extent(struct isobmff_span *piece, struct isobmff_extents *e)
+{
+	uint64_t offset, bytes;
+
+	if (e->left == 0)
+		return false;
+	isobmff_skip(&e->at, e->index_bytes);
+	offset = isobmff_number(&e->at, e->offset_bytes);
+	bytes = isobmff_number(&e->at, e->length_bytes);
+	*piece = e->source;
+	if (e->at.is_bad || offset > piece->left ||
+	    e->base > piece->left - offset)
+		return false;
+	isobmff_skip(piece, (size_t)(e->base + offset));
+	if (bytes == 0) /* to the end */
+		bytes = piece->left;
+	if (bytes > piece->left)
+		return false;
+	piece->left = (size_t)bytes;
+	e->left--;
+	return true;
 }

@@ -71,6 +71,7 @@ bool isobmff_has_brand(const uint8_t *bytes, size_t count, uint32_t brand);
 struct isobmff_meta {
 	uint32_t primary; /* number of the item that is shown */
 	struct isobmff_span items, references, associations, properties;
+	struct isobmff_span locations, data; /* "iloc", "idat" */
 };
 
 /*
@@ -98,12 +99,37 @@ struct isobmff_places isobmff_places(const struct isobmff_meta *m,
 bool isobmff_property(struct isobmff_box *box, const struct isobmff_meta *m,
 		      struct isobmff_places *places);
 
-/* How many items the item refers to by `type`; *first is the first of them. */
+/* How many items the item refers to by `type`. */
 uint32_t isobmff_targets(const struct isobmff_meta *m, uint32_t type,
-			 uint32_t item, uint32_t *first);
+			 uint32_t item);
+
+/* Item number `n`, from 0, of those. */
+uint32_t isobmff_target(const struct isobmff_meta *m, uint32_t type,
+			uint32_t item, uint32_t n);
 
 /* Item number `n`, from 0, that refers to `item` by `type`.  0: fewer do. */
 uint32_t isobmff_source(const struct isobmff_meta *m, uint32_t type,
 			uint32_t item, uint32_t n);
+
+/* The pieces of an item's data that are still to be read. */
+struct isobmff_extents {
+	struct isobmff_span at, source;
+	uint64_t base;
+	uint32_t index_bytes, offset_bytes, length_bytes;
+	uint32_t left;
+};
+
+/*
+ * False: the item has no data, or they are neither in `file`, which is whole,
+ * nor in the box "idat".
+ */
+bool isobmff_extents(struct isobmff_extents *e, const struct isobmff_meta *m,
+		     struct isobmff_span file, uint32_t item);
+
+/*
+ * The next piece.  False: there is none; or, if then any is left, it is not in
+ * the file.
+ */
+bool isobmff_extent(struct isobmff_span *piece, struct isobmff_extents *e);
 
 #endif

@@ -25,4 +25,7 @@ FORMAT(PPM, ppm)
 #ifdef IMG_GIF
 READ_ONLY_FORMAT(GIF, gif)
 #endif
+#ifdef IMG_HEIC
+READ_ONLY_FORMAT(HEIC, heic)
+#endif
 #undef READ_ONLY_FORMAT

@@ -23,6 +23,9 @@
 #ifdef IMG_AVIF
 #include "imgops/test/avifs.h"
 #endif
+#ifdef IMG_HEIC
+#include "imgops/test/heics.h"
+#endif
 #include "imgops/test/webps.h"
 
 #include "base/folder.h"
@@ -121,8 +124,8 @@ static double run(double *said_ns, bool *is_again, struct bytes jpeg,
 	enum img_err err;
 
 	*said_ns = (double)img_cost(header, &view, transform).cpu_ns;
-	err = img_decode(&decoded, jpeg.data, jpeg.count, header, &view,
-			 transform, &limits, memory_pool_memory(pool));
+	err = decode_here(&decoded, jpeg.data, jpeg.count, header, &view,
+			  transform, &limits, memory_pool_memory(pool));
 	if (err == IMG_OK)
 		err = finish(&decoded, &view, transform);
 	*is_again = img_decode_again(header, err);
@@ -634,6 +637,46 @@ static void check_avifs(void)
 }
 #endif
 
+#ifdef IMG_HEIC
+
+/* As darkroom-heif decodes it. */
+static void check_heics(void)
+{
+	static const struct img_size sizes[] = { { 900, 700 },
+						 { 32, 8000 },
+						 { 8000, 32 } };
+	static const struct heic_spec specs[] = {
+		{ .has_no_box = true },
+		{ .format = 444, .matrix = 1, .has_alpha = true },
+		{ .depth = 12, .matrix = 9, .is_limited = true },
+		{ .cell = 32, .depth = 10 },
+	};
+	const struct img_transform t = { .quality = 80, .box = { 100, 100 } };
+
+	for (size_t s = 0; s < ARRAY_SIZE(sizes); s++)
+		for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+			struct heic_spec spec = specs[i];
+			struct img_header header;
+			struct bytes heic;
+			enum img_err err;
+
+			spec.width = sizes[s].width_px;
+			spec.height = sizes[s].height_px;
+			heic = heic_make(&spec);
+			err = img_probe(&header, heic.data, heic.count,
+					&limits);
+			CHECK_NUMBER(err, ==, IMG_OK);
+			if (is_chosen())
+				check("a HEIC", heic, &header, &t, SLACK_NS);
+			free(heic.data);
+		}
+}
+#else
+static void check_heics(void)
+{
+}
+#endif
+
 #ifdef IMG_WEBP
 
 static void check_webp(const char *name, struct bytes webp)
@@ -856,6 +899,7 @@ static void check_all_made(void)
 	check_pngs();
 	check_webps();
 	check_avifs();
+	check_heics();
 	check_jxls();
 }
 

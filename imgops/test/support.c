@@ -2,6 +2,9 @@
 #include "imgops/test/support.h"
 
 #include "base/test/check.h"
+#ifdef IMG_HEIC
+#include "imgops/formats/heic/heic.h"
+#endif
 #include "imgops/image.h"
 
 #include <math.h>
@@ -484,6 +487,22 @@ void check_arrival(struct bytes file, bool is_final)
 	CHECK(headers_agree(&h, &whole));
 }
 
+enum img_err decode_here(struct image *img, const uint8_t *bytes, size_t count,
+			 const struct img_header *header,
+			 const struct img_view *view,
+			 const struct img_transform *transform,
+			 const struct img_limits *limits,
+			 const struct memory *memory)
+{
+#ifdef IMG_HEIC
+	if (header->format == img_formats[IMG_FORMAT_HEIC])
+		return heic_decode(img, bytes, count, header, view, transform,
+				   limits, memory);
+#endif
+	return img_decode(img, bytes, count, header, view, transform, limits,
+			  memory);
+}
+
 enum img_err decode_transform(struct image *img, const uint8_t *data,
 			      size_t count,
 			      const struct img_transform *transform,
@@ -501,8 +520,10 @@ enum img_err decode_transform(struct image *img, const uint8_t *data,
 	if (err == IMG_OK) {
 		struct img_view view = img_fit(&header, transform);
 
-		err = img_decode_any(img, copy + 1, count, &header, &view,
-				     transform, limits, &h->memory);
+		do {
+			err = decode_here(img, copy + 1, count, &header, &view,
+					  transform, limits, &h->memory);
+		} while (img_decode_again(&header, err));
 	}
 	free(copy);
 	CHECK(err == IMG_OK || is_empty(img));

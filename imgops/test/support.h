@@ -140,6 +140,14 @@ enum img_err probe_bytes(struct img_header *h, struct bytes file);
  */
 void check_arrival(struct bytes file, bool is_final);
 
+/* img_decode(), or what the program of the format does. */
+enum img_err decode_here(struct image *img, const uint8_t *bytes, size_t count,
+			 const struct img_header *header,
+			 const struct img_view *view,
+			 const struct img_transform *transform,
+			 const struct img_limits *limits,
+			 const struct memory *memory);
+
 /*
  * Probe and decode a copy on the heap, so that sanitizers notice overruns.  An
  * error must leave `img` empty.

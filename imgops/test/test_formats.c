@@ -82,7 +82,7 @@ static void check_names(void)
 	char text[IMG_FORMAT_NAMES_CHARS];
 	const char *at = text;
 
-	img_format_names(text, " and ");
+	img_format_names(text, " and ", UINT32_MAX);
 	for (uint32_t i = 0; i < IMG_FORMATS; i++) {
 		at = strstr(at, img_formats[i]->name);
 		CHECK(at != NULL);

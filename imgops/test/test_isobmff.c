@@ -60,7 +60,6 @@ static void put_references(uint32_t from, uint32_t targets, uint32_t first)
 static void test_references_are_added_up(void)
 {
 	struct isobmff_meta m = { 0 };
-	uint32_t first = 0;
 
 	count = 0;
 	put(0, 4);
@@ -68,11 +67,13 @@ static void test_references_are_added_up(void)
 	put_references(2, 5, 20);
 	put_references(1, 3, 11);
 	m.references = whole();
-	CHECK_NUMBER(isobmff_targets(&m, DIMG, 1, &first), ==, 4);
-	CHECK_NUMBER(first, ==, 10);
-	CHECK_NUMBER(isobmff_targets(&m, DIMG, 2, &first), ==, 5);
-	CHECK_NUMBER(first, ==, 20);
-	CHECK_NUMBER(isobmff_targets(&m, DIMG, 3, &first), ==, 0);
+	CHECK_NUMBER(isobmff_targets(&m, DIMG, 1), ==, 4);
+	CHECK_NUMBER(isobmff_target(&m, DIMG, 1, 0), ==, 10);
+	CHECK_NUMBER(isobmff_target(&m, DIMG, 1, 3), ==, 13);
+	CHECK_NUMBER(isobmff_target(&m, DIMG, 1, 4), ==, 0);
+	CHECK_NUMBER(isobmff_targets(&m, DIMG, 2), ==, 5);
+	CHECK_NUMBER(isobmff_target(&m, DIMG, 2, 0), ==, 20);
+	CHECK_NUMBER(isobmff_targets(&m, DIMG, 3), ==, 0);
 }
 
 /* A picture in "meta", with `properties` of eight bytes each. */

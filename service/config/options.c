@@ -69,7 +69,7 @@ static void print_query_help(FILE *out)
 {
 	char names[IMG_FORMAT_NAMES_CHARS];
 
-	img_format_names(names, " or ");
+	img_format_names(names, " or ", UINT32_MAX);
 	(void)fprintf(out,
 		      "POST / accepts a %s, raw or as multipart/form-data. "
 		      "Query parameters:\n\n",
@@ -244,7 +244,8 @@ static const struct flag own_flags[] = {
 	  "decode uploads of these formats in processes of their own, so that\n"
 	  "a file which crashes its decoder ends nothing else: words with\n"
 	  "commas between them, as of format=; or none; default: all whose\n"
-	  "decoders are not made for hostile files",
+	  "decoders are not made for hostile files.  HEIC is read only if it\n"
+	  "is one of them and the program darkroom-heif is installed",
 	  FLAG_FIELD(struct options, isolate) },
 	{ "hardware-counters", NULL, NULL,
 	  "count cycles, instructions and cache misses of each stage for\n"

@@ -47,7 +47,8 @@ struct decoder {
 	size_t file_bytes;
 	int control;
 	int over; /* an eventfd: readable after decoder_end_waits() */
-	void (*on_down)(void *arg);
+	const char *name;
+	void (*on_down)(void *arg, const char *name);
 	void *arg;
 	pid_t program; /* 0: not started */
 	struct lane lanes[DECODER_LANES_MAX];
@@ -125,8 +126,8 @@ static bool start_program(struct decoder *d, const struct decoder_config *c,
 			  const char *program, int *fds, struct error *error)
 {
 	char version[DECODER_VERSION_CHARS], lanes[16], bytes_max[32];
-	char *const arguments[] = { (char *)"darkroom-decoder", version, lanes,
-				    bytes_max, NULL };
+	char *const arguments[] = { (char *)d->name, version, lanes, bytes_max,
+				    NULL };
 	int ends[2];
 	pid_t pid;
 
@@ -182,18 +183,15 @@ static bool is_ready(const struct decoder *d, const char *program,
 			  program);
 }
 
-static bool find_program(char path[PATH_MAX], struct error *error)
+bool decoder_explain_missing(const char *name, struct error *error)
 {
-	return file_beside_program(path, "darkroom-decoder") ||
-	       error_fail(error, "the program darkroom-decoder is not beside "
-				 "this program; without it: --isolate none");
-}
-
-bool decoder_check(struct error *error)
-{
-	char path[PATH_MAX];
-
-	return find_program(path, error);
+	return error_fail(error,
+			  "the program %s is not beside this program; without "
+			  "it: %s",
+			  name,
+			  strcmp(name, DECODER_USUAL) == 0 ?
+				  "--isolate none" :
+				  "--isolate without its formats");
 }
 
 static bool start(struct decoder *d, const struct decoder_config *c,
@@ -206,8 +204,8 @@ static bool start(struct decoder *d, const struct decoder_config *c,
 	uint32_t opened = 0;
 	bool ok;
 
-	if (program == NULL && !find_program(path, error))
-		return false;
+	if (program == NULL && !file_beside_program(path, d->name))
+		return decoder_explain_missing(d->name, error);
 	if (program == NULL)
 		program = path;
 	d->over = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -243,6 +241,7 @@ struct decoder *decoder_start(const struct decoder_config *c,
 			DECODER_FILE_AT * DECODER_FILE_AT;
 	d->lane_count = min_u32(c->lanes, DECODER_LANES_MAX);
 	d->control = d->over = -1;
+	d->name = c->name != NULL ? c->name : DECODER_USUAL;
 	d->on_down = c->on_down;
 	d->arg = c->arg;
 	assert(d->lane_count > 0);
@@ -322,7 +321,7 @@ static void lane_give(struct decoder *d, struct lane *l)
 static void be_down(struct decoder *d)
 {
 	if (!atomic_exchange(&d->is_down, true) && d->on_down != NULL)
-		d->on_down(d->arg);
+		d->on_down(d->arg, d->name);
 }
 
 /*

@@ -33,15 +33,18 @@
 
 struct decoder;
 
+/* The program for formats that name none. */
+#define DECODER_USUAL "darkroom-decoder"
+
 struct decoder_config {
-	uint32_t formats;   /* a bit for each enum img_format_number */
-	uint32_t lanes;     /* files that are decoded at the same time */
-	size_t file_bytes;  /* the largest file */
-	uint64_t bytes_max; /* memory of one process: see img_limits */
-	/* The program; NULL: darkroom-decoder in the folder of this program. */
-	const char *program;
+	uint32_t formats;    /* a bit for each enum img_format_number */
+	uint32_t lanes;      /* files that are decoded at the same time */
+	size_t file_bytes;   /* the largest file */
+	uint64_t bytes_max;  /* memory of one process: see img_limits */
+	const char *name;    /* of the program; NULL: DECODER_USUAL */
+	const char *program; /* its path; NULL: in the folder of this one */
 	/* Called once, by any thread, when that program has ended. */
-	void (*on_down)(void *arg);
+	void (*on_down)(void *arg, const char *name);
 	void *arg;
 };
 
@@ -58,8 +61,8 @@ struct decoder_stats {
 struct decoder *decoder_start(const struct decoder_config *c,
 			      struct error *error);
 
-/* Could decoder_start() find the program?  False: `error` says why not. */
-bool decoder_check(struct error *error);
+/* Set `error` to what is said of such a program that is missing.  False. */
+bool decoder_explain_missing(const char *name, struct error *error);
 
 /* How many files it decodes at the same time. */
 uint32_t decoder_lanes(const struct decoder *d);

@@ -580,7 +580,7 @@ static bool has_waiting_threads(const struct pipeline *p)
 static bool is_decoded_by_task(const struct pipeline *p, const struct upload *u)
 {
 	return p->decoder.group != NULL &&
-	       decoder_takes(p->steps.decoder, u->header.format);
+	       decoders_find(p->steps.decoders, u->header.format) != NULL;
 }
 
 /* upload.task.run(), in the decoder stage; the upload's event waits for it. */
@@ -1195,17 +1195,17 @@ static bool start_store(struct pipeline *p)
 }
 
 /*
- * A thread for each file that the decoder can have at the same time.  Where
+ * A thread for each file that the decoders can have at the same time.  Where
  * each connection has a kernel thread, that one waits.
  */
 static bool start_decoder(struct pipeline *p)
 {
 	const struct pipeline_config *c = &p->config;
 
-	return c->decoder == NULL ||
+	return c->decoders == NULL ||
 	       !pipeline_store_has_threads(&c->schedule) ||
-	       start_tasks(p, &p->decoder, "decoder", decoder_lanes(c->decoder),
-			   c->uploads_max);
+	       start_tasks(p, &p->decoder, "decoder",
+			   decoders_lanes(c->decoders), c->uploads_max);
 }
 
 struct pipeline *pipeline_start(const struct pipeline_config *config)
@@ -1215,7 +1215,7 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 	if (p == NULL)
 		return NULL;
 	p->config = *config;
-	p->steps = (struct steps){ config->limits, config->decoder };
+	p->steps = (struct steps){ config->limits, config->decoders };
 	budget_init(&p->budget,
 		    memory_pool_guaranteed(config->memory_bytes_max),
 		    config->uploads_max);
@@ -1245,12 +1245,17 @@ void pipeline_abandon(struct pipeline *p)
 {
 	atomic_store(&p->abandoning, true);
 	budget_end_waits(&p->budget, BUDGET_INSIDE);
-	decoder_end_waits(p->steps.decoder);
+	decoders_end_waits(p->steps.decoders);
 }
 
 bool pipeline_can_decode(const struct pipeline *p)
 {
-	return decoder_is_up(p->steps.decoder);
+	return decoders_are_up(p->steps.decoders);
+}
+
+uint32_t pipeline_formats(const struct pipeline *p)
+{
+	return decoders_formats(p->steps.decoders);
 }
 
 static void stop_tasks(struct task_stage *t)

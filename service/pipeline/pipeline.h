@@ -42,7 +42,7 @@ struct pipeline_config {
 	bool counts_hardware;
 	uint32_t uploads_max;
 	struct img_limits limits;
-	struct decoder *decoder; /* of steps.h; must outlive the pipeline */
+	struct decoders *decoders; /* of steps.h; must outlive the pipeline */
 	/* Limit for all results of one upload; 0: none. */
 	uint64_t output_pixels_max;
 	/* Limit for the estimate of one upload; 0: none. */
@@ -260,6 +260,9 @@ void pipeline_abandon(struct pipeline *p);
 
 /* False: formats of other processes (decoder.h) are not decoded any more. */
 bool pipeline_can_decode(const struct pipeline *p);
+
+/* The formats of uploads, a bit for each enum img_format_number. */
+uint32_t pipeline_formats(const struct pipeline *p);
 
 /*
  * Refuse uploads, finish those inside, end the workers.  A second call does

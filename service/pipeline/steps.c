@@ -83,13 +83,22 @@ static bool is_too_large_in_full(const struct upload *u,
 	       img_pixels(u->header.stored) > img_result_pixels_max(limits);
 }
 
-/* Continue the analysis of the file where the last call stopped. */
-static enum img_err analyse(struct upload *u, const struct img_limits *limits)
+/*
+ * Continue the analysis of the file where the last call stopped.  A format
+ * whose program is missing is not known.
+ */
+static enum img_err analyse(struct upload *u, const struct steps *steps)
 {
 	enum img_err err;
 
 	assert(u->jpeg_bytes >= u->header.bytes);
-	err = img_probe_more(&u->header, u->jpeg, u->jpeg_bytes, limits);
+	err = img_probe_more(&u->header, u->jpeg, u->jpeg_bytes,
+			     &steps->limits);
+	if (u->header.format != NULL &&
+	    !decoders_take(steps->decoders, u->header.format)) {
+		u->header = (struct img_header){ 0 };
+		return IMG_ERR_UNKNOWN_FORMAT;
+	}
 	if (err == IMG_OK || err == IMG_ERR_TOO_LARGE)
 		u->stored = u->header.stored;
 	return err;
@@ -101,7 +110,7 @@ enum img_err steps_estimate(struct upload *u, const struct steps *steps)
 	struct img_cost_part parts[VARIANTS_MAX];
 	struct img_cost cost;
 	uint32_t dct_scale;
-	enum img_err err = analyse(u, limits);
+	enum img_err err = analyse(u, steps);
 
 	if (err != IMG_OK || u->variant_count == 0)
 		return err;
@@ -127,7 +136,7 @@ enum img_err steps_estimate(struct upload *u, const struct steps *steps)
 	u->estimated_ns = cost.cpu_ns;
 	atomic_store(&u->left_ns, cost.cpu_ns);
 	u->estimated_bytes = memory_pool_charges_max(cost.bytes, blocks_max(u));
-	if (decoder_takes(steps->decoder, u->header.format))
+	if (decoders_find(steps->decoders, u->header.format) != NULL)
 		u->estimated_bytes +=
 			decoder_extra_bytes(u->jpeg_bytes, cost.bytes);
 	return IMG_OK;
@@ -239,19 +248,21 @@ static enum img_err run_decode(struct upload *u, const struct steps *steps,
 {
 	const struct variant *v = u->decoded_for;
 	struct img_transform transform = v->transform;
+	struct decoder *decoder =
+		decoders_find(steps->decoders, u->header.format);
 	uint64_t expected_ns = u->variants[0].estimated_ns[PIPELINE_DECODE];
 	uint64_t end_ns = atomic_load(&u->is_accepted) ? 0 : u->deadline_ns;
 
 	for (uint32_t i = 0; i < u->variant_count; i++)
 		transform.keep_gainmap |= u->variants[i].transform.keep_gainmap;
-	if (!decoder_takes(steps->decoder, u->header.format))
+	if (decoder == NULL)
 		return img_decode(&u->decoded, u->jpeg, u->jpeg_bytes,
 				  &u->header, &v->view, &transform,
 				  &steps->limits, memory);
-	return decoder_decode(
-		steps->decoder, &u->decoded, u->jpeg, u->jpeg_bytes, &u->header,
-		&v->view, &transform, &steps->limits,
-		LOST_NS_MIN + LOST_TIMES * expected_ns, end_ns, memory);
+	return decoder_decode(decoder, &u->decoded, u->jpeg, u->jpeg_bytes,
+			      &u->header, &v->view, &transform, &steps->limits,
+			      LOST_NS_MIN + LOST_TIMES * expected_ns, end_ns,
+			      memory);
 }
 
 /* The last variant to be scaled releases the decoded planes. */

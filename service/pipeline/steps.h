@@ -15,14 +15,14 @@
 #ifndef SERVICE_STEPS_H
 #define SERVICE_STEPS_H
 
-#include "service/decoder/decoder.h"
+#include "service/decoder/decoders.h"
 #include "service/pipeline/upload.h"
 
 /* What the steps of all uploads have in common. */
 struct steps {
 	struct img_limits limits;
 	/* For files that are decoded in another process; NULL: none is. */
-	struct decoder *decoder;
+	struct decoders *decoders;
 };
 
 /*

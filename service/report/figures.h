@@ -15,7 +15,7 @@
 
 #include "service/http/http_config.h"
 #include "service/report/report.h"
-#include "service/decoder/decoder.h"
+#include "service/decoder/decoders.h"
 #include "service/store/store.h"
 
 #include "base/json.h"

@@ -142,7 +142,7 @@ void stats_read(struct stats_source *source, const struct http_report *http,
 		.always = true,
 		.has_threads = source->uthreads != NULL,
 		.has_store = source->store != NULL,
-		.has_decoder = source->config->decoder != NULL,
+		.has_decoder = source->config->decoders != NULL,
 		.has_hardware = group_counts_hardware(g),
 		.uploads_max = source->config->uploads_max,
 	};
@@ -155,7 +155,7 @@ void stats_read(struct stats_source *source, const struct http_report *http,
 	if (out->has_threads)
 		uthreads_read(source->uthreads, &out->threads);
 	if (out->has_decoder)
-		decoder_read(source->config->decoder, &out->decoder);
+		decoders_read(source->config->decoders, &out->decoder);
 	if (out->has_store)
 		store_stats(source->store, &out->store);
 	out->is_remote = out->has_store && out->store.remote.is_remote;
@@ -254,12 +254,13 @@ static void json_add_workers(struct json *j, const struct counts *c,
 	json_close(j);
 }
 
-/* What is built in. */
-static void json_add_formats(struct json *j)
+/* Those that are read. */
+static void json_add_formats(struct json *j, const struct decoders *decoders)
 {
 	json_open_array(j, "formats");
 	for (size_t i = 0; i < IMG_FORMATS; i++)
-		json_add_text(j, NULL, img_formats[i]->word);
+		if (decoders_take(decoders, img_formats[i]))
+			json_add_text(j, NULL, img_formats[i]->word);
 	json_close(j);
 }
 
@@ -275,7 +276,7 @@ static void print_json(struct stats_source *source, const char *schedule,
 	json_begin(&j, to, JSON_COMPACT);
 	json_open_object(&j, NULL);
 	json_add_text(&j, "version", DARKROOM_VERSION);
-	json_add_formats(&j);
+	json_add_formats(&j, source->config->decoders);
 	json_add_text(&j, "policy", config->schedule.policy->name);
 	json_add_text(&j, "schedule", schedule);
 	json_add_whole(&j, "parts", config->schedule.part_count);

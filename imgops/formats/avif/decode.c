@@ -10,19 +10,14 @@
 #include "imgops/formats/avif/avif.h"
 
 #include "imgops/colour/colour.h"
-#include "imgops/colour/icc_write.h"
 #include "imgops/estimate.h"
-#include "imgops/formats/isobmff.h"
 #include "imgops/formats/stack.h"
 #include "imgops/image.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 #include <avif/avif.h>
-
-enum { LEVELS_MAX = 4096 }; /* of a sample of 12 bits */
 
 struct job {
 	const struct img_header *header;
@@ -62,8 +57,8 @@ static uint32_t channels_of(const struct img_header *h)
 
 static void set_decoder(avifDecoder *d, const struct img_header *h)
 {
-	uint64_t pixels = max_u64(img_pixels(avif_own(h)->coded),
-				  img_pixels(avif_own(h)->cell));
+	uint64_t pixels = max_u64(img_pixels(heif_own(h)->coded),
+				  img_pixels(heif_own(h)->cell));
 
 	d->codecChoice = AVIF_CODEC_CHOICE_DAV1D;
 	d->maxThreads = 1;
@@ -78,22 +73,18 @@ static void set_decoder(avifDecoder *d, const struct img_header *h)
 /* Is the picture what the header has promised? */
 static bool is_promised(const avifImage *img, const struct img_header *h)
 {
-	bool is_jfif = img->matrixCoefficients == AVIF_UNSPECIFIED ||
-		       img->matrixCoefficients == AVIF_MATRIX_BT470BG ||
-		       img->matrixCoefficients == AVIF_MATRIX_BT601;
 	uint32_t chroma = h->h_factors[0] * 2u + h->v_factors[0];
-
-	const struct avif_own *own = avif_own(h);
+	const struct heif_own *own = heif_own(h);
 
 	if (img->width != own->coded.width_px ||
 	    img->height != own->coded.height_px || img->depth < 8 ||
-	    img->depth > own->depth)
+	    img->depth > own->coding.depth)
 		return false;
 	if (h->space == IMG_GREY)
 		return img->yuvFormat == AVIF_PIXEL_FORMAT_YUV400;
 	if (h->space != IMG_YCBCR)
 		return true;
-	return is_jfif &&
+	return heif_is_jfif(img->matrixCoefficients) &&
 	       chroma ==
 		       (img->yuvFormat == AVIF_PIXEL_FORMAT_YUV420 ? 2 * 2 + 2 :
 			img->yuvFormat == AVIF_PIXEL_FORMAT_YUV422 ? 2 * 2 + 1 :
@@ -137,7 +128,7 @@ static void run(void *arg)
 	 * libavif scales a picture whose size is not the one of its item, which
 	 * MIAF forbids, but not to a side over the limit.
 	 */
-	d->imageSizeLimit = (uint32_t)img_pixels(avif_own(j->header)->cell);
+	d->imageSizeLimit = (uint32_t)img_pixels(heif_own(j->header)->cell);
 	d->imageDimensionLimit = 1;
 	if (result == AVIF_RESULT_OK)
 		result = avifDecoderNextImage(d);
@@ -150,33 +141,14 @@ static void run(void *arg)
 
 /* --- Planes --- */
 
-/* What each level means in JFIF's range and 8 bits. */
-static void fill_levels(uint8_t levels[LEVELS_MAX], const avifImage *img,
-			bool is_chroma)
-{
-	double step = 1u << (img->depth - 8);
-	bool is_full = img->yuvRange == AVIF_RANGE_FULL;
-	double white = is_full ? 256 * step - 1 : 219 * step;
-	double black = is_full ? 0 : 16 * step;
-
-	if (is_chroma && !is_full)
-		white = 224 * step;
-	for (uint32_t i = 0; i < LEVELS_MAX; i++) {
-		double v = is_chroma ? 128 + (i - 128 * step) * 255 / white :
-				       (i - black) * 255 / white;
-
-		levels[i] = (uint8_t)lround(fmin(fmax(v, 0), 255));
-	}
-}
-
 static void put_plane(struct img_plane *to, const struct job *j, uint32_t i,
 		      const struct memory *memory)
 {
 	const avifImage *img = j->decoder->image;
 	const struct img_header *h = j->header;
-	uint32_t left = avif_own(h)->left, top = avif_own(h)->top;
+	uint32_t left = heif_own(h)->left, top = heif_own(h)->top;
 	const uint8_t *from = img->yuvPlanes[i];
-	uint8_t levels[LEVELS_MAX];
+	uint8_t levels[HEIF_LEVELS_MAX];
 
 	if (i > 0) { /* luma has the factors of a whole sample of chroma */
 		left /= h->h_factors[0];
@@ -184,14 +156,15 @@ static void put_plane(struct img_plane *to, const struct job *j, uint32_t i,
 	}
 	from += (size_t)top * img->yuvRowBytes[i] +
 		(size_t)left * (img->depth > 8 ? 2 : 1);
-	fill_levels(levels, img, i > 0);
+	heif_fill_levels(levels, img->depth, img->yuvRange == AVIF_RANGE_FULL,
+			 i > 0);
 	for (uint32_t y = 0; y < to->height; y++, from += img->yuvRowBytes[i]) {
 		uint8_t *row = to->samples + y * to->stride_bytes;
 		const uint16_t *wide = (const uint16_t *)(const void *)from;
 
 		if (img->depth > 8)
 			for (uint32_t x = 0; x < to->width; x++)
-				row[x] = levels[wide[x] % LEVELS_MAX];
+				row[x] = levels[wide[x] % HEIF_LEVELS_MAX];
 		else if (img->yuvRange == AVIF_RANGE_FULL)
 			memcpy(row, from, to->width);
 		else
@@ -201,22 +174,10 @@ static void put_plane(struct img_plane *to, const struct job *j, uint32_t i,
 	}
 }
 
-static void shape(struct image *img, const struct img_header *h)
-{
-	struct img_size most = image_factors_max(h);
-
-	*img = (struct image){ .plane_count = h->component_count,
-			       .space = h->space };
-	for (uint32_t i = 0; i < h->component_count; i++)
-		img->planes[i] = image_plane_shape(
-			h->stored, DECODE_SCALE_FULL, h->h_factors[i],
-			most.width_px, h->v_factors[i], most.height_px);
-}
-
 static enum img_err take_planes(struct image *dst, const struct job *j,
 				const struct memory *memory)
 {
-	shape(dst, j->header);
+	heif_shape(dst, j->header);
 	if (!image_alloc(dst, memory))
 		return IMG_ERR_NO_MEMORY;
 	for (uint32_t i = 0; i < dst->plane_count; i++)
@@ -228,7 +189,7 @@ static enum img_err take_planes(struct image *dst, const struct job *j,
 
 static bool is_opaque(const struct job *j)
 {
-	size_t count = (size_t)img_pixels(avif_own(j->header)->coded) * 4;
+	size_t count = (size_t)img_pixels(heif_own(j->header)->coded) * 4;
 
 	for (size_t i = 3; j->channels == 4 && i < count; i += 4)
 		if (j->pixels[i] != 255)
@@ -239,7 +200,7 @@ static bool is_opaque(const struct job *j)
 static enum img_err take_pixels(struct image *dst, const struct job *j,
 				const struct memory *memory)
 {
-	const struct avif_own *own = avif_own(j->header);
+	const struct heif_own *own = heif_own(j->header);
 
 	image_shape(dst, j->header->stored, is_opaque(j) ? IMG_RGB : IMG_RGBA,
 		    true);
@@ -273,7 +234,7 @@ static uint64_t pixels_bytes(const struct img_header *h)
 {
 	bool has_pixels = h->space == IMG_RGB || h->space == IMG_RGBA;
 
-	return has_pixels ? img_pixels(avif_own(h)->coded) * channels_of(h) : 0;
+	return has_pixels ? img_pixels(heif_own(h)->coded) * channels_of(h) : 0;
 }
 
 /*
@@ -286,13 +247,14 @@ static uint64_t library_bytes(const struct img_header *h)
 	enum { ONCE_BYTES = 512 << 10, EDGE_PX = 128 };
 	/* Planes of two pictures, as with film grain, and what is left. */
 	enum { PIXEL_BYTES = 5, FULL_CHROMA_BYTES = 8 };
-	const struct avif_own *own = avif_own(h);
-	uint64_t each = own->has_full_chroma ? FULL_CHROMA_BYTES : PIXEL_BYTES;
+	const struct heif_own *own = heif_own(h);
+	uint64_t each =
+		own->coding.h_factor == 1 ? FULL_CHROMA_BYTES : PIXEL_BYTES;
 	uint64_t cell = (uint64_t)(own->cell.width_px + EDGE_PX) *
 			(own->cell.height_px + EDGE_PX),
 		 all;
 
-	each *= own->depth > 8 ? 2 : 1;
+	each *= own->coding.depth > 8 ? 2 : 1;
 	all = (ONCE_BYTES + cell * each) * own->cells;
 	if (own->cells > 1)
 		all += img_pixels(own->coded) * each;
@@ -303,33 +265,9 @@ static uint64_t working_bytes(const struct img_header *h)
 {
 	struct image planes;
 
-	shape(&planes, h);
+	heif_shape(&planes, h);
 	return AVIF_STACK_BYTES + library_bytes(h) + pixels_bytes(h) +
 	       image_bytes(&planes);
-}
-
-static enum img_err read_profile(struct image *img, const uint8_t *bytes,
-				 const struct img_header *h,
-				 const struct memory *memory)
-{
-	const struct avif_own *own = avif_own(h);
-	struct icc_colours colours;
-
-	if (h->icc_bytes > PROFILE_BYTES_MAX)
-		img->notes |= IMG_NOTE_BAD_PROFILE;
-	if (h->icc_bytes == 0 || h->icc_bytes > PROFILE_BYTES_MAX)
-		return IMG_OK;
-	img->profile = memory_alloc(memory, h->icc_bytes);
-	if (img->profile == NULL)
-		return IMG_ERR_NO_MEMORY;
-	if (own->primaries == 0)
-		memcpy(img->profile, bytes + own->icc_offset, h->icc_bytes);
-	else if (!icc_colours_of(&colours, own->primaries, own->curve) ||
-		 icc_write(img->profile, &colours) != h->icc_bytes)
-		return IMG_ERR_CORRUPT; /* never: the header has tried */
-	img->profile_bytes = h->icc_bytes;
-	img->is_srgb = h->profile == IMG_PROFILE_SRGB;
-	return IMG_OK;
 }
 
 /* `held` is memory that libavif allocates by itself, and its stack. */
@@ -367,7 +305,7 @@ enum img_err avif_decode(struct image *dst, const uint8_t *bytes, size_t count,
 
 	(void)view; /* there is only one size */
 	(void)transform;
-	assert(avif_own(h)->has_ended);
+	assert(heif_own(h)->has_ended);
 	if (working_bytes(h) > limits->decode_bytes_max)
 		return IMG_ERR_TOO_LARGE;
 	held = memory_alloc(memory,
@@ -379,7 +317,7 @@ enum img_err avif_decode(struct image *dst, const uint8_t *bytes, size_t count,
 	if (err == IMG_ERR_CORRUPT && isobmff_is_cut(bytes, count))
 		err = IMG_ERR_TRUNCATED;
 	if (err == IMG_OK)
-		err = read_profile(dst, bytes, h, memory);
+		err = heif_read_profile(dst, bytes, h, memory);
 	memory_free(memory, j.pixels);
 	memory_free(memory, held);
 	if (err != IMG_OK)
@@ -418,7 +356,7 @@ static const struct estimate_term decode_terms[TERM_COUNT] = {
 static void decode_count(double *counts, const struct workload *w)
 {
 	const struct img_header *h = w->header;
-	const struct avif_own *own = avif_own(h);
+	const struct heif_own *own = heif_own(h);
 	double pixels = (double)max_u64(img_pixels(own->coded),
 					own->cells * img_pixels(own->cell));
 
@@ -426,7 +364,7 @@ static void decode_count(double *counts, const struct workload *w)
 	counts[TERM_PIXELS] = pixels;
 	counts[TERM_BYTES] = (double)h->bytes;
 	counts[TERM_CELLS] = own->cells;
-	if (own->depth > 8)
+	if (own->coding.depth > 8)
 		counts[TERM_WIDE_PIXELS] = pixels;
 	if (pixels_bytes(h) > 0)
 		counts[TERM_INTERLEAVED_PIXELS] = pixels;
@@ -452,7 +390,7 @@ static enum format_planes avif_planes(const struct img_transform *transform)
 }
 
 static const struct img_codec codec = {
-	.magic_bytes = AVIF_MAGIC_BYTES,
+	.magic_bytes = HEIF_MAGIC_BYTES,
 	.recognise = avif_recognise,
 	.probe_more = avif_probe_more,
 	.decode = avif_decode,

@@ -10,6 +10,7 @@
  */
 #include "service/decoder/helper/serve.h"
 
+#include "base/take.h"
 #include "base/util.h"
 #include "service/decoder/helper/jail.h"
 #include "service/decoder/protocol.h"
@@ -445,9 +446,10 @@ static bool can_jail(int socket, uint64_t bytes_max)
 	if (pid > 0 && ended == pid && WIFEXITED(status) &&
 	    WEXITSTATUS(status) == EXIT_SUCCESS)
 		return true;
-	(void)fprintf(stderr, "darkroom-decoder: a process cannot give up its "
-			      "rights: does the system allow seccomp?  "
-			      "Without it: --isolate none\n");
+	(void)fprintf(stderr,
+		      "%s: a process cannot give up its rights: does the "
+		      "system allow seccomp?  Without it: --isolate none\n",
+		      program_invocation_short_name);
 	return false;
 }
 
@@ -476,4 +478,22 @@ int decoder_serve(uint32_t count, uint64_t bytes_max, decode_fn *decode)
 			lose(&lanes[i]);
 	} while (!pause_for_fork());
 	return EXIT_SUCCESS;
+}
+
+int decoder_main(int argc, char **argv, decode_fn *decode)
+{
+	char version[DECODER_VERSION_CHARS];
+	uint64_t lanes, bytes_max;
+
+	decoder_version(version);
+	if (argc != 4 || strcmp(argv[1], version) != 0 ||
+	    !number_read_whole(argv[2], 1, DECODER_LANES_MAX, &lanes) ||
+	    !number_read_whole(argv[3], 1, UINT64_MAX, &bytes_max)) {
+		(void)fprintf(stderr,
+			      "%s is started by a darkroom that is built alike "
+			      "(%s), and by nobody else\n",
+			      program_invocation_short_name, version);
+		return 2;
+	}
+	return decoder_serve((uint32_t)lanes, bytes_max, decode);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The work of darkroom-decoder: see service/decoder/decoder.h.
+ * The work of darkroom-decoder and darkroom-heif: see decoder.h.
  */
 #ifndef SERVICE_DECODER_SERVE_H
 #define SERVICE_DECODER_SERVE_H
@@ -21,5 +21,8 @@ typedef enum img_err decode_fn(struct image *dst, const uint8_t *bytes,
  * program's status.
  */
 int decoder_serve(uint32_t lanes, uint64_t bytes_max, decode_fn *decode);
+
+/* main() of a program that does nothing else. */
+int decoder_main(int argc, char **argv, decode_fn *decode);
 
 #endif

@@ -232,7 +232,7 @@ static bool reply_ready(struct request *r)
 	if (readiness == READINESS_OK &&
 	    !pipeline_can_decode(r->config->pipeline)) {
 		r->problem = PROBLEM_NOT_READY;
-		request_explain(r, "darkroom-decoder has ended.");
+		request_explain(r, "A program that decodes has ended.");
 		return reply_problem(r);
 	}
 	if (readiness == READINESS_OK && !can_store(r->config, &answer, &why))

@@ -268,7 +268,8 @@ static enum problem explained_problem(struct request *r)
 	if (problem == PROBLEM_NOT_A_JPEG) {
 		char names[IMG_FORMAT_NAMES_CHARS];
 
-		img_format_names(names, " and ");
+		img_format_names(names, " and ",
+				 pipeline_formats(r->config->pipeline));
 		request_explain(r, "The file is %s; only %s files are read.",
 				kind_of_file(u->jpeg, u->jpeg_bytes), names);
 	}

@@ -435,8 +435,9 @@ static void test_answers_ahead(void)
 	decoder_free(d);
 }
 
-static void count_call(void *arg)
+static void count_call(void *arg, const char *name)
 {
+	CHECK_TEXT(name, DECODER_USUAL);
 	++*(uint32_t *)arg;
 }
 

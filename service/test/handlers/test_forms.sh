@@ -271,7 +271,6 @@ test_other_files_are_named() {
 		{ printf '%b' "$bytes"; head -c 4000 /dev/urandom; } >other
 		named "$kind"
 	done <<-'END'
-		a HEIC picture|\x00\x00\x00\x18ftypheic
 		a HEIC picture|\x00\x00\x00\x18ftypmif1\x00\x00\x00\x00mif1
 		a video (MP4 or QuickTime)|\x00\x00\x00\x18ftypisom
 		a TIFF picture or a camera's raw file|II*\x00

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The header is in the box "meta", which is read once it has arrived as a
+ * whole.  A sequence has pictures that follow one another, too, in the box
+ * "moov", of which only the number is read: its first picture is an item of
+ * "meta".
+ *
+ * EXIF is not read: by MIAF, the orientation is in the properties.
+ */
+#include "imgops/formats/heif.h"
+
+#include "imgops/colour/colour.h"
+#include "imgops/colour/icc_write.h"
+#include "imgops/colour/matrix.h"
+#include "imgops/image.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	BOX_BYTES_MAX = 8 << 20,
+	PROPERTIES_MAX = 64, /* of an item */
+	AUXILIARIES_MAX = 16,
+	FTYP_BYTES_MAX = 4096,
+	CELLS_MAX = 1024,
+};
+
+/* What the properties of an item say. */
+struct item {
+	struct img_size size;
+	struct isobmff_box config; /* of its codec */
+	bool has_colours;
+	uint32_t primaries, curve, matrix;
+	bool is_full_range;
+	struct isobmff_span profile;
+	uint32_t angle; /* in quarters, anticlockwise */
+	bool is_mirrored;
+	uint32_t mirror; /* 0: top and bottom change places; 1: the sides */
+	struct img_size shown; /* part of `size`, at left and top */
+	uint32_t left, top;
+	bool is_alpha;
+	bool is_layer; /* one of several that it has */
+};
+
+bool heif_recognise(const uint8_t *bytes, size_t count, const uint32_t *brands,
+		    size_t brand_count)
+{
+	static const uint8_t name[] = { 'f', 't', 'y', 'p' };
+	size_t n = count < 8 ? count : 8;
+
+	for (size_t i = 4; i < n; i++)
+		if (bytes[i] != name[i - 4])
+			return false;
+	if (bytes[0] != 0 || bytes[1] != 0)
+		return false;
+	for (size_t i = 0; i < brand_count; i++)
+		if (isobmff_has_brand(bytes, count, brands[i]))
+			return true;
+	return count < HEIF_MAGIC_BYTES;
+}
+
+/* --- Properties --- */
+
+static void read_colours(struct item *item, struct isobmff_span s)
+{
+	switch (isobmff_number(&s, 4)) {
+	case ISOBMFF_NAME('n', 'c', 'l', 'x'):
+		item->primaries = (uint32_t)isobmff_number(&s, 2);
+		item->curve = (uint32_t)isobmff_number(&s, 2);
+		item->matrix = (uint32_t)isobmff_number(&s, 2);
+		item->has_colours = !s.is_bad;
+		item->is_full_range = (isobmff_number(&s, 1) & 0x80) != 0;
+		break;
+	case ISOBMFF_NAME('p', 'r', 'o', 'f'):
+	case ISOBMFF_NAME('r', 'I', 'C', 'C'):
+		item->profile = s;
+		break;
+	default:
+		break;
+	}
+}
+
+/* A side of the clean aperture; false: no whole samples within `whole_px`. */
+static bool read_span(uint32_t *size_px, uint32_t *start_px, uint32_t whole_px,
+		      const int64_t size[2], const int64_t offset[2])
+{
+	int64_t px, start, half;
+
+	if (size[1] <= 0 || offset[1] <= 0 || size[0] % size[1] != 0)
+		return false;
+	px = size[0] / size[1];
+	if (px < 1 || px > whole_px)
+		return false;
+	/* The offset is that of the centre, from the picture's. */
+	half = (whole_px - px) * offset[1] + 2 * offset[0];
+	if (half % (2 * offset[1]) != 0)
+		return false;
+	start = half / (2 * offset[1]);
+	if (start < 0 || start > whole_px - px)
+		return false;
+	*size_px = (uint32_t)px;
+	*start_px = (uint32_t)start;
+	return true;
+}
+
+/*
+ * The part of a picture that is shown: its sides and the offsets of its centre,
+ * as fractions.  An aperture that makes no sense is ignored, as browsers do.
+ */
+static void read_aperture(struct item *item, struct isobmff_span s)
+{
+	int64_t n[8];
+	struct img_size shown;
+	uint32_t left, top;
+
+	for (size_t i = 0; i < ARRAY_SIZE(n); i++)
+		n[i] = (int32_t)(uint32_t)isobmff_number(&s, 4);
+	if (!s.is_bad &&
+	    read_span(&shown.width_px, &left, item->size.width_px, n, n + 4) &&
+	    read_span(&shown.height_px, &top, item->size.height_px, n + 2,
+		      n + 6)) {
+		item->shown = shown;
+		item->left = left;
+		item->top = top;
+	}
+}
+
+static bool names_alpha(struct isobmff_span s)
+{
+	static const char *const names[] = {
+		"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
+		"urn:mpeg:hevc:2015:auxid:1",
+	};
+
+	(void)isobmff_version(&s);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (s.left > strlen(names[i]) &&
+		    memcmp(s.at, names[i], strlen(names[i]) + 1) == 0)
+			return true;
+	return false;
+}
+
+static void read_property(struct item *item, const struct isobmff_box *box)
+{
+	struct isobmff_span s = box->data;
+
+	switch (box->type) {
+	case ISOBMFF_NAME('i', 's', 'p', 'e'):
+		(void)isobmff_version(&s);
+		item->size.width_px = (uint32_t)isobmff_number(&s, 4);
+		item->size.height_px = (uint32_t)isobmff_number(&s, 4);
+		item->shown = item->size;
+		break;
+	case ISOBMFF_NAME('a', 'v', '1', 'C'):
+	case ISOBMFF_NAME('h', 'v', 'c', 'C'):
+		item->config = *box;
+		break;
+	case ISOBMFF_NAME('c', 'o', 'l', 'r'):
+		read_colours(item, s);
+		break;
+	case ISOBMFF_NAME('i', 'r', 'o', 't'):
+		item->angle = isobmff_number(&s, 1) & 3;
+		break;
+	case ISOBMFF_NAME('i', 'm', 'i', 'r'):
+		item->is_mirrored = true;
+		item->mirror = isobmff_number(&s, 1) & 1;
+		break;
+	case ISOBMFF_NAME('c', 'l', 'a', 'p'): /* always after ispe */
+		read_aperture(item, s);
+		break;
+	case ISOBMFF_NAME('l', 's', 'e', 'l'):
+		item->is_layer = true;
+		break;
+	case ISOBMFF_NAME('a', 'u', 'x', 'C'):
+		item->is_alpha = names_alpha(s);
+		break;
+	default:
+		break;
+	}
+}
+
+static struct item read_item(const struct isobmff_meta *m, uint32_t number)
+{
+	struct item item = { .matrix = H273_UNSPECIFIED };
+	struct isobmff_places places = isobmff_places(m, number);
+	struct isobmff_box box;
+	uint32_t count = 0;
+
+	while (count++ < PROPERTIES_MAX && isobmff_property(&box, m, &places))
+		read_property(&item, &box);
+	return item;
+}
+
+/* The item that is the alpha of the picture.  0: none. */
+static uint32_t find_alpha(const struct isobmff_meta *m)
+{
+	for (uint32_t i = 0; i < AUXILIARIES_MAX; i++) {
+		uint32_t number = isobmff_source(
+			m, ISOBMFF_NAME('a', 'u', 'x', 'l'), m->primary, i);
+
+		if (number == 0 || read_item(m, number).is_alpha)
+			return number;
+	}
+	return 0;
+}
+
+/* A picture, which may be a grid of other items. */
+struct picture {
+	struct item item, cell;
+	uint32_t cells; /* 1: no grid */
+	uint32_t type;  /* of the cells */
+	struct heif_coding coding;
+};
+
+/* Of a grid, the first cell says how all of them are coded. */
+static void read_picture(struct picture *p, const struct isobmff_meta *m,
+			 uint32_t number)
+{
+	uint32_t first = number;
+
+	p->cells = 1;
+	p->type = isobmff_item_type(m, number);
+	p->item = p->cell = read_item(m, number);
+	if (p->type != ISOBMFF_NAME('g', 'r', 'i', 'd'))
+		return;
+	p->cells = isobmff_targets(m, ISOBMFF_NAME('d', 'i', 'm', 'g'), number);
+	first = isobmff_target(m, ISOBMFF_NAME('d', 'i', 'm', 'g'), number, 0);
+	p->type = isobmff_item_type(m, first);
+	p->cell = read_item(m, first);
+}
+
+/* The costs count alpha as a second picture like the first. */
+static bool is_like(const struct picture *alpha, const struct picture *p)
+{
+	return alpha->cells == p->cells && alpha->type == p->type &&
+	       alpha->cell.size.width_px == p->cell.size.width_px &&
+	       alpha->cell.size.height_px == p->cell.size.height_px &&
+	       !alpha->cell.is_layer;
+}
+
+/* --- The picture --- */
+
+/* EXIF's number: the picture is turned, then mirrored. */
+static uint32_t orientation_of(const struct item *item)
+{
+	static const uint8_t turned[] = { 1, 8, 3, 6 };
+	static const uint8_t and_mirrored[][2] = {
+		{ 4, 2 }, { 5, 7 }, { 2, 4 }, { 7, 5 }
+	};
+
+	return item->is_mirrored ? and_mirrored[item->angle][item->mirror] :
+				   turned[item->angle];
+}
+
+/*
+ * Planes are used as they are if their matrix is JFIF's, for which an
+ * unspecified one is taken, too.  Without a box the matrix is in the picture's
+ * data, so RGB is promised, which can be made of all.
+ */
+static enum img_space space_of(const struct picture *p, bool is_transparent)
+{
+	const struct item *item = &p->item;
+	const struct heif_coding *coding = &p->coding;
+
+	if (is_transparent)
+		return IMG_RGBA;
+	if (coding->is_grey)
+		return IMG_GREY;
+	/* A part that begins within a sample of chroma is cut out of pixels. */
+	if (item->left % coding->h_factor != 0 ||
+	    item->top % coding->v_factor != 0)
+		return IMG_RGB;
+	return item->has_colours && heif_is_jfif(item->matrix) ? IMG_YCBCR :
+								 IMG_RGB;
+}
+
+bool heif_is_jfif(uint32_t matrix)
+{
+	return matrix == H273_UNSPECIFIED || matrix == H273_MATRIX_BT470BG ||
+	       matrix == H273_MATRIX_BT601;
+}
+
+static void take_profile(struct img_header *h, const struct isobmff_span *icc,
+			 const uint8_t *bytes)
+{
+	struct matrix_tags tags;
+
+	if (icc->left == 0)
+		return;
+	h->icc_bytes = icc->left;
+	heif_own_change(h)->icc_offset = (uint64_t)(icc->at - bytes);
+	if (matrix_read(&tags, icc->at, icc->left))
+		h->profile = matrix_is_srgb(&tags) ? IMG_PROFILE_SRGB :
+						     IMG_PROFILE_MATRIX;
+}
+
+/*
+ * Without a profile, the codes of other colours than those of sRGB make one.
+ * The curve of video is taken for that of sRGB, as browsers do.
+ */
+static void make_profile(struct img_header *h, const struct item *item)
+{
+	struct heif_own *own = heif_own_change(h);
+	uint32_t primaries = item->primaries, curve = item->curve;
+	uint8_t profile[ICC_WRITTEN_BYTES_MAX];
+	size_t bytes;
+	struct icc_colours colours;
+	struct matrix_tags tags;
+
+	if (primaries == H273_UNSPECIFIED)
+		primaries = H273_BT709;
+	if (curve == H273_BT709 || curve == H273_UNSPECIFIED ||
+	    curve == H273_CURVE_BT601 || curve == H273_CURVE_BT2020 ||
+	    curve == H273_CURVE_BT2020 + 1)
+		curve = H273_CURVE_SRGB;
+	if (!item->has_colours || h->icc_bytes > 0 ||
+	    (primaries == H273_BT709 && curve == H273_CURVE_SRGB) ||
+	    !icc_colours_of(&colours, primaries, curve))
+		return;
+	bytes = icc_write(profile, &colours);
+	if (!matrix_read(&tags, profile, bytes) || matrix_is_srgb(&tags))
+		return;
+	own->primaries = primaries;
+	own->curve = curve;
+	h->icc_bytes = bytes;
+	h->profile = IMG_PROFILE_MATRIX;
+}
+
+static enum img_err take_picture(struct img_header *h, const struct picture *p,
+				 bool is_transparent,
+				 const struct img_limits *limits)
+{
+	enum img_space space = space_of(p, is_transparent);
+	struct heif_own *own = heif_own_change(h);
+	enum img_err err;
+
+	h->orientation = orientation_of(&p->item);
+	own->coding = p->coding;
+	err = format_set_full(h, space, limits);
+	if (space == IMG_YCBCR) {
+		h->h_factors[0] = (uint8_t)p->coding.h_factor;
+		h->v_factors[0] = (uint8_t)p->coding.v_factor;
+	}
+	return err;
+}
+
+/* Sizes, and is it a picture of the codec?  Sets p->coding. */
+static enum img_err check_picture(struct heif_own *own, struct picture *p,
+				  const struct heif_codec *codec,
+				  const struct img_limits *limits)
+{
+	own->coded = p->item.size;
+	own->left = p->item.left;
+	own->top = p->item.top;
+	own->cells = p->cells;
+	own->cell = p->cell.size;
+	if (p->cells == 0 || p->type == 0 || img_pixels(own->coded) == 0 ||
+	    img_pixels(own->cell) == 0)
+		return IMG_ERR_CORRUPT;
+	if (p->type != codec->item_type || p->cells > CELLS_MAX ||
+	    p->cell.is_layer)
+		return IMG_ERR_UNSUPPORTED;
+	if (p->cell.config.type != codec->config_type)
+		return IMG_ERR_CORRUPT;
+	if (format_check_size(own->cell, limits) != IMG_OK ||
+	    format_check_size(own->coded, limits) != IMG_OK)
+		return IMG_ERR_TOO_LARGE;
+	return codec->read_config(&p->coding, p->cell.config.data);
+}
+
+static enum img_err read_meta(struct img_header *h, const uint8_t *bytes,
+			      struct isobmff_span data,
+			      const struct heif_codec *codec,
+			      const struct img_limits *limits)
+{
+	struct heif_own *own = heif_own_change(h);
+	struct isobmff_meta m;
+	enum img_err err = isobmff_meta_read(&m, data);
+	struct picture p, alpha;
+
+	if (err != IMG_OK)
+		return err;
+	read_picture(&p, &m, m.primary);
+	h->stored = p.item.shown;
+	err = check_picture(own, &p, codec, limits);
+	if (err != IMG_OK)
+		return err;
+	own->alpha = find_alpha(&m);
+	if (own->alpha != 0) {
+		read_picture(&alpha, &m, own->alpha);
+		if (!is_like(&alpha, &p))
+			return IMG_ERR_UNSUPPORTED;
+	}
+	take_profile(h, &p.item.profile, bytes);
+	make_profile(h, &p.item);
+	own->has_matrix = p.item.has_colours;
+	own->matrix = p.item.matrix;
+	own->is_full_range = p.item.is_full_range;
+	err = take_picture(h, &p, own->alpha != 0, limits);
+	own->meta_offset = (uint64_t)(data.at - bytes);
+	own->meta_bytes = data.left;
+	own->has_picture = err == IMG_OK;
+	return err;
+}
+
+/* The most pictures of a track: moov / trak / mdia / minf / stbl / stsz. */
+static uint32_t count_frames(struct isobmff_span moov)
+{
+	static const uint32_t path[] = { ISOBMFF_NAME('m', 'd', 'i', 'a'),
+					 ISOBMFF_NAME('m', 'i', 'n', 'f'),
+					 ISOBMFF_NAME('s', 't', 'b', 'l'),
+					 ISOBMFF_NAME('s', 't', 's', 'z') };
+	struct isobmff_box box;
+	uint32_t most = 0;
+
+	while (isobmff_next(&box, &moov)) {
+		size_t i = 0;
+
+		if (box.type != ISOBMFF_NAME('t', 'r', 'a', 'k'))
+			continue;
+		while (i < ARRAY_SIZE(path) &&
+		       isobmff_find(&box, box.data, path[i]))
+			i++;
+		if (i < ARRAY_SIZE(path))
+			continue;
+		isobmff_skip(&box.data, 8);
+		most = (uint32_t)max_u64(most, isobmff_number(&box.data, 4));
+	}
+	return most > 1 ? most : 0;
+}
+
+/* --- The file --- */
+
+/* A box of the file.  It is skipped if nothing in it matters. */
+static enum img_err take_box(struct img_header *h, const uint8_t *bytes,
+			     const struct heif_codec *codec,
+			     const struct img_limits *limits)
+{
+	struct heif_own *own = heif_own_change(h);
+	struct isobmff_head head;
+	enum img_err err = isobmff_head(&head, bytes, h->bytes, own->offset);
+	bool is_meta, is_movie;
+	struct isobmff_span data;
+
+	if (err != IMG_OK)
+		return err;
+	is_meta = head.type == ISOBMFF_NAME('m', 'e', 't', 'a') &&
+		  !own->has_picture;
+	is_movie = head.type == ISOBMFF_NAME('m', 'o', 'o', 'v') &&
+		   own->is_sequence;
+	if (is_meta || is_movie) {
+		if (head.bytes > BOX_BYTES_MAX)
+			return IMG_ERR_CORRUPT;
+		if (head.bytes > h->bytes - own->offset)
+			return IMG_ERR_TRUNCATED;
+		data = (struct isobmff_span){ bytes + own->offset +
+						      head.head_bytes,
+					      head.bytes - head.head_bytes,
+					      false };
+		if (is_movie)
+			h->frames = count_frames(data);
+		else
+			err = read_meta(h, bytes, data, codec, limits);
+	}
+	/* The pictures themselves come after all that is read. */
+	own->has_ended = own->has_picture &&
+			 (!own->is_sequence || is_movie ||
+			  head.type == ISOBMFF_NAME('m', 'd', 'a', 't'));
+	if (err == IMG_OK && head.bytes > UINT64_MAX / 2 && !own->has_ended)
+		return IMG_ERR_CORRUPT;
+	own->offset += err == IMG_OK ? head.bytes : 0;
+	return err;
+}
+
+/* The first box names them all. */
+static enum img_err read_brands(struct img_header *h, const uint8_t *bytes,
+				const struct heif_codec *codec)
+{
+	struct isobmff_head head;
+	enum img_err err = isobmff_head(&head, bytes, h->bytes, 0);
+
+	if (err != IMG_OK)
+		return err;
+	if (head.bytes > FTYP_BYTES_MAX)
+		return IMG_ERR_CORRUPT;
+	if (head.bytes > h->bytes)
+		return IMG_ERR_TRUNCATED;
+	heif_own_change(h)->is_sequence =
+		isobmff_has_brand(bytes, h->bytes, codec->sequence);
+	return IMG_OK;
+}
+
+enum img_err heif_probe_more(struct img_header *h, const uint8_t *bytes,
+			     const struct heif_codec *codec,
+			     const struct img_limits *limits)
+{
+	struct heif_own *own = heif_own_change(h);
+	enum img_err err = IMG_OK;
+
+	if (own->offset == 0)
+		err = read_brands(h, bytes, codec);
+	while (err == IMG_OK && !own->has_ended)
+		err = take_box(h, bytes, codec, limits);
+	return err;
+}
+
+/* --- For decoders --- */
+
+void heif_shape(struct image *img, const struct img_header *h)
+{
+	struct img_size most = image_factors_max(h);
+
+	*img = (struct image){ .plane_count = h->component_count,
+			       .space = h->space };
+	for (uint32_t i = 0; i < h->component_count; i++)
+		img->planes[i] = image_plane_shape(
+			h->stored, DECODE_SCALE_FULL, h->h_factors[i],
+			most.width_px, h->v_factors[i], most.height_px);
+}
+
+void heif_fill_levels(uint8_t levels[HEIF_LEVELS_MAX], uint32_t depth,
+		      bool is_full_range, bool is_chroma)
+{
+	double step = 1u << (depth - 8);
+	double white = is_full_range ? 256 * step - 1 :
+		       is_chroma     ? 224 * step :
+				       219 * step;
+	double black = is_full_range ? 0 : 16 * step;
+
+	for (uint32_t i = 0; i < HEIF_LEVELS_MAX; i++) {
+		double v = is_chroma ? 128 + (i - 128 * step) * 255 / white :
+				       (i - black) * 255 / white;
+
+		levels[i] = (uint8_t)lround(fmin(fmax(v, 0), 255));
+	}
+}
+
+enum img_err heif_read_profile(struct image *img, const uint8_t *bytes,
+			       const struct img_header *h,
+			       const struct memory *memory)
+{
+	const struct heif_own *own = heif_own(h);
+	struct icc_colours colours;
+
+	if (h->icc_bytes > PROFILE_BYTES_MAX)
+		img->notes |= IMG_NOTE_BAD_PROFILE;
+	if (h->icc_bytes == 0 || h->icc_bytes > PROFILE_BYTES_MAX)
+		return IMG_OK;
+	img->profile = memory_alloc(memory, h->icc_bytes);
+	if (img->profile == NULL)
+		return IMG_ERR_NO_MEMORY;
+	if (own->primaries == 0)
+		memcpy(img->profile, bytes + own->icc_offset, h->icc_bytes);
+	else if (!icc_colours_of(&colours, own->primaries, own->curve) ||
+		 icc_write(img->profile, &colours) != h->icc_bytes)
+		return IMG_ERR_CORRUPT; /* never: the header has tried */
+	img->profile_bytes = h->icc_bytes;
+	img->is_srgb = h->profile == IMG_PROFILE_SRGB;
+	return IMG_OK;
+}
