@@ -150,6 +150,7 @@ static void read_property(struct item *item, const struct isobmff_box *box)
 		item->size.width_px = (uint32_t)isobmff_number(&s, 4);
 		item->size.height_px = (uint32_t)isobmff_number(&s, 4);
 		item->shown = item->size;
+		item->left = item->top = 0;
 		break;
 	case ISOBMFF_NAME('a', 'v', '1', 'C'):
 	case ISOBMFF_NAME('h', 'v', 'c', 'C'):
@@ -344,6 +345,23 @@ static enum img_err take_picture(struct img_header *h, const struct picture *p,
 	return err;
 }
 
+/*
+ * Is what is shown inside of the picture?  And no row or column of cells is
+ * wholly outside of it, which would be decoded for nothing.
+ */
+static bool has_fitting_sizes(const struct picture *p)
+{
+	const struct item *item = &p->item;
+	struct img_size all = item->size, cell = p->cell.size;
+
+	return img_pixels(all) > 0 && img_pixels(cell) > 0 &&
+	       (uint64_t)item->left + item->shown.width_px <= all.width_px &&
+	       (uint64_t)item->top + item->shown.height_px <= all.height_px &&
+	       p->cells * img_pixels(cell) <
+		       ((uint64_t)all.width_px + cell.width_px) *
+			       ((uint64_t)all.height_px + cell.height_px);
+}
+
 /* Sizes, and is it a picture of the codec?  Sets p->coding. */
 static enum img_err check_picture(struct heif_own *own, struct picture *p,
 				  const struct heif_codec *codec,
@@ -354,8 +372,7 @@ static enum img_err check_picture(struct heif_own *own, struct picture *p,
 	own->top = p->item.top;
 	own->cells = p->cells;
 	own->cell = p->cell.size;
-	if (p->cells == 0 || p->type == 0 || img_pixels(own->coded) == 0 ||
-	    img_pixels(own->cell) == 0)
+	if (p->cells == 0 || p->type == 0)
 		return IMG_ERR_CORRUPT;
 	if (p->type != codec->item_type || p->cells > CELLS_MAX ||
 	    p->cell.is_layer)
@@ -365,6 +382,8 @@ static enum img_err check_picture(struct heif_own *own, struct picture *p,
 	if (format_check_size(own->cell, limits) != IMG_OK ||
 	    format_check_size(own->coded, limits) != IMG_OK)
 		return IMG_ERR_TOO_LARGE;
+	if (!has_fitting_sizes(p))
+		return IMG_ERR_CORRUPT;
 	return codec->read_config(&p->coding, p->cell.config.data);
 }
 

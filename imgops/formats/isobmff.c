@@ -165,6 +165,8 @@ enum img_err isobmff_meta_read(struct isobmff_meta *m, struct isobmff_span s)
 			m->data = box.data;
 			break;
 		case ISOBMFF_NAME('i', 'p', 'r', 'p'):
+			if (m->associations.at != NULL)
+				return IMG_ERR_CORRUPT;
 			m->associations = box.data;
 			if (isobmff_find(&inner, d,
 					 ISOBMFF_NAME('i', 'p', 'c', 'o')))

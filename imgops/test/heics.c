@@ -448,6 +448,8 @@ static void give_view(struct maker *m, struct item *i)
 			put(w, spec->aperture[k], 4);
 		end(w, box);
 	}
+	if (spec->second_px > 0)
+		give(i, add_size(m, spec->second_px, spec->second_px));
 	if (spec->is_turned) {
 		give(i, begin_property(m, "irot", &box));
 		put(w, spec->angle, 1);

@@ -29,6 +29,7 @@ struct heic_spec {
 	/* As in the file: width, height, offset of the centre: fractions. */
 	bool is_cut;
 	uint32_t aperture[8];
+	uint32_t second_px; /* both sides in another size, after the aperture */
 	struct bytes icc;
 	uint32_t primaries, curve; /* 0: those of sRGB */
 	bool is_at_end;            /* "meta" is behind "mdat" */

@@ -246,12 +246,12 @@ static void check_pixels(const struct heic_spec *spec)
 
 			reference(rgb, spec, x, y);
 			for (uint32_t i = 0; i < 3; i++)
-				CHECK_NUMBER(
-					fabs(sample(&img.planes[i], x, y) -
-					     rgb[i] * (spec->is_multiplied ?
-							       1 :
-							       share)),
-					<=, 3);
+				CHECK_NUMBER(fabs(sample(&img.planes[i], x, y) -
+						  (spec->is_multiplied ?
+							   fmin(rgb[i],
+								255 * share) :
+							   rgb[i] * share)),
+					     <=, 3);
 			if (spec->has_alpha)
 				CHECK_NUMBER(fabs(sample(&img.planes[3], x, y) -
 						  share * 255),
@@ -388,6 +388,30 @@ static void test_lies(void)
 	free(file.data);
 }
 
+/* An aperture of another size than the last one is not that of the picture. */
+static void test_second_size(void)
+{
+	enum { SIDE = 40 };
+	const struct heic_spec spec = {
+		.is_cut = true,
+		.aperture = { 20, 1, 20, 1, 20, 1, 10, 1 },
+		.second_px = SIDE,
+	};
+	struct bytes file = heic_make(&spec);
+	struct image img = { 0 };
+	struct heap h;
+
+	decode(&img, file, &h);
+	CHECK_NUMBER(img.planes[0].width, ==, SIDE);
+	CHECK_NUMBER(img.planes[0].height, ==, SIDE);
+	for (uint32_t y = 0; y < SIDE; y++)
+		for (uint32_t x = 0; x < SIDE; x++)
+			CHECK_NUMBER(sample(&img.planes[0], x, y), ==,
+				     heic_sample(&spec, 0, x, y));
+	img_release(&img);
+	free(file.data);
+}
+
 static uint8_t *find(struct bytes file, const char *name)
 {
 	for (size_t i = 0; i + 4 <= file.count; i++)
@@ -504,6 +528,7 @@ int main(void)
 	test_profile();
 	test_limits();
 	test_lies();
+	test_second_size();
 	test_errors();
 	test_damage();
 	test_memory_fails();

@@ -38,6 +38,8 @@ struct job {
 	/* The cell that is decoded, and its size. */
 	de265_decoder_context *decoder;
 	struct img_size cell;
+	uint32_t buffers;    /* pictures that the decoder has */
+	size_t copied_bytes; /* of all items */
 };
 
 /* --- libde265 --- */
@@ -52,22 +54,31 @@ static int get_buffer(de265_decoder_context *context,
 		      struct de265_image_spec *spec, struct de265_image *img,
 		      void *arg)
 {
-	enum { MORE_PX = 64 }; /* to whole blocks */
-	const struct job *j = arg;
+	enum {
+		MORE_PX = 64,   /* to whole blocks */
+		BUFFERS_MAX = 2 /* before and after SAO: all that one needs */
+	};
+	struct job *j = arg;
 	const struct de265_image_allocation *usual =
 		de265_get_default_image_allocation_functions();
 
 	if (spec->width < 0 || spec->height < 0 ||
 	    (uint32_t)spec->width > j->cell.width_px + MORE_PX ||
-	    (uint32_t)spec->height > j->cell.height_px + MORE_PX)
+	    (uint32_t)spec->height > j->cell.height_px + MORE_PX ||
+	    j->buffers == BUFFERS_MAX)
 		return 0;
-	return usual->get_buffer(context, spec, img, NULL);
+	if (!usual->get_buffer(context, spec, img, NULL))
+		return 0;
+	j->buffers++;
+	return 1;
 }
 
 static void release_buffer(de265_decoder_context *context,
 			   struct de265_image *img, void *arg)
 {
-	(void)arg;
+	struct job *j = arg;
+
+	j->buffers--;
 	de265_get_default_image_allocation_functions()->release_buffer(
 		context, img, NULL);
 }
@@ -203,6 +214,17 @@ static uint32_t planes_of(const struct de265_image *img)
 	return de265_get_chroma_format(img) == de265_chroma_mono ? 1 : 3;
 }
 
+/* Is the plane not smaller than this? */
+static bool is_large(const struct de265_image *img, uint32_t plane,
+		     uint32_t width_px, uint32_t height_px)
+{
+	int width = de265_get_image_width(img, (int)plane);
+	int height = de265_get_image_height(img, (int)plane);
+
+	return width >= 0 && height >= 0 && (uint32_t)width >= width_px &&
+	       (uint32_t)height >= height_px;
+}
+
 /* Is the cell what the header has promised? */
 static bool is_promised(const struct job *j, const struct de265_image *img)
 {
@@ -224,10 +246,8 @@ static bool is_promised(const struct job *j, const struct de265_image *img)
 			(uint32_t)de265_get_bits_per_pixel(img, (int)i);
 
 		if (depth < 8 || depth > c->depth ||
-		    (uint32_t)de265_get_image_width(img, (int)i) <
-			    (j->cell.width_px + h - 1) / h ||
-		    (uint32_t)de265_get_image_height(img, (int)i) <
-			    (j->cell.height_px + v - 1) / v)
+		    !is_large(img, i, (j->cell.width_px + h - 1) / h,
+			      (j->cell.height_px + v - 1) / v))
 			return false;
 	}
 	return true;
@@ -301,8 +321,7 @@ static enum img_err put_alpha(struct job *j, const struct de265_image *img,
 	uint32_t depth = (uint32_t)de265_get_bits_per_pixel(img, 0);
 	uint8_t levels[HEIF_LEVELS_MAX];
 
-	if ((uint32_t)de265_get_image_width(img, 0) < j->cell.width_px ||
-	    (uint32_t)de265_get_image_height(img, 0) < j->cell.height_px ||
+	if (!is_large(img, 0, j->cell.width_px, j->cell.height_px) ||
 	    depth < 8 || depth > HEIF_DEPTH_MAX)
 		return IMG_ERR_CORRUPT;
 	heif_fill_levels(levels, depth, true, false);
@@ -313,9 +332,12 @@ static enum img_err put_alpha(struct job *j, const struct de265_image *img,
 
 /* --- Items --- */
 
-/* All of an item's data; *copy is to be freed. */
+/*
+ * All of an item's data; *copy is to be freed.  Where that keeps the memory
+ * until the end, it is no more than the file, for all items together.
+ */
 static enum img_err read_item(struct isobmff_span *data, uint8_t **copy,
-			      const struct job *j, uint32_t item)
+			      struct job *j, uint32_t item)
 {
 	struct isobmff_extents e, again;
 	struct isobmff_span piece;
@@ -334,12 +356,16 @@ static enum img_err read_item(struct isobmff_span *data, uint8_t **copy,
 		return IMG_ERR_CORRUPT;
 	if (again.left == 1)
 		return IMG_OK;
+	j->copied_bytes += bytes;
+	if (bytes == 0 || j->copied_bytes > j->file.left)
+		return IMG_ERR_CORRUPT;
 	*copy = memory_alloc(j->memory, bytes);
 	if (*copy == NULL)
 		return IMG_ERR_NO_MEMORY;
 	*data = (struct isobmff_span){ *copy, bytes, false };
 	for (bytes = 0; isobmff_extent(&piece, &again); bytes += piece.left)
-		memcpy(*copy + bytes, piece.at, piece.left);
+		if (piece.left > 0)
+			memcpy(*copy + bytes, piece.at, piece.left);
 	return IMG_OK;
 }
 

@@ -132,8 +132,10 @@ static void make_row(struct image *dst, uint32_t row,
 			dst->planes[k]
 				.samples[row * dst->planes[k].stride_bytes +
 					 i] =
-				s->is_multiplied ? rgb[k] :
-						   colour_share(rgb[k], share);
+				!s->is_multiplied ?
+					colour_share(rgb[k], share) :
+				rgb[k] < share ? rgb[k] :
+						 share;
 	}
 }
 

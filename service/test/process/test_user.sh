@@ -107,7 +107,7 @@ test_keys_of_root() {
 	# Only the process that reads the keys still runs as root.
 	for child in $(<"/proc/$server/task/$server/children"); do
 		case $(<"/proc/$child/comm") in
-		darkroom-decode*)
+		darkroom-decode* | darkroom-heif)
 			[ "$(ids "$child" Uid)" = "$(id -u nobody) " ] ||
 				fail "the decoder is root"
 			;;
