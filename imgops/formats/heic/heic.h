@@ -46,7 +46,7 @@ enum img_err heic_decode(struct image *dst, const uint8_t *bytes, size_t count,
 
 /*
  * Call it once in a program: it makes tables that every cell would otherwise
- * make anew, in 3 ms.  False: no memory.
+ * make for itself, in 3 ms.  False: no memory.
  */
 bool heic_start(void);
 

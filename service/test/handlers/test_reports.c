@@ -61,9 +61,9 @@ static char *make(void *arg, const struct report_query *query)
 	while (atomic_load(&m->waits))
 		(void)usleep(1000);
 	if (atomic_load(&m->burns)) {
-		clock_t end = clock() + BURN_MS * CLOCKS_PER_SEC / 1000;
+		uint64_t end_ns = clock_thread_cpu_ns() + BURN_MS * NS_PER_MS;
 
-		while (clock() < end)
+		while (clock_thread_cpu_ns() < end_ns)
 			;
 	}
 	if (atomic_load(&m->fails))
