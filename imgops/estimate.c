@@ -162,7 +162,7 @@ static void add_cost(struct img_cost *all, const struct img_header *header,
 			continue;
 		workload_set_result(&w, &r.view, &r.transform);
 		if (header != base)
-			w.profile_bytes = GAINMAP_PROFILE_BYTES_MAX;
+			w.profile_bytes = IMG_GAINMAP_PROFILE_BYTES_MAX;
 		add_to_peak(&peak, &w);
 		part->scale_ns += step_ns(&scale_estimate, &w);
 		part->blur_ns += step_ns(&blur_estimate, &w);
@@ -176,12 +176,11 @@ static bool find_gainmap(struct img_header *map,
 			 const struct img_header *header,
 			 const struct img_cost_part *parts, uint32_t count)
 {
-	const struct img_codec *c = header->format->codec;
 	bool keeps = false;
 
 	for (uint32_t i = 0; i < count; i++)
 		keeps |= parts[i].transform->keep_gainmap;
-	return keeps && c->gainmap != NULL && c->gainmap(map, header);
+	return keeps && img_gainmap_header(map, header);
 }
 
 struct img_cost img_cost_parts(const struct img_header *header, uint32_t scale,
@@ -200,7 +199,7 @@ struct img_cost img_cost_parts(const struct img_header *header, uint32_t scale,
 			 count);
 		/* Those of the decoded map. */
 		all.bytes += sizeof(struct img_gainmap) * (1 + count) +
-			     GAINMAP_PROFILE_BYTES_MAX;
+			     IMG_GAINMAP_PROFILE_BYTES_MAX;
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		all.scale_ns += parts[i].scale_ns;

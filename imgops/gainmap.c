@@ -93,8 +93,8 @@ static bool is_possible(const struct img_gainmap *map)
 {
 	const struct img_size most = { IMG_SIDE_PX_MAX, IMG_SIDE_PX_MAX };
 
-	return (map->image.space == IMG_GREY ||
-		map->image.space == IMG_YCBCR) &&
+	return (map->image.space == IMG_GREY || map->image.space == IMG_YCBCR ||
+		map->image.space == IMG_RGB) &&
 	       map->image.gainmap == NULL && gain_is_valid(&map->gain) &&
 	       is_size(map->base_stored, most) &&
 	       is_size(map->stored, map->base_stored);
@@ -130,12 +130,12 @@ uint32_t gainmap_decode_scale(const struct img_header *map,
 	/* As large, compared with the base, as a result may need it. */
 	double n = scale * fmax(1, SHARE_MIN / smaller_ratio(map->stored,
 							     base->stored));
+	const struct img_codec *c = map->format->codec;
 
 	/* From 3/8 on, less than all saves no time. */
-	return n > 2 || map->is_irregular ?
+	return n > 2 || map->is_irregular || c->scale == NULL ?
 		       DECODE_SCALE_FULL :
-		       map->format->codec->scale(map, fmax(ceil(n - 1e-6), 1),
-						 0);
+		       c->scale(map, fmax(ceil(n - 1e-6), 1), 0);
 }
 
 /* One side of the map, of which `part` pixels are shown in `result`. */
@@ -206,7 +206,7 @@ static enum img_err keep_profile(struct image *dst, const struct image *named,
 	if (!matrix_read(&tags, named->profile, named->profile_bytes))
 		return IMG_ERR_CORRUPT;
 	bytes = colour_used_bytes(named);
-	if (bytes > GAINMAP_PROFILE_BYTES_MAX)
+	if (bytes > IMG_GAINMAP_PROFILE_BYTES_MAX)
 		return IMG_ERR_CORRUPT;
 	dst->profile = memory_alloc(memory, bytes);
 	if (dst->profile == NULL)

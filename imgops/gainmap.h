@@ -15,12 +15,6 @@
 
 #include "imgops/imgops.h"
 
-/*
- * The largest profile of a map.  It is a matrix profile; those have some
- * hundred bytes, and some KB with curves in tables.
- */
-enum { GAINMAP_PROFILE_BYTES_MAX = 64 << 10 };
-
 /* True: each number is one that a map can have. */
 bool gain_is_valid(const struct img_gain *gain);
 

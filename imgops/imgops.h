@@ -207,11 +207,17 @@ struct image {
 	const struct memory *memory;
 };
 
+/*
+ * The largest profile of a map.  It is a matrix profile; those have some
+ * hundred bytes, and some KB with curves in tables.
+ */
+enum { IMG_GAINMAP_PROFILE_BYTES_MAX = 64 << 10 };
+
 /* It covers the whole picture that it comes with, with its orientation. */
 struct img_gainmap {
 	/*
-	 * IMG_GREY or IMG_YCBCR.  Its profile is that of the alternate's
-	 * primaries, and NULL if those are not needed.
+	 * IMG_GREY, IMG_YCBCR or IMG_RGB.  Its profile is that of the
+	 * alternate's primaries, and NULL if those are not needed.
 	 */
 	struct image image;
 	struct img_gain gain;
@@ -395,6 +401,13 @@ MUST_CHECK enum img_err img_probe_more(struct img_header *header,
 
 /* A shorter file is of no format. */
 enum { IMG_BEGIN_BYTES = 2 };
+
+/*
+ * The header of the file's gain map, as far as estimates need it.  False: the
+ * file has none that can be decoded.
+ */
+bool img_gainmap_header(struct img_header *map,
+			const struct img_header *header);
 
 /* The part of the displayed picture that is shown, and at which size. */
 struct img_view {

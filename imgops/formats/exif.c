@@ -62,15 +62,11 @@ bool exif_app1_is_adobe_rgb(const uint8_t *app1, size_t bytes)
 		      sizeof(r03)) == 0;
 }
 
-const uint8_t *exif_app1_maker_note(const uint8_t *app1, size_t bytes,
-				    size_t *count)
+const uint8_t *exif_maker_note(const uint8_t *tiff, size_t bytes, size_t *count)
 {
-	const uint8_t *tiff = app1_tiff(app1, &bytes);
 	size_t directory, entry, at;
 	struct tiff t;
 
-	if (tiff == NULL)
-		return NULL;
 	directory = tiff_open(&t, tiff, bytes);
 	directory = tiff_value(&t, directory, TAG_EXIF);
 	entry = directory > 0 ? tiff_find(&t, directory, TAG_MAKER_NOTE) : 0;
@@ -79,4 +75,12 @@ const uint8_t *exif_app1_maker_note(const uint8_t *app1, size_t bytes,
 	*count = tiff_read32(&t, entry + 4);
 	at = tiff_read32(&t, entry + 8);
 	return at < bytes && *count <= bytes - at ? tiff + at : NULL;
+}
+
+const uint8_t *exif_app1_maker_note(const uint8_t *app1, size_t bytes,
+				    size_t *count)
+{
+	const uint8_t *tiff = app1_tiff(app1, &bytes);
+
+	return tiff == NULL ? NULL : exif_maker_note(tiff, bytes, count);
 }

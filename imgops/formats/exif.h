@@ -30,9 +30,12 @@ uint32_t exif_app1_orientation(const uint8_t *app1, size_t bytes);
 bool exif_app1_is_adobe_rgb(const uint8_t *app1, size_t bytes);
 
 /*
- * The maker's note, as a marker has it; *count is its size.  NULL: there is
- * none.
+ * The maker's note in a TIFF file; *count is its size.  NULL: there is none.
  */
+const uint8_t *exif_maker_note(const uint8_t *tiff, size_t bytes,
+			       size_t *count);
+
+/* As a marker has it. */
 const uint8_t *exif_app1_maker_note(const uint8_t *app1, size_t bytes,
 				    size_t *count);
 

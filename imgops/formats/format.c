@@ -182,10 +182,17 @@ bool img_result_fits(const struct img_view *view,
 	       img_pixels(view->size) <= img_result_pixels_max(limits);
 }
 
+bool img_gainmap_header(struct img_header *map, const struct img_header *header)
+{
+	const struct img_codec *c = header->format->codec;
+
+	return c->gainmap != NULL && c->gainmap(map, header);
+}
+
 bool img_keeps_gainmap(const struct img_transform *transform)
 {
 	return transform->keep_gainmap &&
-	       format_of_result(transform)->gainmap != NULL;
+	       format_of_result(transform)->holds_gainmap;
 }
 
 /* --- The steps --- */

@@ -105,12 +105,12 @@ struct img_codec {
 	enum format_planes (*planes)(const struct img_transform *transform);
 	bool holds_alpha;
 	bool holds_profile;
+	bool holds_gainmap;
 
 	/*
 	 * The header of a file's gain map, as far as estimates need it.
 	 * decode() attaches that map to the picture if it is to be kept.
-	 * False: the file has none.  NULL: the format has none, and encode()
-	 * ignores them.
+	 * False: the file has none.  NULL: none is read.
 	 */
 	bool (*gainmap)(struct img_header *map,
 			const struct img_header *header);

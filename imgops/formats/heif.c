@@ -12,6 +12,7 @@
 #include "imgops/colour/colour.h"
 #include "imgops/colour/icc_write.h"
 #include "imgops/colour/matrix.h"
+#include "imgops/formats/exif.h"
 #include "imgops/image.h"
 
 #include <math.h>
@@ -24,6 +25,9 @@ enum {
 	FTYP_BYTES_MAX = 4096,
 	CELLS_MAX = 1024,
 };
+
+/* What a picture is for another one. */
+enum auxiliary { NO_AUXILIARY, ALPHA, APPLE_GAINMAP };
 
 /* What the properties of an item say. */
 struct item {
@@ -38,7 +42,7 @@ struct item {
 	uint32_t mirror; /* 0: top and bottom change places; 1: the sides */
 	struct img_size shown; /* part of `size`, at left and top */
 	uint32_t left, top;
-	bool is_alpha;
+	enum auxiliary auxiliary;
 	bool is_layer; /* one of several that it has */
 };
 
@@ -125,19 +129,23 @@ static void read_aperture(struct item *item, struct isobmff_span s)
 	}
 }
 
-static bool names_alpha(struct isobmff_span s)
+static enum auxiliary read_auxiliary(struct isobmff_span s)
 {
-	static const char *const names[] = {
-		"urn:mpeg:mpegB:cicp:systems:auxiliary:alpha",
-		"urn:mpeg:hevc:2015:auxid:1",
+	static const struct {
+		const char *name;
+		enum auxiliary meaning;
+	} names[] = {
+		{ "urn:mpeg:mpegB:cicp:systems:auxiliary:alpha", ALPHA },
+		{ "urn:mpeg:hevc:2015:auxid:1", ALPHA },
+		{ "urn:com:apple:photo:2020:aux:hdrgainmap", APPLE_GAINMAP },
 	};
 
 	(void)isobmff_version(&s);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (s.left > strlen(names[i]) &&
-		    memcmp(s.at, names[i], strlen(names[i]) + 1) == 0)
-			return true;
-	return false;
+		if (s.left > strlen(names[i].name) &&
+		    memcmp(s.at, names[i].name, strlen(names[i].name) + 1) == 0)
+			return names[i].meaning;
+	return NO_AUXILIARY;
 }
 
 static void read_property(struct item *item, const struct isobmff_box *box)
@@ -173,7 +181,7 @@ static void read_property(struct item *item, const struct isobmff_box *box)
 		item->is_layer = true;
 		break;
 	case ISOBMFF_NAME('a', 'u', 'x', 'C'):
-		item->is_alpha = names_alpha(s);
+		item->auxiliary = read_auxiliary(s);
 		break;
 	default:
 		break;
@@ -192,14 +200,15 @@ static struct item read_item(const struct isobmff_meta *m, uint32_t number)
 	return item;
 }
 
-/* The item that is the alpha of the picture.  0: none. */
-static uint32_t find_alpha(const struct isobmff_meta *m)
+/* The item that is this for the picture.  0: none. */
+static uint32_t find_auxiliary(const struct isobmff_meta *m,
+			       enum auxiliary meaning)
 {
 	for (uint32_t i = 0; i < AUXILIARIES_MAX; i++) {
 		uint32_t number = isobmff_source(
 			m, ISOBMFF_NAME('a', 'u', 'x', 'l'), m->primary, i);
 
-		if (number == 0 || read_item(m, number).is_alpha)
+		if (number == 0 || read_item(m, number).auxiliary == meaning)
 			return number;
 	}
 	return 0;
@@ -258,6 +267,14 @@ static uint32_t orientation_of(const struct item *item)
  * unspecified one is taken, too.  Without a box the matrix is in the picture's
  * data, so RGB is promised, which can be made of all.
  */
+static enum img_space space_of_samples(const struct heif_coding *coding,
+				       bool has_matrix, uint32_t matrix)
+{
+	if (coding->is_grey)
+		return IMG_GREY;
+	return has_matrix && heif_is_jfif(matrix) ? IMG_YCBCR : IMG_RGB;
+}
+
 static enum img_space space_of(const struct picture *p, bool is_transparent)
 {
 	const struct item *item = &p->item;
@@ -265,14 +282,11 @@ static enum img_space space_of(const struct picture *p, bool is_transparent)
 
 	if (is_transparent)
 		return IMG_RGBA;
-	if (coding->is_grey)
-		return IMG_GREY;
 	/* A part that begins within a sample of chroma is cut out of pixels. */
-	if (item->left % coding->h_factor != 0 ||
-	    item->top % coding->v_factor != 0)
+	if (!coding->is_grey && (item->left % coding->h_factor != 0 ||
+				 item->top % coding->v_factor != 0))
 		return IMG_RGB;
-	return item->has_colours && heif_is_jfif(item->matrix) ? IMG_YCBCR :
-								 IMG_RGB;
+	return space_of_samples(coding, item->has_colours, item->matrix);
 }
 
 bool heif_is_jfif(uint32_t matrix)
@@ -327,22 +341,26 @@ static void make_profile(struct img_header *h, const struct item *item)
 	h->profile = IMG_PROFILE_MATRIX;
 }
 
+static enum img_err set_planes(struct img_header *h, enum img_space space,
+			       const struct img_limits *limits)
+{
+	const struct heif_coding *coding = &heif_own(h)->coding;
+	enum img_err err = format_set_full(h, space, limits);
+
+	if (space == IMG_YCBCR) {
+		h->h_factors[0] = (uint8_t)coding->h_factor;
+		h->v_factors[0] = (uint8_t)coding->v_factor;
+	}
+	return err;
+}
+
 static enum img_err take_picture(struct img_header *h, const struct picture *p,
 				 bool is_transparent,
 				 const struct img_limits *limits)
 {
-	enum img_space space = space_of(p, is_transparent);
-	struct heif_own *own = heif_own_change(h);
-	enum img_err err;
-
 	h->orientation = orientation_of(&p->item);
-	own->coding = p->coding;
-	err = format_set_full(h, space, limits);
-	if (space == IMG_YCBCR) {
-		h->h_factors[0] = (uint8_t)p->coding.h_factor;
-		h->v_factors[0] = (uint8_t)p->coding.v_factor;
-	}
-	return err;
+	heif_own_change(h)->coding = p->coding;
+	return set_planes(h, space_of(p, is_transparent), limits);
 }
 
 /*
@@ -387,6 +405,259 @@ static enum img_err check_picture(struct heif_own *own, struct picture *p,
 	return codec->read_config(&p->coding, p->cell.config.data);
 }
 
+/* --- The gain map --- */
+
+/*
+ * ISO 21496-1 in HEIF: the item "tmap" is made of the picture and its map, and
+ * its data say how.  0: there is none.
+ */
+static uint32_t find_tone_map(const struct isobmff_meta *m)
+{
+	const uint32_t dimg = ISOBMFF_NAME('d', 'i', 'm', 'g');
+
+	for (uint32_t i = 0; i < AUXILIARIES_MAX; i++) {
+		uint32_t item = isobmff_source(m, dimg, m->primary, i);
+
+		if (item == 0 ||
+		    (isobmff_item_type(m, item) ==
+			     ISOBMFF_NAME('t', 'm', 'a', 'p') &&
+		     isobmff_targets(m, dimg, item) == 2 &&
+		     isobmff_target(m, dimg, item, 0) == m->primary))
+			return item;
+	}
+	return 0;
+}
+
+/* The picture of the map.  0: there is none. */
+static uint32_t find_map(const struct isobmff_meta *m)
+{
+	uint32_t tone = find_tone_map(m);
+
+	return tone != 0 ? isobmff_target(m, ISOBMFF_NAME('d', 'i', 'm', 'g'),
+					  tone, 1) :
+			   find_auxiliary(m, APPLE_GAINMAP);
+}
+
+static bool is_all_shown(const struct item *item)
+{
+	return item->shown.width_px == item->size.width_px &&
+	       item->shown.height_px == item->size.height_px;
+}
+
+/* Note the map.  One that does not cover all of the picture is not read. */
+static void take_map(struct heif_own *own, const struct isobmff_meta *m,
+		     const struct picture *base, const struct heif_codec *codec,
+		     const struct img_limits *limits)
+{
+	const struct img_size *whole = &base->item.size;
+	struct heif_map *map = &own->map;
+	uint32_t item = find_map(m);
+	struct heif_own found;
+	struct picture p;
+
+	if (item == 0)
+		return;
+	read_picture(&p, m, item);
+	map->is_bad = check_picture(&found, &p, codec, limits) != IMG_OK ||
+		      !is_all_shown(&p.item) || !is_all_shown(&base->item) ||
+		      found.coded.width_px > whole->width_px ||
+		      found.coded.height_px > whole->height_px;
+	if (map->is_bad)
+		return;
+	*map = (struct heif_map){
+		.item = item,
+		.coded = found.coded,
+		.cell = found.cell,
+		.cells = found.cells,
+		.coding = p.coding,
+		.matrix = p.item.matrix,
+		.has_matrix = p.item.has_colours,
+		.is_full_range = p.item.is_full_range,
+	};
+}
+
+bool heif_gainmap(struct img_header *map, const struct img_header *h)
+{
+	/* It was checked when the header was read. */
+	const struct img_limits none = { .side_px_max = UINT32_MAX,
+					 .pixels_max = UINT64_MAX };
+	const struct heif_own *base = heif_own(h);
+	const struct heif_map *from = &base->map;
+	uint64_t pixels = img_pixels(from->coded);
+	struct heif_own *own = heif_own_change(map);
+
+	if (from->item == 0)
+		return false;
+	*map = (struct img_header){
+		.format = h->format,
+		.stored = from->coded,
+		.orientation = 1,
+		/* Both have about as many for a pixel. */
+		.bytes = (size_t)((double)h->bytes * (double)pixels /
+				  (double)(pixels + img_pixels(base->coded))),
+	};
+	*own = (struct heif_own){
+		.meta_offset = base->meta_offset,
+		.meta_bytes = base->meta_bytes,
+		.item = from->item,
+		.file_bytes = h->bytes,
+		.coded = from->coded,
+		.cell = from->cell,
+		.cells = from->cells,
+		.coding = from->coding,
+		.matrix = from->matrix,
+		.has_matrix = from->has_matrix,
+		.is_full_range = from->is_full_range,
+		.has_picture = true,
+		.has_ended = true,
+	};
+	return set_planes(map,
+			  space_of_samples(&own->coding, own->has_matrix,
+					   own->matrix),
+			  &none) == IMG_OK;
+}
+
+/* What Apple says of a map: XMP and EXIF data that describe this item. */
+static void read_apple(struct gain_metadata *from, const struct isobmff_meta *m,
+		       struct isobmff_span file, uint32_t item)
+{
+	const uint32_t cdsc = ISOBMFF_NAME('c', 'd', 's', 'c');
+	static const char name[] = "HDRGainMap:";
+
+	for (uint32_t i = 0; i < AUXILIARIES_MAX; i++) {
+		uint32_t number = isobmff_source(m, cdsc, item, i);
+		struct isobmff_span s;
+
+		if (number == 0)
+			break;
+		if (!isobmff_data(&s, m, file, number))
+			continue;
+		switch (isobmff_item_type(m, number)) {
+		case ISOBMFF_NAME('m', 'i', 'm', 'e'):
+			if (memmem(s.at, s.left, name, strlen(name)) == NULL)
+				break;
+			from->apple = s.at;
+			from->apple_bytes = s.left;
+			break;
+		case ISOBMFF_NAME('E', 'x', 'i', 'f'): /* begins with offset */
+			isobmff_skip(&s, (size_t)isobmff_number(&s, 4));
+			from->note = exif_maker_note(s.at, s.left,
+						     &from->note_bytes);
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+/* What the file says of the map.  `tone`: item that says it; or 0. */
+static bool read_gain(struct gain_found *found, const struct isobmff_meta *m,
+		      struct isobmff_span file, uint32_t tone, uint32_t map)
+{
+	struct gain_metadata from = { NULL };
+	struct isobmff_span data;
+
+	if (tone == 0) {
+		read_apple(&from, m, file, m->primary);
+		read_apple(&from, m, file, map);
+		return gain_read(found, &from);
+	}
+	if (!isobmff_data(&data, m, file, tone) ||
+	    isobmff_number(&data, 1) != 0) /* version */
+		return false;
+	from.iso = data.at;
+	from.iso_bytes = data.left;
+	return gain_read(found, &from);
+}
+
+/*
+ * Give the map a profile of the alternate's primaries, if the file says which
+ * they are.  Errors: NO_MEMORY, CORRUPT.
+ */
+static enum img_err give_primaries(struct image *map, const struct item *tone,
+				   const struct memory *memory)
+{
+	uint32_t primaries = tone->primaries == H273_UNSPECIFIED ?
+				     H273_BT709 :
+				     tone->primaries;
+	uint8_t made[ICC_WRITTEN_BYTES_MAX];
+	const uint8_t *profile = tone->profile.at;
+	size_t bytes = tone->profile.left;
+	struct icc_colours colours;
+
+	if (bytes == 0 && !tone->has_colours)
+		return IMG_OK;
+	if (bytes == 0) {
+		if (!icc_colours_of(&colours, primaries, H273_CURVE_SRGB))
+			return IMG_ERR_CORRUPT;
+		profile = made;
+		bytes = icc_write(made, &colours);
+	}
+	if (bytes > IMG_GAINMAP_PROFILE_BYTES_MAX)
+		return IMG_ERR_CORRUPT;
+	map->profile = memory_alloc(memory, bytes);
+	if (map->profile == NULL)
+		return IMG_ERR_NO_MEMORY;
+	memcpy(map->profile, profile, bytes);
+	map->profile_bytes = bytes;
+	return IMG_OK;
+}
+
+/* Errors: those of the map. */
+static enum img_err add_gainmap(struct image *dst, struct isobmff_span file,
+				const struct img_header *h,
+				const struct img_header *map,
+				heif_decode_fn *decode,
+				const struct img_limits *limits,
+				const struct memory *memory)
+{
+	const struct heif_own *own = heif_own(h);
+	const struct isobmff_span data = { file.at + own->meta_offset,
+					   (size_t)own->meta_bytes, false };
+	struct gain_found found;
+	struct isobmff_meta m;
+	struct item tone;
+	uint32_t number;
+	enum img_err err = isobmff_meta_read(&m, data);
+
+	if (err != IMG_OK)
+		return err;
+	number = find_tone_map(&m);
+	if (!read_gain(&found, &m, file, number, own->map.item))
+		return IMG_ERR_CORRUPT;
+	if (found.is_empty)
+		return IMG_OK;
+	err = gain_attach(dst, &found, map, h, memory);
+	if (err == IMG_OK)
+		err = decode(&dst->gainmap->image, file.at, file.left, map,
+			     limits, memory);
+	if (err == IMG_OK && number != 0 &&
+	    !gain_has_base_colours(&found.gain, dst->gainmap->image.space)) {
+		tone = read_item(&m, number);
+		err = give_primaries(&dst->gainmap->image, &tone, memory);
+	}
+	return err == IMG_OK ? gain_finish(dst->gainmap, &found) : err;
+}
+
+enum img_err heif_add_gainmap(struct image *dst, const uint8_t *bytes,
+			      size_t count, const struct img_header *h,
+			      heif_decode_fn *decode,
+			      const struct img_limits *limits,
+			      const struct memory *memory)
+{
+	const struct isobmff_span file = { bytes, count, false };
+	enum img_err err = IMG_ERR_CORRUPT;
+	struct img_header map;
+
+	if (heif_gainmap(&map, h))
+		err = add_gainmap(dst, file, h, &map, decode, limits, memory);
+	else if (!heif_own(h)->map.is_bad)
+		err = IMG_OK;
+	return gain_or_note(dst, err);
+}
+
+/* --- The header --- */
+
 static enum img_err read_meta(struct img_header *h, const uint8_t *bytes,
 			      struct isobmff_span data,
 			      const struct heif_codec *codec,
@@ -404,7 +675,7 @@ static enum img_err read_meta(struct img_header *h, const uint8_t *bytes,
 	err = check_picture(own, &p, codec, limits);
 	if (err != IMG_OK)
 		return err;
-	own->alpha = find_alpha(&m);
+	own->alpha = find_auxiliary(&m, ALPHA);
 	if (own->alpha != 0) {
 		read_picture(&alpha, &m, own->alpha);
 		if (!is_like(&alpha, &p))
@@ -415,6 +686,8 @@ static enum img_err read_meta(struct img_header *h, const uint8_t *bytes,
 	own->has_matrix = p.item.has_colours;
 	own->matrix = p.item.matrix;
 	own->is_full_range = p.item.is_full_range;
+	own->item = m.primary;
+	take_map(own, &m, &p, codec, limits);
 	err = take_picture(h, &p, own->alpha != 0, limits);
 	own->meta_offset = (uint64_t)(data.at - bytes);
 	own->meta_bytes = data.left;

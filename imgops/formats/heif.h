@@ -11,6 +11,7 @@
 #define IMGOPS_FORMATS_HEIF_H
 
 #include "imgops/formats/format.h"
+#include "imgops/formats/gain.h"
 #include "imgops/formats/isobmff.h"
 
 /* ITU-T H.273: codes of matrix coefficients, primaries and curves. */
@@ -32,11 +33,25 @@ struct heif_coding {
 	uint32_t h_factor, v_factor; /* of luma */
 };
 
+/* The gain map of a picture. */
+struct heif_map {
+	uint32_t item; /* 0: there is none, or it cannot be read */
+	bool is_bad;   /* there is one */
+	struct img_size coded, cell;
+	uint32_t cells;
+	struct heif_coding coding;
+	uint32_t matrix;
+	bool has_matrix, is_full_range;
+};
+
 /* The formats' own part of the header. */
 struct FORMAT_OWN heif_own {
 	uint64_t offset;     /* of the box of the file that is read next */
 	uint64_t icc_offset; /* of the profile */
 	uint64_t meta_offset, meta_bytes; /* the data of the box "meta" */
+	uint32_t item;                    /* the picture */
+	/* Of a map: the size of the file, whose primary item is another one. */
+	size_t file_bytes;
 	/* Of the picture before its clean aperture, if any, is cut out. */
 	struct img_size coded;
 	uint32_t left, top; /* of the aperture */
@@ -51,6 +66,7 @@ struct FORMAT_OWN heif_own {
 	bool is_sequence;
 	bool has_picture; /* its header is read */
 	bool has_ended;   /* all of the header is read */
+	struct heif_map map;
 };
 
 _Static_assert(sizeof(struct heif_own) <= IMG_HEADER_OWN_BYTES, "it has room");
@@ -84,6 +100,25 @@ bool heif_recognise(const uint8_t *bytes, size_t count, const uint32_t *brands,
 enum img_err heif_probe_more(struct img_header *h, const uint8_t *bytes,
 			     const struct heif_codec *codec,
 			     const struct img_limits *limits);
+
+/* img_codec.gainmap(): as the header of a picture of its own. */
+bool heif_gainmap(struct img_header *map, const struct img_header *h);
+
+/* Decode the picture of a header, without its profile. */
+typedef enum img_err heif_decode_fn(struct image *dst, const uint8_t *bytes,
+				    size_t count, const struct img_header *h,
+				    const struct img_limits *limits,
+				    const struct memory *memory);
+
+/*
+ * Decode the map of `dst`, which is all that heif_gainmap() says, and attach
+ * it.  A map that is broken is left out, with a note.  Errors: NO_MEMORY, and
+ * `dst` is empty.
+ */
+MUST_CHECK enum img_err
+heif_add_gainmap(struct image *dst, const uint8_t *bytes, size_t count,
+		 const struct img_header *h, heif_decode_fn *decode,
+		 const struct img_limits *limits, const struct memory *memory);
 
 /* Is Y'CbCr of this matrix the one of JFIF? */
 bool heif_is_jfif(uint32_t matrix);

@@ -407,3 +407,12 @@ bool isobmff_extent(struct isobmff_span *piece, struct isobmff_extents *e)
 	e->left--;
 	return true;
 }
+
+bool isobmff_data(struct isobmff_span *data, const struct isobmff_meta *m,
+		  struct isobmff_span file, uint32_t item)
+{
+	struct isobmff_extents e;
+
+	return isobmff_extents(&e, m, file, item) && e.left == 1 &&
+	       isobmff_extent(data, &e);
+}

@@ -132,4 +132,8 @@ bool isobmff_extents(struct isobmff_extents *e, const struct isobmff_meta *m,
  */
 bool isobmff_extent(struct isobmff_span *piece, struct isobmff_extents *e);
 
+/* The data of an item that has them in one piece.  False: it does not. */
+bool isobmff_data(struct isobmff_span *data, const struct isobmff_meta *m,
+		  struct isobmff_span file, uint32_t item);
+
 #endif

@@ -369,8 +369,9 @@ struct maker {
 	struct writer data, inside; /* in "mdat", in "idat" */
 	struct {                    /* references of grids */
 		uint32_t from, first, count;
-	} grids[2];
+	} grids[3];
 	uint32_t grid_count;
+	uint32_t map, tone; /* items; 0: none */
 };
 
 static struct item *add_item(struct maker *m, const char *type)
@@ -529,6 +530,103 @@ static void add_beside(struct maker *m, const char *reference, uint32_t target,
 	i->target = target;
 }
 
+/* An item whose data describe `target`. */
+static void add_description(struct maker *m, const char *type, uint32_t target,
+			    const void *data, size_t bytes)
+{
+	struct item *i = add_item(m, type);
+
+	put_data(&m->data, data, bytes);
+	i->bytes = bytes;
+	i->reference = "cdsc";
+	i->target = target;
+}
+
+/* With an orientation, and Apple's note: room 1.5, gain 1. */
+static void add_exif(struct maker *m, uint32_t target)
+{
+	static const uint8_t tiff[] =
+		"\0\0\0\0MM\0*\0\0\0\10"
+		"\0\2\1\22\0\3\0\0\0\1\0\6\0\0"
+		"\207\151\0\4\0\0\0\1\0\0\0\46\0\0\0\0"
+		"\0\1\222\174\0\7\0\0\0\74\0\0\0\70\0\0\0\0"
+		"Apple iOS\0\0\1MM\0\2"
+		"\0\41\0\12\0\0\0\1\0\0\0\54"
+		"\0\60\0\12\0\0\0\1\0\0\0\64"
+		"\0\0\0\0\0\0\0\3\0\0\0\2\0\0\0\1\0\0\0\1";
+
+	add_description(m, "Exif", target, tiff, sizeof(tiff) - 1);
+}
+
+static void put_quotient(struct writer *w, double value)
+{
+	put(w, (uint32_t)(int32_t)(value * 64), 4);
+	put(w, 64, 4);
+}
+
+/* ISO 21496-1: an item that is made of the picture and the map. */
+static void add_tone_map(struct maker *m)
+{
+	const struct img_gain *gain = m->spec->iso;
+	struct item *i = add_item(m, "tmap");
+	struct writer *w = &m->data;
+	size_t box;
+
+	put(w, 0, 5); /* versions */
+	put(w,
+	    (gain->channel_count > 1 ? 0x80 : 0) |
+		    (gain->uses_base_colours ? 0x40 : 0),
+	    1);
+	put_quotient(w, gain->base_headroom);
+	put_quotient(w, gain->other_headroom);
+	for (uint32_t c = 0; c < gain->channel_count; c++) {
+		put_quotient(w, gain->channels[c].min);
+		put_quotient(w, gain->channels[c].max);
+		put_quotient(w, gain->channels[c].gamma);
+		put_quotient(w, gain->channels[c].base_offset);
+		put_quotient(w, gain->channels[c].other_offset);
+	}
+	i->bytes = w->count - i->offset;
+	m->tone = m->item_count;
+	if (m->spec->iso_primaries == 0)
+		return;
+	give(i, begin_property(m, "colr", &box));
+	put_data(&m->properties, "nclx", 4);
+	put(&m->properties, m->spec->iso_primaries, 2);
+	put(&m->properties, 16, 2);
+	put(&m->properties, 0, 2);
+	put(&m->properties, 0x80, 1);
+	end(&m->properties, box);
+}
+
+static void add_gainmap(struct maker *m, uint32_t primary)
+{
+	static const char xmp[] =
+		"<rdf:Description HDRGainMap:HDRGainMapVersion=\"131072\" "
+		"HDRGainMap:HDRGainMapHeadroom=\"5.25\"/>";
+	const struct heic_spec *spec = m->spec;
+	uint32_t px = spec->map_px == 0 ? HEIC_TEST_MAP : spec->map_px;
+	struct picture p = { .spec = spec,
+			     .width = px,
+			     .height = px,
+			     .format = spec->is_map_coloured ? 444 : 400,
+			     .depth = 8 };
+
+	m->map = add_whole(m, &p);
+	if (spec->gain == HEIC_GAIN_ISO) {
+		add_tone_map(m);
+		return;
+	}
+	give(&m->items[m->map - 1],
+	     add_aux(m, "urn:com:apple:photo:2020:aux:hdrgainmap"));
+	m->items[m->map - 1].reference = "auxl";
+	m->items[m->map - 1].target = primary;
+	if (spec->gain == HEIC_GAIN_XMP)
+		add_description(m, "mime", m->map, xmp, sizeof(xmp) - 1);
+	if (spec->gain == HEIC_GAIN_NOTE)
+		add_exif(m, primary);
+}
+
 /* --- The file --- */
 
 static bool is_cell(const struct maker *m, uint32_t item)
@@ -553,6 +651,8 @@ static void put_items(struct writer *w, const struct maker *m)
 		put(w, 0, 2);
 		put_data(w, m->items[i].type, 4);
 		put(w, 0, 1);
+		if (strcmp(m->items[i].type, "mime") == 0)
+			put_data(w, "application/rdf+xml", 20);
 		end(w, entry);
 	}
 	end(w, box);
@@ -578,6 +678,14 @@ static void put_references(struct writer *w, const struct maker *m,
 		put(w, i + 1, 2);
 		put(w, 1, 2);
 		put(w, m->items[i].target, 2);
+		end(w, inner);
+	}
+	if (m->tone > 0) {
+		inner = begin(w, "dimg");
+		put(w, m->tone, 2);
+		put(w, 2, 2);
+		put(w, primary, 2);
+		put(w, m->map, 2);
 		end(w, inner);
 	}
 	if (m->spec->is_multiplied) {
@@ -653,22 +761,22 @@ static void put_meta(struct writer *w, const struct maker *m, uint32_t primary,
 	put_items(w, m);
 	put_references(w, m, primary, alpha);
 	put_properties(w, m);
+	if (m->tone > 0) {
+		size_t group;
+
+		inner = begin(w, "grpl");
+		group = begin_full(w, "altr", 0);
+		put(w, 1000, 4);
+		put(w, 2, 4);
+		put(w, m->tone, 4);
+		put(w, primary, 4);
+		end(w, group);
+		end(w, inner);
+	}
 	inner = begin(w, "idat");
 	put_data(w, m->inside.data, m->inside.count);
 	end(w, inner);
 	end(w, box);
-}
-
-static void add_exif(struct maker *m, uint32_t target)
-{
-	static const uint8_t turned[] = "\0\0\0\0MM\0*\0\0\0\10\0\1\1\22\0\3"
-					"\0\0\0\1\0\6\0\0\0\0\0\0";
-	struct item *i = add_item(m, "Exif");
-
-	put_data(&m->data, turned, sizeof(turned) - 1);
-	i->bytes = sizeof(turned) - 1;
-	i->reference = "cdsc";
-	i->target = target;
 }
 
 static void put_file(struct writer *w, const struct maker *m, uint32_t primary,
@@ -719,8 +827,7 @@ struct bytes heic_make(const struct heic_spec *spec)
 	if (spec->has_thumbnail)
 		add_beside(m, "thmb", primary, NULL);
 	if (spec->has_gainmap)
-		add_beside(m, "auxl", primary,
-			   "urn:com:apple:photo:2020:aux:hdrgainmap");
+		add_gainmap(m, primary);
 	if (spec->has_depth)
 		add_beside(m, "auxl", primary, "urn:mpeg:hevc:2015:auxid:2");
 	if (spec->has_alpha) {

@@ -8,6 +8,16 @@
 
 #include "imgops/test/support.h"
 
+/* What says how a gain map is meant. */
+enum heic_gain {
+	HEIC_GAIN_NOTHING,
+	HEIC_GAIN_XMP,  /* Apple's, with the headroom HEIC_HEADROOM */
+	HEIC_GAIN_NOTE, /* Apple's, with the headroom 4 in the maker's note */
+	HEIC_GAIN_ISO,  /* spec->iso */
+};
+
+#define HEIC_HEADROOM 5.25
+
 /* A member that is 0 means the most usual value. */
 struct heic_spec {
 	/* Of the whole picture; 0: HEIC_TEST_WIDTH and HEIC_TEST_HEIGHT. */
@@ -23,7 +33,12 @@ struct heic_spec {
 	bool has_depth;   /* as phones write: auxiliary pictures, */
 	bool has_gainmap; /* which are of another size, */
 	bool has_thumbnail;
-	bool has_exif; /* and EXIF with an orientation */
+	enum heic_gain gain;
+	const struct img_gain *iso; /* numbers are multiples of 1/64 */
+	uint32_t iso_primaries;     /* of the alternate; 0: it has no box */
+	bool is_map_coloured;
+	uint32_t map_px; /* both sides; 0: HEIC_TEST_MAP */
+	bool has_exif;   /* and EXIF with an orientation */
 	bool is_turned, is_mirrored;
 	uint8_t angle, mirror;
 	/* As in the file: width, height, offset of the centre: fractions. */
@@ -38,7 +53,12 @@ struct heic_spec {
 	uint32_t lie_px;
 };
 
-enum { HEIC_TEST_WIDTH = 70, HEIC_TEST_HEIGHT = 46, HEIC_IDENTITY = 255 };
+enum {
+	HEIC_TEST_WIDTH = 70,
+	HEIC_TEST_HEIGHT = 46,
+	HEIC_TEST_MAP = 32,
+	HEIC_IDENTITY = 255
+};
 
 struct bytes heic_make(const struct heic_spec *spec);
 

@@ -3,7 +3,9 @@
  * Promises: HEICs of every depth, subsampling, range and matrix, with alpha, a
  * profile, an orientation, in a grid as phones write it, with their auxiliary
  * pictures, wherever their parts are in the file, are read as their samples
- * mean; a header is the same however the file arrives; one that is wrong or
+ * mean; a gain map, of Apple's kind or of ISO 21496-1, is kept if that is asked
+ * for, and one that is broken only noted; a header is the same however the file
+ * arrives; one that is wrong or
  * over a limit is named, and no damage does more than that; without the
  * program there is no decoder.
  */
@@ -11,6 +13,7 @@
 
 #include "base/test/check.h"
 #include "imgops/formats/heic/heic.h"
+#include "imgops/test/gainmaps.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -495,6 +498,153 @@ static void test_memory_fails(void)
 	free(file.data);
 }
 
+/* --- Gain maps --- */
+
+static const struct img_transform keep = { .quality = 80,
+					   .keep_gainmap = true };
+
+static void decode_kept(struct image *img, struct bytes file, struct heap *h)
+{
+	heap_init(h);
+	CHECK_NUMBER(decode_transform(img, file.data, file.count, &keep,
+				      &no_limits, h),
+		     ==, IMG_OK);
+}
+
+/* Byte `v` of Apple's map as ISO 21496-1 has it; 0: it is of that kind. */
+static double meant(double v, double headroom)
+{
+	double light = v < 0.081 * 255 ?
+			       v / 255 / 4.5 :
+			       pow((v / 255 + 0.099) / 1.099, 1 / 0.45);
+
+	return headroom == 0 ?
+		       v :
+		       255 * log2(1 + (headroom - 1) * light) / log2(headroom);
+}
+
+static void check_map(const struct img_gainmap *map,
+		      const struct heic_spec *spec, double headroom)
+{
+	uint32_t side = spec->map_px == 0 ? HEIC_TEST_MAP : spec->map_px;
+	const struct image *img = &map->image;
+
+	CHECK_NUMBER(map->stored.width_px, ==, side);
+	CHECK_NUMBER(map->base_stored.width_px, ==, WIDTH);
+	CHECK_NUMBER(img->space, ==,
+		     (spec->is_map_coloured ? IMG_YCBCR : IMG_GREY));
+	for (uint32_t i = 0; i < img->plane_count; i++)
+		for (uint32_t y = 0; y < side; y++)
+			for (uint32_t x = 0; x < side; x++) {
+				struct heic_spec bytes = { 0 };
+				double v = heic_sample(&bytes, i, x, y);
+
+				CHECK_NUMBER(
+					fabs(sample(&img->planes[i], x, y) -
+					     meant(v, headroom)),
+					<=, 0.5 + 1e-6);
+			}
+	if (headroom == 0) {
+		CHECK_NUMBER(map->gain.channels[0].max, ==,
+			     spec->iso->channels[0].max);
+		CHECK_NUMBER(map->gain.other_headroom, ==,
+			     spec->iso->other_headroom);
+	} else {
+		CHECK_NUMBER(fabs(exp2(map->gain.other_headroom) - headroom), <,
+			     1e-9);
+		CHECK_NUMBER(map->gain.channels[0].max, ==,
+			     map->gain.other_headroom);
+	}
+	CHECK((img->profile != NULL) == (spec->iso_primaries != 0));
+}
+
+static void test_gainmaps(void)
+{
+	static const struct {
+		struct heic_spec spec;
+		double headroom;
+	} cases[] = {
+		{ { .gain = HEIC_GAIN_XMP }, HEIC_HEADROOM },
+		{ { .gain = HEIC_GAIN_XMP,
+		    .cell = 32,
+		    .map_px = 40,
+		    .has_no_box = true,
+		    .has_exif = true },
+		  HEIC_HEADROOM },
+		{ { .gain = HEIC_GAIN_NOTE,
+		    .is_at_end = true,
+		    .has_depth = true },
+		  4 },
+		{ { .gain = HEIC_GAIN_ISO, .iso = &gainmap_usual }, 0 },
+		{ { .gain = HEIC_GAIN_ISO,
+		    .iso = &gainmap_coloured,
+		    .is_map_coloured = true },
+		  0 },
+		{ { .gain = HEIC_GAIN_ISO,
+		    .iso = &gainmap_coloured,
+		    .iso_primaries = 9,
+		    .is_map_coloured = true },
+		  0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct heic_spec spec = cases[i].spec;
+		struct image img = { 0 };
+		struct bytes file;
+		struct heap h;
+
+		check_case("cases[%zu]", i);
+		spec.has_gainmap = true;
+		file = heic_make(&spec);
+		decode_kept(&img, file, &h);
+		CHECK_NUMBER(img.notes, ==, 0);
+		CHECK(img.gainmap != NULL);
+		check_map(img.gainmap, &spec, cases[i].headroom);
+		img_release(&img);
+		/* It is not there if it is not wanted. */
+		decode(&img, file, &h);
+		CHECK(img.gainmap == NULL);
+		finish(&img, file, &h);
+	}
+}
+
+static void test_bad_gainmaps(void)
+{
+	static const struct img_gain bad = { .channel_count = 1 };
+	static const struct {
+		struct heic_spec spec;
+		uint32_t notes;
+	} cases[] = {
+		{ { .has_gainmap = false, .has_depth = true }, 0 },
+		{ { .gain = HEIC_GAIN_NOTHING }, IMG_NOTE_NO_GAINMAP },
+		{ { .gain = HEIC_GAIN_XMP, .map_px = HEIGHT + 1 },
+		  IMG_NOTE_NO_GAINMAP },
+		{ { .gain = HEIC_GAIN_XMP, .is_map_coloured = true },
+		  IMG_NOTE_NO_GAINMAP },
+		{ { .gain = HEIC_GAIN_ISO, .iso = &bad }, IMG_NOTE_NO_GAINMAP },
+		/* It would cover more than what is shown. */
+		{ { .gain = HEIC_GAIN_XMP,
+		    .is_cut = true,
+		    .aperture = { 40, 1, 30, 1, 0, 2, 0, 2 } },
+		  IMG_NOTE_NO_GAINMAP },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct heic_spec spec = cases[i].spec;
+		struct image img = { 0 };
+		struct bytes file;
+		struct heap h;
+
+		check_case("cases[%zu]", i);
+		spec.has_gainmap = cases[i].notes != 0;
+		file = heic_make(&spec);
+		decode_kept(&img, file, &h);
+		CHECK_NUMBER(img.notes, ==, cases[i].notes);
+		CHECK(img.gainmap == NULL);
+		finish(&img, file, &h);
+	}
+}
+
 static void test_no_program(void)
 {
 	const struct heic_spec spec = { 0 };
@@ -532,6 +682,8 @@ int main(void)
 	test_errors();
 	test_damage();
 	test_memory_fails();
+	test_gainmaps();
+	test_bad_gainmaps();
 	test_no_program();
 	return 0;
 }

@@ -402,32 +402,73 @@ static bool read_plane(struct img_plane *to, const struct decoder_plane *p,
 	       is_inside(d, l, p->offset, p->stride_bytes * p->height);
 }
 
-static enum img_err read_image(struct image *dst,
+/* False: it is larger than it can be, or outside of the memory. */
+static bool read_image(struct image *to, const struct decoder_image *from,
+		       const struct decoder *d, const struct lane *l,
+		       struct img_size stored, size_t profile_bytes_max)
+{
+	*to = (struct image){
+		.plane_count = from->plane_count,
+		.space = (enum img_space)from->space,
+		.notes = from->notes,
+		.is_srgb = from->is_srgb != 0,
+	};
+	if (from->plane_count > IMG_PLANES_MAX)
+		return false;
+	for (uint32_t i = 0; i < from->plane_count; i++)
+		if (!read_plane(&to->planes[i], &from->planes[i], d, l, stored))
+			return false;
+	if (from->profile_bytes == 0)
+		return true;
+	to->profile = l->shared + from->profile_offset;
+	to->profile_bytes = (size_t)from->profile_bytes;
+	return from->profile_bytes <= profile_bytes_max &&
+	       is_inside(d, l, from->profile_offset, from->profile_bytes);
+}
+
+static struct img_gain read_gain(const struct decoder_gain *from)
+{
+	struct img_gain gain = {
+		.channel_count = from->channel_count,
+		.uses_base_colours = from->uses_base_colours != 0,
+		.base_headroom = from->base_headroom,
+		.other_headroom = from->other_headroom,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(from->channels); i++) {
+		gain.channels[i].min = from->channels[i].min;
+		gain.channels[i].max = from->channels[i].max;
+		gain.channels[i].gamma = from->channels[i].gamma;
+		gain.channels[i].base_offset = from->channels[i].base_offset;
+		gain.channels[i].other_offset = from->channels[i].other_offset;
+	}
+	return gain;
+}
+
+/* Copy the picture, and its map if it has one, out of the shared memory. */
+static enum img_err take_image(struct image *dst,
 			       const struct decoder_reply *reply,
 			       const struct decoder *d, const struct lane *l,
 			       const struct img_header *header,
 			       const struct memory *memory)
 {
-	struct image src = {
-		.plane_count = reply->plane_count,
-		.space = (enum img_space)reply->space,
-		.notes = reply->notes,
-		.is_srgb = reply->is_srgb != 0,
-	};
+	struct img_gainmap map;
+	struct img_header map_header;
+	struct image src;
 
-	if (reply->plane_count > IMG_PLANES_MAX)
+	if (!read_image(&src, &reply->image, d, l, header->stored,
+			header->icc_bytes))
 		return IMG_ERR_LOST;
-	for (uint32_t i = 0; i < reply->plane_count; i++)
-		if (!read_plane(&src.planes[i], &reply->planes[i], d, l,
-				header->stored))
+	if (reply->has_map != 0) {
+		if (!img_gainmap_header(&map_header, header) ||
+		    !read_image(&map.image, &reply->map, d, l,
+				map_header.stored,
+				IMG_GAINMAP_PROFILE_BYTES_MAX))
 			return IMG_ERR_LOST;
-	if (reply->profile_bytes > 0) {
-		src.profile = l->shared + reply->profile_offset;
-		src.profile_bytes = (size_t)reply->profile_bytes;
-		if (reply->profile_bytes > header->icc_bytes ||
-		    !is_inside(d, l, reply->profile_offset,
-			       reply->profile_bytes))
-			return IMG_ERR_LOST;
+		map.gain = read_gain(&reply->gain);
+		map.stored = map_header.stored;
+		map.base_stored = header->stored;
+		src.gainmap = &map;
 	}
 	return img_copy(dst, &src, memory);
 }
@@ -511,7 +552,7 @@ static enum img_err ask(struct decoder *d, struct lane *l, struct image *dst,
 	err = (enum img_err)reply.err;
 	if (err != IMG_OK)
 		return is_possible(err, header) ? err : IMG_ERR_LOST;
-	return read_image(dst, &reply, d, l, header, memory);
+	return take_image(dst, &reply, d, l, header, memory);
 }
 
 enum img_err decoder_decode(struct decoder *d, struct image *dst,

@@ -61,9 +61,7 @@ struct decoder_plane {
 	double span_x, span_y;
 };
 
-struct decoder_reply {
-	uint64_t number;
-	uint32_t err; /* enum img_err */
+struct decoder_image {
 	uint32_t plane_count;
 	uint32_t space;
 	uint32_t notes;
@@ -72,13 +70,31 @@ struct decoder_reply {
 	struct decoder_plane planes[IMG_PLANES_MAX];
 };
 
+/* As struct img_gain. */
+struct decoder_gain {
+	uint32_t channel_count;
+	uint32_t uses_base_colours;
+	double base_headroom, other_headroom;
+	struct {
+		double min, max, gamma, base_offset, other_offset;
+	} channels[3];
+};
+
+struct decoder_reply {
+	uint64_t number;
+	uint32_t err; /* enum img_err */
+	uint32_t has_map;
+	struct decoder_image image, map;
+	struct decoder_gain gain; /* of the map */
+};
+
 enum { DECODER_VERSION_CHARS = 128 };
 
 /* The first argument of the program: what both sides must agree on. */
 static inline void decoder_version(char out[DECODER_VERSION_CHARS])
 {
 	int at = snprintf(out, DECODER_VERSION_CHARS,
-			  "protocol 2, %zu and %zu bytes, formats",
+			  "protocol 3, %zu and %zu bytes, formats",
 			  sizeof(struct decoder_request),
 			  sizeof(struct decoder_reply));
 

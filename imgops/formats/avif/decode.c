@@ -267,7 +267,37 @@ static uint64_t working_bytes(const struct img_header *h)
 
 	heif_shape(&planes, h);
 	return AVIF_STACK_BYTES + library_bytes(h) + pixels_bytes(h) +
-	       image_bytes(&planes);
+	       image_bytes(&planes) + heif_own(h)->file_bytes;
+}
+
+/*
+ * libavif decodes the file's primary item.  For a map this is a copy of the
+ * file, whose primary item is the map.  NULL: no memory, or no such item.
+ */
+static uint8_t *copy_file(const uint8_t *bytes, size_t count,
+			  const struct heif_own *own,
+			  const struct memory *memory)
+{
+	struct isobmff_span meta;
+	struct isobmff_box box;
+	uint8_t *copy = memory_alloc(memory, count), *number;
+	uint32_t size;
+
+	if (copy == NULL)
+		return NULL;
+	memcpy(copy, bytes, count);
+	meta = (struct isobmff_span){ copy + own->meta_offset,
+				      (size_t)own->meta_bytes, false };
+	(void)isobmff_version(&meta);
+	while (isobmff_next(&box, &meta)) {
+		if (box.type != ISOBMFF_NAME('p', 'i', 't', 'm'))
+			continue;
+		size = isobmff_version(&box.data) == 0 ? 2 : 4;
+		number = copy + (box.data.at - copy);
+		for (uint32_t i = size; i > 0 && box.data.left >= size; i--)
+			number[size - i] = (uint8_t)(own->item >> 8 * (i - 1));
+	}
+	return copy;
 }
 
 /* `held` is memory that libavif allocates by itself, and its stack. */
@@ -288,12 +318,11 @@ static enum img_err decode(struct image *dst, struct job *j, uint8_t *held,
 	return err;
 }
 
-enum img_err avif_decode(struct image *dst, const uint8_t *bytes, size_t count,
-			 const struct img_header *h,
-			 const struct img_view *view,
-			 const struct img_transform *transform,
-			 const struct img_limits *limits,
-			 const struct memory *memory)
+/* Of the picture or of its map; *dst gets no profile. */
+static enum img_err decode_header(struct image *dst, const uint8_t *bytes,
+				  size_t count, const struct img_header *h,
+				  const struct img_limits *limits,
+				  const struct memory *memory)
 {
 	struct job j = { .header = h,
 			 .bytes = bytes,
@@ -301,25 +330,47 @@ enum img_err avif_decode(struct image *dst, const uint8_t *bytes, size_t count,
 			 .channels = channels_of(h) };
 	size_t pixels = (size_t)pixels_bytes(h);
 	enum img_err err = IMG_ERR_NO_MEMORY;
-	uint8_t *held;
+	uint8_t *held, *copy = NULL;
 
-	(void)view; /* there is only one size */
-	(void)transform;
-	assert(heif_own(h)->has_ended);
 	if (working_bytes(h) > limits->decode_bytes_max)
 		return IMG_ERR_TOO_LARGE;
+	if (heif_own(h)->file_bytes > 0) {
+		copy = copy_file(bytes, count, heif_own(h), memory);
+		if (copy == NULL)
+			return IMG_ERR_NO_MEMORY;
+		j.bytes = copy;
+	}
 	held = memory_alloc(memory,
 			    AVIF_STACK_BYTES + (size_t)library_bytes(h));
 	if (pixels > 0)
 		j.pixels = memory_alloc(memory, pixels);
 	if (held != NULL && (pixels == 0 || j.pixels != NULL))
 		err = decode(dst, &j, held, memory);
+	memory_free(memory, j.pixels);
+	memory_free(memory, held);
+	memory_free(memory, copy);
+	return err;
+}
+
+enum img_err avif_decode(struct image *dst, const uint8_t *bytes, size_t count,
+			 const struct img_header *h,
+			 const struct img_view *view,
+			 const struct img_transform *transform,
+			 const struct img_limits *limits,
+			 const struct memory *memory)
+{
+	enum img_err err;
+
+	(void)view; /* there is only one size */
+	assert(heif_own(h)->has_ended);
+	err = decode_header(dst, bytes, count, h, limits, memory);
 	if (err == IMG_ERR_CORRUPT && isobmff_is_cut(bytes, count))
 		err = IMG_ERR_TRUNCATED;
 	if (err == IMG_OK)
 		err = heif_read_profile(dst, bytes, h, memory);
-	memory_free(memory, j.pixels);
-	memory_free(memory, held);
+	if (err == IMG_OK && transform->keep_gainmap)
+		err = heif_add_gainmap(dst, bytes, count, h, decode_header,
+				       limits, memory);
 	if (err != IMG_OK)
 		img_release(dst);
 	return err;
@@ -401,6 +452,7 @@ static const struct img_codec codec = {
 	.planes = avif_planes,
 	.holds_alpha = true,
 	.holds_profile = true,
+	.gainmap = heif_gainmap,
 };
 
 const struct img_format avif_format = {

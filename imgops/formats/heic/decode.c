@@ -509,7 +509,7 @@ static enum img_err make_rgb(struct image *dst, const struct job *j)
 
 static enum img_err decode(struct image *dst, struct job *j)
 {
-	enum img_err err = decode_picture(j, j->meta.primary, put_cell);
+	enum img_err err = decode_picture(j, j->own->item, put_cell);
 
 	if (err == IMG_OK && j->own->alpha != 0)
 		err = decode_picture(j, j->own->alpha, put_alpha);
@@ -523,12 +523,14 @@ static enum img_err decode(struct image *dst, struct job *j)
 	return err;
 }
 
-enum img_err heic_decode(struct image *dst, const uint8_t *bytes, size_t count,
-			 const struct img_header *h,
-			 const struct img_view *view,
-			 const struct img_transform *transform,
-			 const struct img_limits *limits,
-			 const struct memory *memory)
+/*
+ * Of the picture or of its map; *dst gets no profile.  TOO_LARGE: it takes too
+ * much memory.
+ */
+static enum img_err decode_header(struct image *dst, const uint8_t *bytes,
+				  size_t count, const struct img_header *h,
+				  const struct img_limits *limits,
+				  const struct memory *memory)
 {
 	const struct heif_own *own = heif_own(h);
 	struct isobmff_span meta = { bytes + own->meta_offset,
@@ -540,18 +542,31 @@ enum img_err heic_decode(struct image *dst, const uint8_t *bytes, size_t count,
 			 .memory = memory };
 	enum img_err err;
 
-	(void)view; /* there is only one size */
-	(void)transform;
-	assert(own->has_ended);
 	if (heic_working_bytes(h) > limits->decode_bytes_max)
 		return IMG_ERR_TOO_LARGE;
 	err = isobmff_meta_read(&j.meta, meta);
-	if (err == IMG_OK)
-		err = decode(dst, &j);
+	return err == IMG_OK ? decode(dst, &j) : err;
+}
+
+enum img_err heic_decode(struct image *dst, const uint8_t *bytes, size_t count,
+			 const struct img_header *h,
+			 const struct img_view *view,
+			 const struct img_transform *transform,
+			 const struct img_limits *limits,
+			 const struct memory *memory)
+{
+	enum img_err err;
+
+	(void)view; /* there is only one size */
+	assert(heif_own(h)->has_ended);
+	err = decode_header(dst, bytes, count, h, limits, memory);
 	if (err == IMG_ERR_CORRUPT && isobmff_is_cut(bytes, count))
 		err = IMG_ERR_TRUNCATED;
 	if (err == IMG_OK)
 		err = heif_read_profile(dst, bytes, h, memory);
+	if (err == IMG_OK && transform->keep_gainmap)
+		err = heif_add_gainmap(dst, bytes, count, h, decode_header,
+				       limits, memory);
 	if (err != IMG_OK)
 		img_release(dst);
 	return err;

@@ -175,6 +175,7 @@ static const struct img_codec codec = {
 	.recognise = heic_recognise,
 	.probe_more = heic_probe_more,
 	.decode_estimate = &decode_estimate,
+	.gainmap = heif_gainmap,
 };
 
 const struct img_format heic_format = {

@@ -424,18 +424,6 @@ static bool may_be_too_fine(const struct img_header *header,
 		       img_decode_scale(header, view, transform);
 }
 
-static void set_levels(struct img_plane *p, const uint8_t levels[GAIN_LEVELS],
-		       const struct memory *memory)
-{
-	for (uint32_t y = 0; y < p->height; y++) {
-		uint8_t *row = p->samples + y * p->stride_bytes;
-
-		for (uint32_t x = 0; x < p->width; x++)
-			row[x] = levels[row[x]];
-		memory_pause(memory);
-	}
-}
-
 /*
  * Attach the gain map, which is decoded for a picture that is decoded at
  * `scale`; nothing, if it changes nothing.  Errors: those of its file.
@@ -446,42 +434,36 @@ static enum img_err read_gainmap(struct image *dst, const uint8_t *jpeg,
 				 const struct img_limits *limits,
 				 const struct memory *memory)
 {
-	const struct jpeg_map *found = &jpeg_own(header)->pictures.map;
-	struct piece whole = { jpeg + found->offset, found->bytes };
+	const struct jpeg_map *from = &jpeg_own(header)->pictures.map;
+	struct piece whole = { jpeg + from->offset, from->bytes };
 	struct decoder d = {
 		.reader = { .limits = limits, .memory = memory },
 		.path = path_of(map, gainmap_decode_scale(map, header, scale)),
 	};
 	struct gain_metadata metadata;
-	struct gain_found meaning;
-	struct img_gainmap *to;
+	struct gain_found found;
 	bool needs_profile;
 	enum img_err err;
 
-	if (!gain_find_metadata(&metadata, whole.data, whole.bytes) ||
-	    !gain_read(&meaning, &metadata, jpeg, header->bytes))
+	if (!gain_find_metadata(&metadata, whole.data, whole.bytes, jpeg,
+				header->bytes) ||
+	    !gain_read(&found, &metadata))
 		return IMG_ERR_CORRUPT;
-	needs_profile = found->icc_bytes > 0 &&
-			!gain_has_base_colours(&meaning.gain, map->space);
-	if ((meaning.has_levels && map->space != IMG_GREY) ||
-	    (needs_profile && found->icc_bytes > GAINMAP_PROFILE_BYTES_MAX))
+	needs_profile = from->icc_bytes > 0 &&
+			!gain_has_base_colours(&found.gain, map->space);
+	if (needs_profile && from->icc_bytes > IMG_GAINMAP_PROFILE_BYTES_MAX)
 		return IMG_ERR_CORRUPT;
-	if (meaning.is_empty)
+	if (found.is_empty)
 		return IMG_OK;
-	to = gainmap_attach(dst, memory);
-	if (to == NULL)
-		return IMG_ERR_NO_MEMORY;
-	to->gain = meaning.gain;
-	to->stored = map->stored;
-	to->base_stored = header->stored;
-	d.dst = &to->image;
+	err = gain_attach(dst, &found, map, header, memory);
+	if (err != IMG_OK)
+		return err;
+	d.dst = &dst->gainmap->image;
 	err = decode_file(&d, &whole, map);
-	if (err == IMG_OK && meaning.has_levels)
-		set_levels(&to->image.planes[0], meaning.levels, memory);
 	if (err == IMG_OK && needs_profile)
-		err = read_profile(&to->image, &whole, map, memory);
-	if (err == IMG_OK && to->image.notes != 0)
-		err = IMG_ERR_CORRUPT; /* the profile is */
+		err = read_profile(d.dst, &whole, map, memory);
+	if (err == IMG_OK)
+		err = gain_finish(dst->gainmap, &found);
 	return err;
 }
 
@@ -505,11 +487,7 @@ static enum img_err add_gainmap(struct image *dst, const struct piece *whole,
 	if (p->has_map)
 		err = read_gainmap(dst, whole->data, header, &map, scale,
 				   limits, memory);
-	if (err == IMG_ERR_NO_MEMORY)
-		img_release(dst);
-	else if (err != IMG_OK)
-		gainmap_leave_out(dst);
-	return err == IMG_ERR_NO_MEMORY ? err : IMG_OK;
+	return gain_or_note(dst, err);
 }
 
 static enum img_err
@@ -844,6 +822,7 @@ static const struct img_codec codec = {
 	.encode_estimate = &jpeg_encode_estimate,
 	.planes = jpeg_planes,
 	.holds_profile = true,
+	.holds_gainmap = true,
 	.gainmap = gain_header,
 };
 

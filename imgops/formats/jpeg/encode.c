@@ -163,7 +163,7 @@ static void write_metadata(struct encoder *e)
 	else
 		gain_write_xmp(&s, e->gain);
 	write_segment(e, &s);
-	gain_write_iso(&s, e->gain);
+	gain_write_metadata(&s, e->gain);
 	write_segment(e, &s);
 	if (e->map == NULL)
 		return;

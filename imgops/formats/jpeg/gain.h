@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside formats/jpeg: the gain map of a file, which is a JPEG of its own
- * behind the first picture, and what it means.
+ * Inside formats/jpeg: where the gain map of a file is, which is a JPEG of its
+ * own behind the first picture, and its metadata.
  *
  *	SOI, APP2 "MPF": index, ... EOI  SOI, metadata, ... EOI  anything
  *	first picture                    gain map                trailer
  *
- * Read are an index by CIPA DC-007 (MPF), and metadata of the map by, in this
- * order, ISO 21496-1, Adobe (XMP with the prefix hdrgm; Android's Ultra HDR)
- * and Apple (XMP, and the maker's note of the first picture).  Written are the
- * index and the first two, with the directory that Ultra HDR needs.
+ * Read are an index by CIPA DC-007 (MPF), and the map's metadata: see
+ * formats/gain.h.  Written are the index, ISO 21496-1, and Adobe's XMP with the
+ * directory that Ultra HDR needs.
  *
  * A file may say anything here, and none of it is an error: what cannot be read
  * is a map that is not there, or a broken one.  Time and memory do not depend
@@ -18,6 +17,7 @@
 #ifndef IMGOPS_FORMATS_JPEG_GAIN_H
 #define IMGOPS_FORMATS_JPEG_GAIN_H
 
+#include "imgops/formats/gain.h"
 #include "imgops/formats/jpeg/header.h"
 #include "imgops/formats/jpeg/markers.h"
 
@@ -39,42 +39,12 @@ void gain_find(struct img_header *h, const uint8_t *jpeg,
 /* As format.h says. */
 bool gain_header(struct img_header *map, const struct img_header *h);
 
-/* --- gain_read.c: what it means --- */
-
-/* The metadata of a picture, as marker segments have them.  NULL: none. */
-struct gain_metadata {
-	const uint8_t *iso, *xmp, *apple;
-	size_t iso_bytes, xmp_bytes, apple_bytes;
-};
-
-/* True: the metadata before the first scan say that this is a gain map. */
-bool gain_find_metadata(struct gain_metadata *found, const uint8_t *jpeg,
-			size_t bytes);
-
-enum { GAIN_LEVELS = 256 };
-
-/* What they say. */
-struct gain_found {
-	struct img_gain gain;
-	/* Grey samples are to be replaced by those of this table. */
-	bool has_levels;
-	uint8_t levels[GAIN_LEVELS];
-	bool is_empty; /* the map changes nothing, and `gain` is not valid */
-};
-
-/* `jpeg` is the first picture.  False: they are broken. */
-MUST_CHECK bool gain_read(struct gain_found *found,
-			  const struct gain_metadata *from, const uint8_t *jpeg,
-			  size_t bytes);
-
-/* A number in XMP.  False: it does not occur, or is none. */
-bool gain_xmp_number(double *number, const uint8_t *xmp, size_t bytes,
-		     const char *name);
-
-/* gain_apple.c: gain_read() for Apple's XMP. */
-MUST_CHECK bool gain_read_apple(struct gain_found *found, const uint8_t *xmp,
-				size_t xmp_bytes, const uint8_t *jpeg,
-				size_t bytes);
+/*
+ * The metadata before the first scan of the map.  `jpeg` is the first picture,
+ * which may have a maker's note.  False: there are none.
+ */
+bool gain_find_metadata(struct gain_metadata *found, const uint8_t *map,
+			size_t map_bytes, const uint8_t *jpeg, size_t bytes);
 
 /* True: the first picture says that the file has a gain map. */
 bool gain_is_promised(const uint8_t *jpeg, size_t bytes);
@@ -91,7 +61,7 @@ struct gain_segment {
 };
 
 /* ISO 21496-1, of the map; `gain` NULL: of the first picture. */
-void gain_write_iso(struct gain_segment *s, const struct img_gain *gain);
+void gain_write_metadata(struct gain_segment *s, const struct img_gain *gain);
 
 /* The map's XMP. */
 void gain_write_xmp(struct gain_segment *s, const struct img_gain *gain);

@@ -1,9 +1,99 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/formats/jpeg/gain.h"
 
+#include "imgops/formats/exif.h"
 #include "imgops/formats/tiff.h"
 
 #include <string.h>
+
+/* With their zeros. */
+static const char iso_name[] = "urn:iso:std:iso:ts:21496:-1";
+static const char xmp_name[] = "http://ns.adobe.com/xap/1.0/";
+
+/* --- Its metadata --- */
+
+static bool has_text(const uint8_t *xmp, size_t bytes, const char *text)
+{
+	return memmem(xmp, bytes, text, strlen(text)) != NULL;
+}
+
+/* Note XMP that has `text`; the first counts. */
+static void look_for(const uint8_t **xmp, size_t *bytes, const struct marker *m,
+		     const char *text)
+{
+	if (m->code != MARKER_APP1 || *xmp != NULL ||
+	    !marker_begins(m, xmp_name, sizeof(xmp_name)) ||
+	    !has_text(m->data, m->bytes, text))
+		return;
+	*xmp = m->data + sizeof(xmp_name);
+	*bytes = m->bytes - sizeof(xmp_name);
+}
+
+static void look_at_marker(struct gain_metadata *found, const struct marker *m,
+			   const char *xmp_text)
+{
+	if (m->code == MARKER_APP2 && found->iso == NULL &&
+	    marker_begins(m, iso_name, sizeof(iso_name))) {
+		found->iso = m->data + sizeof(iso_name);
+		found->iso_bytes = m->bytes - sizeof(iso_name);
+	}
+	look_for(&found->xmp, &found->xmp_bytes, m, xmp_text);
+	look_for(&found->apple, &found->apple_bytes, m,
+		 "HDRGainMap:HDRGainMapVersion");
+}
+
+/* False: there are none. */
+static bool find_metadata(struct gain_metadata *found, const uint8_t *jpeg,
+			  size_t bytes, const char *xmp_text)
+{
+	struct markers w;
+	struct marker m;
+
+	*found = (struct gain_metadata){ NULL };
+	if (!markers_start(&w, jpeg, bytes))
+		return false;
+	for (uint32_t i = 0; i < JPEG_MARKERS_MAX && markers_next(&w, &m) &&
+			     m.code != MARKER_SOS;
+	     i++)
+		look_at_marker(found, &m, xmp_text);
+	return found->iso != NULL || found->xmp != NULL || found->apple != NULL;
+}
+
+/* The maker's note of the first picture, if it has one. */
+static void find_note(struct gain_metadata *found, const uint8_t *jpeg,
+		      size_t bytes)
+{
+	struct markers w;
+	struct marker m;
+
+	if (!markers_start(&w, jpeg, bytes))
+		return;
+	for (uint32_t i = 0; i < JPEG_MARKERS_MAX && found->note == NULL &&
+			     markers_next(&w, &m) && m.code != MARKER_SOS;
+	     i++)
+		if (m.code == MARKER_APP1)
+			found->note = exif_app1_maker_note(m.data, m.bytes,
+							   &found->note_bytes);
+}
+
+bool gain_find_metadata(struct gain_metadata *found, const uint8_t *map,
+			size_t map_bytes, const uint8_t *jpeg, size_t bytes)
+{
+	if (!find_metadata(found, map, map_bytes, "hdrgm:GainMapMax"))
+		return false;
+	if (found->apple != NULL)
+		find_note(found, jpeg, bytes);
+	return true;
+}
+
+bool gain_is_promised(const uint8_t *jpeg, size_t bytes)
+{
+	struct gain_metadata unused;
+
+	return find_metadata(&unused, jpeg, bytes, "hdrgm:Version");
+}
+
+/* --- The index --- */
 
 /* CIPA DC-007-2009, 5.2: tags of the index, and the entries of one of them. */
 enum {
@@ -90,9 +180,9 @@ static void look_at(struct img_header *h, const uint8_t *jpeg,
 	struct gain_metadata metadata;
 	struct gain_found meaning;
 
-	if (!gain_find_metadata(&metadata, data, map.bytes))
+	if (!gain_find_metadata(&metadata, data, map.bytes, jpeg, h->bytes))
 		return;
-	p->has_map = gain_read(&meaning, &metadata, jpeg, h->bytes) &&
+	p->has_map = gain_read(&meaning, &metadata) &&
 		     jpeg_probe_picture(&map, data, limits) == IMG_OK &&
 		     keep_header(&p->map, &map, h->stored);
 	p->has_bad_map |= !p->has_map;

@@ -36,42 +36,18 @@ put_text(struct gain_segment *s, const char *format, ...)
 	s->bytes += (size_t)n;
 }
 
-/* --- ISO 21496-1, annex C --- */
-
-/* It holds every valid number, and those of usual maps exactly. */
-#define DENOMINATOR 0x1000000
-
-static void put_quotient(struct gain_segment *s, double value)
-{
-	put_number(s, (uint32_t)(int32_t)nearbyint(value * DENOMINATOR), 4);
-	put_number(s, DENOMINATOR, 4);
-}
-
-void gain_write_iso(struct gain_segment *s, const struct img_gain *gain)
+void gain_write_metadata(struct gain_segment *s, const struct img_gain *gain)
 {
 	static const char name[] = "urn:iso:std:iso:ts:21496:-1";
-	enum { IS_MULTICHANNEL = 0x80, USES_BASE_COLOURS = 0x40 };
+	uint8_t iso[GAIN_ISO_BYTES_MAX];
 
 	s->code = MARKER_APP2;
 	s->bytes = 0;
 	put(s, name, sizeof(name));
-	put_number(s, 0, 2); /* the least version that a reader must know */
-	put_number(s, 0, 2);
-	if (gain == NULL)
-		return;
-	put_number(s,
-		   (gain->channel_count > 1 ? IS_MULTICHANNEL : 0) |
-			   (gain->uses_base_colours ? USES_BASE_COLOURS : 0),
-		   1);
-	put_quotient(s, gain->base_headroom);
-	put_quotient(s, gain->other_headroom);
-	for (uint32_t i = 0; i < gain->channel_count; i++) {
-		put_quotient(s, gain->channels[i].min);
-		put_quotient(s, gain->channels[i].max);
-		put_quotient(s, gain->channels[i].gamma);
-		put_quotient(s, gain->channels[i].base_offset);
-		put_quotient(s, gain->channels[i].other_offset);
-	}
+	if (gain != NULL)
+		put(s, iso, gain_write_iso(iso, gain));
+	else
+		put_number(s, 0, 4); /* only the versions */
 }
 
 /* --- XMP --- */

@@ -85,23 +85,20 @@ static void leave_block(void *arg, void *block)
 	(void)block;
 }
 
-static void describe(struct decoder_reply *reply, const struct image *img,
+static void describe(struct decoder_image *to, const struct image *img,
 		     const uint8_t *shared)
 {
-	reply->plane_count = img->plane_count;
-	reply->space = img->space;
-	reply->notes = img->notes;
-	/* There is no place for a map in a reply. */
-	if (img->gainmap != NULL)
-		reply->notes |= IMG_NOTE_NO_GAINMAP;
-	reply->is_srgb = img->is_srgb;
-	reply->profile_bytes = img->profile_bytes;
+	to->plane_count = img->plane_count;
+	to->space = img->space;
+	to->notes = img->notes;
+	to->is_srgb = img->is_srgb;
+	to->profile_bytes = img->profile_bytes;
 	if (img->profile != NULL)
-		reply->profile_offset = (uint64_t)(img->profile - shared);
+		to->profile_offset = (uint64_t)(img->profile - shared);
 	for (uint32_t i = 0; i < img->plane_count; i++) {
 		const struct img_plane *p = &img->planes[i];
 
-		reply->planes[i] = (struct decoder_plane){
+		to->planes[i] = (struct decoder_plane){
 			.offset = (uint64_t)(p->samples - shared),
 			.stride_bytes = p->stride_bytes,
 			.width = p->width,
@@ -110,6 +107,34 @@ static void describe(struct decoder_reply *reply, const struct image *img,
 			.span_y = p->span_y,
 		};
 	}
+}
+
+static void describe_gain(struct decoder_gain *to, const struct img_gain *gain)
+{
+	*to = (struct decoder_gain){
+		.channel_count = gain->channel_count,
+		.uses_base_colours = gain->uses_base_colours,
+		.base_headroom = gain->base_headroom,
+		.other_headroom = gain->other_headroom,
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(to->channels); i++) {
+		to->channels[i].min = gain->channels[i].min;
+		to->channels[i].max = gain->channels[i].max;
+		to->channels[i].gamma = gain->channels[i].gamma;
+		to->channels[i].base_offset = gain->channels[i].base_offset;
+		to->channels[i].other_offset = gain->channels[i].other_offset;
+	}
+}
+
+static void describe_all(struct decoder_reply *reply, const struct image *img,
+			 const uint8_t *shared)
+{
+	describe(&reply->image, img, shared);
+	reply->has_map = img->gainmap != NULL;
+	if (img->gainmap == NULL)
+		return;
+	describe(&reply->map, &img->gainmap->image, shared);
+	describe_gain(&reply->gain, &img->gainmap->gain);
 }
 
 /* 0: no limit from now on. */
@@ -163,7 +188,7 @@ static void answer(struct decoder_reply *reply, struct decoder_request *q,
 			    &q->transform, &q->limits, &memory);
 	limit_cpu(0);
 	if (reply->err == IMG_OK)
-		describe(reply, &img, shared);
+		describe_all(reply, &img, shared);
 }
 
 /*

@@ -4,81 +4,13 @@
  * text.  XMP is searched for names instead of parsed as XML: every writer uses
  * the prefix "hdrgm", as Adobe's specification does.
  */
-#include "imgops/formats/jpeg/gain.h"
-
-#include "imgops/gainmap.h"
+#include "imgops/formats/gain.h"
 
 #include "base/take.h"
 
 #include <string.h>
 
-/* With their zeros. */
-static const char iso_name[] = "urn:iso:std:iso:ts:21496:-1";
-static const char xmp_name[] = "http://ns.adobe.com/xap/1.0/";
-
 enum { CHANNELS = 3 };
-
-/* --- Which metadata --- */
-
-static bool has_text(const uint8_t *xmp, size_t bytes, const char *text)
-{
-	return memmem(xmp, bytes, text, strlen(text)) != NULL;
-}
-
-/* Note XMP that has `text`; the first counts. */
-static void look_for(const uint8_t **xmp, size_t *bytes, const struct marker *m,
-		     const char *text)
-{
-	if (m->code != MARKER_APP1 || *xmp != NULL ||
-	    !marker_begins(m, xmp_name, sizeof(xmp_name)) ||
-	    !has_text(m->data, m->bytes, text))
-		return;
-	*xmp = m->data + sizeof(xmp_name);
-	*bytes = m->bytes - sizeof(xmp_name);
-}
-
-static void look_at(struct gain_metadata *found, const struct marker *m,
-		    const char *xmp_text)
-{
-	if (m->code == MARKER_APP2 && found->iso == NULL &&
-	    marker_begins(m, iso_name, sizeof(iso_name))) {
-		found->iso = m->data + sizeof(iso_name);
-		found->iso_bytes = m->bytes - sizeof(iso_name);
-	}
-	look_for(&found->xmp, &found->xmp_bytes, m, xmp_text);
-	look_for(&found->apple, &found->apple_bytes, m,
-		 "HDRGainMap:HDRGainMapVersion");
-}
-
-/* False: there are none. */
-static bool find_metadata(struct gain_metadata *found, const uint8_t *jpeg,
-			  size_t bytes, const char *xmp_text)
-{
-	struct markers w;
-	struct marker m;
-
-	*found = (struct gain_metadata){ NULL };
-	if (!markers_start(&w, jpeg, bytes))
-		return false;
-	for (uint32_t i = 0; i < JPEG_MARKERS_MAX && markers_next(&w, &m) &&
-			     m.code != MARKER_SOS;
-	     i++)
-		look_at(found, &m, xmp_text);
-	return found->iso != NULL || found->xmp != NULL || found->apple != NULL;
-}
-
-bool gain_find_metadata(struct gain_metadata *found, const uint8_t *jpeg,
-			size_t bytes)
-{
-	return find_metadata(found, jpeg, bytes, "hdrgm:GainMapMax");
-}
-
-bool gain_is_promised(const uint8_t *jpeg, size_t bytes)
-{
-	struct gain_metadata unused;
-
-	return find_metadata(&unused, jpeg, bytes, "hdrgm:Version");
-}
 
 /* --- ISO 21496-1 --- */
 
@@ -385,8 +317,7 @@ bool gain_xmp_number(double *number, const uint8_t *xmp, size_t bytes,
 	return true;
 }
 
-bool gain_read(struct gain_found *found, const struct gain_metadata *from,
-	       const uint8_t *jpeg, size_t bytes)
+bool gain_read(struct gain_found *found, const struct gain_metadata *from)
 {
 	*found = (struct gain_found){ .is_empty = false };
 	if (from->iso != NULL &&
@@ -397,8 +328,50 @@ bool gain_read(struct gain_found *found, const struct gain_metadata *from,
 	    read_xmp(&found->gain, from->xmp, from->xmp_bytes) &&
 	    gain_is_valid(&found->gain))
 		return true;
-	return from->apple != NULL &&
-	       gain_read_apple(found, from->apple, from->apple_bytes, jpeg,
-			       bytes) &&
+	return gain_read_apple(found, from) &&
 	       (found->is_empty || gain_is_valid(&found->gain));
+}
+
+enum img_err gain_attach(struct image *dst, const struct gain_found *found,
+			 const struct img_header *map,
+			 const struct img_header *base,
+			 const struct memory *memory)
+{
+	struct img_gainmap *to;
+
+	if (found->has_levels && map->space != IMG_GREY)
+		return IMG_ERR_CORRUPT;
+	to = gainmap_attach(dst, memory);
+	if (to == NULL)
+		return IMG_ERR_NO_MEMORY;
+	to->gain = found->gain;
+	to->stored = map->stored;
+	to->base_stored = base->stored;
+	return IMG_OK;
+}
+
+enum img_err gain_finish(struct img_gainmap *map,
+			 const struct gain_found *found)
+{
+	const struct img_plane *p = &map->image.planes[0];
+
+	for (uint32_t y = 0; found->has_levels && y < p->height; y++) {
+		uint8_t *row = p->samples + y * p->stride_bytes;
+
+		for (uint32_t x = 0; x < p->width; x++)
+			row[x] = found->levels[row[x]];
+		memory_pause(map->image.memory);
+	}
+	return map->image.notes == 0 ? IMG_OK : IMG_ERR_CORRUPT;
+}
+
+enum img_err gain_or_note(struct image *dst, enum img_err err)
+{
+	if (err == IMG_ERR_NO_MEMORY) {
+		img_release(dst);
+		return err;
+	}
+	if (err != IMG_OK)
+		gainmap_leave_out(dst);
+	return IMG_OK;
 }

@@ -7,9 +7,8 @@
  *
  *	log2(gain) / log2(headroom)
  */
-#include "imgops/formats/jpeg/gain.h"
+#include "imgops/formats/gain.h"
 
-#include "imgops/formats/exif.h"
 #include "imgops/formats/tiff.h"
 
 #include <math.h>
@@ -58,43 +57,21 @@ static bool note_headroom(double *headroom, const uint8_t *bytes, size_t count)
 	return true;
 }
 
-/* By the maker's note in the first picture's EXIF data. */
-static bool file_headroom(double *headroom, const uint8_t *jpeg, size_t bytes)
-{
-	struct markers w;
-	struct marker m;
-
-	if (!markers_start(&w, jpeg, bytes))
-		return false;
-	for (uint32_t i = 0; i < JPEG_MARKERS_MAX && markers_next(&w, &m) &&
-			     m.code != MARKER_SOS;
-	     i++) {
-		size_t count;
-		const uint8_t *note =
-			m.code == MARKER_APP1 ?
-				exif_app1_maker_note(m.data, m.bytes, &count) :
-				NULL;
-
-		if (note != NULL)
-			return note_headroom(headroom, note, count);
-	}
-	return false;
-}
-
 static double bt709_light(double level)
 {
 	return level < 0.081 ? level / 4.5 :
 			       pow((level + 0.099) / 1.099, 1 / 0.45);
 }
 
-bool gain_read_apple(struct gain_found *found, const uint8_t *xmp,
-		     size_t xmp_bytes, const uint8_t *jpeg, size_t bytes)
+bool gain_read_apple(struct gain_found *found, const struct gain_metadata *from)
 {
 	double headroom;
 
-	if (!gain_xmp_number(&headroom, xmp, xmp_bytes,
-			     "HDRGainMap:HDRGainMapHeadroom") &&
-	    !file_headroom(&headroom, jpeg, bytes))
+	if ((from->apple == NULL ||
+	     !gain_xmp_number(&headroom, from->apple, from->apple_bytes,
+			      "HDRGainMap:HDRGainMapHeadroom")) &&
+	    (from->note == NULL ||
+	     !note_headroom(&headroom, from->note, from->note_bytes)))
 		return false;
 	if (!(headroom >= 1 && headroom <= HEADROOM_MAX))
 		return false;
