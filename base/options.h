@@ -136,7 +136,8 @@ struct program {
 	const char *notes;       /* after the flags, as `about`; or NULL */
 	const char *exit_status; /* or NULL */
 	const char *see_also;    /* other man pages; or NULL */
-	const char *built_with;  /* the second line of --version; or NULL */
+	/* The lines of --version after the first; or NULL. */
+	void (*print_built_with)(FILE *out);
 	/* Of environment variables, such as "DARKROOM_"; or NULL. */
 	const char *prefix;
 	/*

@@ -567,8 +567,8 @@ static void print_version(const struct program *p, const char *commit,
 {
 	(void)fprintf(out, "%s " DARKROOM_VERSION " (commit %s)\n", p->name,
 		      commit);
-	if (p->built_with != NULL)
-		(void)fprintf(out, "%s\n", p->built_with);
+	if (p->print_built_with != NULL)
+		p->print_built_with(out);
 }
 
 bool program_answer(const struct program *p, const struct flags_asked *asked,

@@ -80,6 +80,7 @@ struct img_format {
 	uint32_t side_px_max;   /* of a result; 0: IMG_SIDE_PX_MAX */
 	/* Its decoder is a library that was not made for hostile files. */
 	bool is_fragile;
+	bool holds_gainmap; /* a result can have one */
 	/*
 	 * The only program that decodes it; img_decode() is NO_DECODER.  NULL:
 	 * there is no such program.

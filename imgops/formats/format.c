@@ -192,7 +192,7 @@ bool img_gainmap_header(struct img_header *map, const struct img_header *header)
 bool img_keeps_gainmap(const struct img_transform *transform)
 {
 	return transform->keep_gainmap &&
-	       format_of_result(transform)->holds_gainmap;
+	       img_formats[transform->format]->holds_gainmap;
 }
 
 /* --- The steps --- */

@@ -105,7 +105,6 @@ struct img_codec {
 	enum format_planes (*planes)(const struct img_transform *transform);
 	bool holds_alpha;
 	bool holds_profile;
-	bool holds_gainmap;
 
 	/*
 	 * The header of a file's gain map, as far as estimates need it.

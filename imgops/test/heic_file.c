@@ -33,6 +33,7 @@ int main(int argc, char **argv)
 		    .angle = 3,
 		    .has_depth = true,
 		    .has_gainmap = true,
+		    .gain = HEIC_GAIN_XMP,
 		    .has_thumbnail = true,
 		    .has_exif = true } },
 		{ "alpha", { .width = 200, .height = 150, .has_alpha = true } },

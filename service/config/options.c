@@ -363,13 +363,18 @@ static const struct flag_group groups[] = {
 	{ 0 },
 };
 
-/* "formats: jpeg png ppm gif (read only)" */
-#define FORMAT(name, word) " " #word
-#define READ_ONLY_FORMAT(name, word) " " #word " (read only)"
-static const char built_with[] = "formats:"
-#include "imgops/formats/list.h"
-	;
-#undef FORMAT
+static void print_built_with(FILE *out)
+{
+	(void)fputs("formats:", out);
+	for (uint32_t i = 0; i < IMG_FORMATS; i++)
+		(void)fprintf(out, " %s%s", img_formats[i]->word,
+			      i < IMG_RESULT_FORMATS ? "" : " (read only)");
+	(void)fputs("\ngain maps of results:", out);
+	for (uint32_t i = 0; i < IMG_RESULT_FORMATS; i++)
+		if (img_formats[i]->holds_gainmap)
+			(void)fprintf(out, " %s", img_formats[i]->word);
+	(void)fputs("\n", out);
+}
 
 const struct program options_program = {
 	.name = "darkroom",
@@ -382,7 +387,7 @@ const struct program options_program = {
 	.exit_status = "0 stopped or done, 1 failed, 2 wrong usage, 3 uploads "
 		       "were abandoned at --drain-timeout.",
 	.see_also = "loadgen(1)",
-	.built_with = built_with,
+	.print_built_with = print_built_with,
 	.prefix = "DARKROOM_",
 	.print_more = print_query_help,
 };

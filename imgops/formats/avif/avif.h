@@ -28,6 +28,9 @@ enum img_err avif_encode(uint8_t **bytes, size_t *count, struct image *src,
 			 const struct img_transform *transform,
 			 const struct memory *memory);
 
+/* Can libavif write a gain map?  It reads one as any picture. */
+#define AVIF_HOLDS_GAINMAP (AVIF_VERSION >= 1020000)
+
 /* dav1d and libaom need more stack than callers have. */
 enum { AVIF_STACK_BYTES = 1 << 20 };
 

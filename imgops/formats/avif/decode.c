@@ -59,14 +59,16 @@ static void set_decoder(avifDecoder *d, const struct img_header *h)
 {
 	uint64_t pixels = max_u64(img_pixels(heif_own(h)->coded),
 				  img_pixels(heif_own(h)->cell));
+	/* The header of all items is read: a map's base is larger. */
+	bool is_map = heif_own(h)->file_bytes > 0;
 
 	d->codecChoice = AVIF_CODEC_CHOICE_DAV1D;
 	d->maxThreads = 1;
 	d->ignoreExif = AVIF_TRUE;
 	d->ignoreXMP = AVIF_TRUE;
 	d->strictFlags = AVIF_STRICT_DISABLED;
-	d->imageSizeLimit =
-		(uint32_t)min_u64(pixels, AVIF_DEFAULT_IMAGE_SIZE_LIMIT);
+	d->imageSizeLimit = (uint32_t)min_u64(is_map ? UINT64_MAX : pixels,
+					      AVIF_DEFAULT_IMAGE_SIZE_LIMIT);
 	d->imageDimensionLimit = IMG_SIDE_PX_MAX;
 }
 
@@ -461,5 +463,6 @@ const struct img_format avif_format = {
 	.media_type = "image/avif",
 	.suffix = "avif",
 	.is_fragile = true,
+	.holds_gainmap = AVIF_HOLDS_GAINMAP,
 	.codec = &codec,
 };

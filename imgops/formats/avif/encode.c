@@ -12,6 +12,7 @@
 #include "imgops/colour/colour.h"
 #include "imgops/estimate.h"
 #include "imgops/formats/stack.h"
+#include "imgops/gainmap.h"
 #include "imgops/image.h"
 
 #include <assert.h>
@@ -140,6 +141,95 @@ static void set_colours(avifImage *img, const struct job *j)
 					     src->profile_bytes);
 }
 
+/* --- The gain map --- */
+
+#if AVIF_HOLDS_GAINMAP
+
+/* It holds every valid number, and those of usual maps exactly. */
+enum { DENOMINATOR = 1 << 24 };
+
+static avifSignedFraction fraction(double value)
+{
+	return (avifSignedFraction){ (int32_t)lround(value * DENOMINATOR),
+				     DENOMINATOR };
+}
+
+static avifUnsignedFraction unsigned_fraction(double value)
+{
+	return (avifUnsignedFraction){ (uint32_t)lround(value * DENOMINATOR),
+				       DENOMINATOR };
+}
+
+static void set_gain(avifGainMap *to, const struct img_gain *gain)
+{
+	to->baseHdrHeadroom = unsigned_fraction(gain->base_headroom);
+	to->alternateHdrHeadroom = unsigned_fraction(gain->other_headroom);
+	to->useBaseColorSpace = gain->uses_base_colours;
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t from = gain->channel_count > 1 ? i : 0;
+
+		to->gainMapMin[i] = fraction(gain->channels[from].min);
+		to->gainMapMax[i] = fraction(gain->channels[from].max);
+		to->gainMapGamma[i] =
+			unsigned_fraction(gain->channels[from].gamma);
+		to->baseOffset[i] = fraction(gain->channels[from].base_offset);
+		to->alternateOffset[i] =
+			fraction(gain->channels[from].other_offset);
+	}
+}
+
+/* Lend the samples of the map to `to`, and describe the alternate. */
+static avifResult set_map(avifGainMap *to, const struct image *map,
+			  const struct img_transform *t)
+{
+	to->image = avifImageCreate(map->planes[0].width, map->planes[0].height,
+				    8, format_of(map, t));
+	if (to->image == NULL)
+		return AVIF_RESULT_OUT_OF_MEMORY;
+	to->image->yuvRange = AVIF_RANGE_FULL;
+	to->image->colorPrimaries = AVIF_COLOR_PRIMARIES_UNSPECIFIED;
+	to->image->transferCharacteristics =
+		AVIF_TRANSFER_CHARACTERISTICS_UNSPECIFIED;
+	to->image->matrixCoefficients = AVIF_MATRIX_COEFFICIENTS_BT601;
+	lend_planes(to->image, map);
+	to->altTransferCharacteristics = AVIF_TRANSFER_CHARACTERISTICS_PQ;
+	to->altMatrixCoefficients = AVIF_MATRIX_COEFFICIENTS_IDENTITY;
+	to->altYUVRange = AVIF_RANGE_FULL;
+	if (map->profile_bytes == 0)
+		return AVIF_RESULT_OK;
+	return avifRWDataSet(&to->altICC, map->profile, map->profile_bytes);
+}
+
+static avifResult add_map(avifEncoder *e, avifImage *img, const struct job *j)
+{
+	const struct img_gainmap *map = j->src->gainmap;
+	struct img_transform coding = gainmap_coding(j->transform);
+
+	if (map == NULL)
+		return AVIF_RESULT_OK;
+	coding.full_chroma =
+		map->image.plane_count > 1 &&
+		map->image.planes[1].width == map->image.planes[0].width;
+	e->qualityGainMap = quality_of(&coding);
+	img->gainMap = avifGainMapCreate();
+	if (img->gainMap == NULL)
+		return AVIF_RESULT_OUT_OF_MEMORY;
+	set_gain(img->gainMap, &map->gain);
+	return set_map(img->gainMap, &map->image, &coding);
+}
+
+#else
+
+static avifResult add_map(avifEncoder *e, avifImage *img, const struct job *j)
+{
+	(void)e;
+	(void)img;
+	assert(j->src->gainmap == NULL);
+	return AVIF_RESULT_OK;
+}
+
+#endif
+
 /* --- All --- */
 
 static void run(void *arg)
@@ -161,6 +251,8 @@ static void run(void *arg)
 			j->result = convert_pixels(img, j);
 		if (img->icc.size != j->src->profile_bytes)
 			j->result = AVIF_RESULT_OUT_OF_MEMORY;
+		if (j->result == AVIF_RESULT_OK)
+			j->result = add_map(encoder, img, j);
 		if (j->result == AVIF_RESULT_OK)
 			j->result = avifEncoderWrite(encoder, img, &j->out);
 	}
@@ -195,7 +287,7 @@ static uint64_t library_bytes(const struct image *src,
 		each += FULL_CHROMA_BYTES;
 	if (speed_of(t->effort) <= SPEED_SLOW)
 		each += SLOW_BYTES;
-	/* Both encoders exist until the end. */
+	/* All encoders exist until the end. */
 	return (ONCE_BYTES + width * height * each) * (has_alpha ? 2 : 1) +
 	       src->profile_bytes;
 }
@@ -219,11 +311,15 @@ enum img_err avif_encode(uint8_t **bytes, size_t *count, struct image *src,
 	size_t pixels = (size_t)pixels_bytes(src);
 	size_t row_bytes = (size_t)src->planes[0].width * 4;
 	bool ok = false;
-	uint8_t *held = memory_alloc(
-		memory,
-		AVIF_STACK_BYTES + (size_t)library_bytes(src, transform));
+	size_t held_bytes =
+		AVIF_STACK_BYTES + (size_t)library_bytes(src, transform);
+	uint8_t *held;
 
 	assert(transform->quality >= 1 && transform->quality <= 100);
+	if (src->gainmap != NULL)
+		held_bytes +=
+			(size_t)library_bytes(&src->gainmap->image, transform);
+	held = memory_alloc(memory, held_bytes);
 	if (pixels > 0)
 		j.pixels = memory_alloc(memory, pixels);
 	for (uint32_t y = 0; j.pixels != NULL && y < src->planes[0].height; y++)

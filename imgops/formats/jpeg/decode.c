@@ -822,7 +822,6 @@ static const struct img_codec codec = {
 	.encode_estimate = &jpeg_encode_estimate,
 	.planes = jpeg_planes,
 	.holds_profile = true,
-	.holds_gainmap = true,
 	.gainmap = gain_header,
 };
 
@@ -831,5 +830,6 @@ const struct img_format jpeg_format = {
 	.word = "jpeg",
 	.media_type = "image/jpeg",
 	.suffix = "jpg",
+	.holds_gainmap = true,
 	.codec = &codec,
 };

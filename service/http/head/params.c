@@ -146,7 +146,7 @@ const struct param params_table[] = {
 	  .help = "1: fast .. 9: small; 0: as usual for the format",
 	  .is_advanced = true, .other_names = "speed method", .since = 3 },
 	{ "gainmap", "Gain map", SWITCH(transform.keep_gainmap, gainmaps),
-	  .default_text = "strip", .help = "what happens to a JPEG's gain map",
+	  .default_text = "strip", .help = "what happens to a file's gain map",
 	  .is_advanced = true, .other_names = "hdr keepgainmap", .since = 4 },
 	{ "strict", "Strict", SWITCH(transform.lenient, zero_one),
 	  .default_text = "1",

@@ -52,6 +52,9 @@ test_phones_files_are_read() {
 			fail "$format: $(shown body)" ;;
 		esac
 	done
+	[ "$(status phone.heic 'w=90&gainmap=keep')" = 200 ] ||
+		fail "a phone's gain map: $(shown body)"
+	has -aF hdrgm:GainMapMax <body || fail "the gain map is lost"
 	[ "$(number lost)" = 0 ] || fail "lost: $(number lost)"
 }
 
