@@ -192,9 +192,6 @@ static avifResult set_map(avifGainMap *to, const struct image *map,
 		AVIF_TRANSFER_CHARACTERISTICS_UNSPECIFIED;
 	to->image->matrixCoefficients = AVIF_MATRIX_COEFFICIENTS_BT601;
 	lend_planes(to->image, map);
-	to->altTransferCharacteristics = AVIF_TRANSFER_CHARACTERISTICS_PQ;
-	to->altMatrixCoefficients = AVIF_MATRIX_COEFFICIENTS_IDENTITY;
-	to->altYUVRange = AVIF_RANGE_FULL;
 	if (map->profile_bytes == 0)
 		return AVIF_RESULT_OK;
 	return avifRWDataSet(&to->altICC, map->profile, map->profile_bytes);
@@ -215,6 +212,13 @@ static avifResult add_map(avifEncoder *e, avifImage *img, const struct job *j)
 	if (img->gainMap == NULL)
 		return AVIF_RESULT_OUT_OF_MEMORY;
 	set_gain(img->gainMap, &map->gain);
+	/* The alternate is like the picture, and has more light. */
+	if (j->src->profile == NULL && map->image.profile == NULL)
+		img->gainMap->altColorPrimaries = img->colorPrimaries;
+	img->gainMap->altTransferCharacteristics =
+		AVIF_TRANSFER_CHARACTERISTICS_PQ;
+	img->gainMap->altMatrixCoefficients = img->matrixCoefficients;
+	img->gainMap->altYUVRange = img->yuvRange;
 	return set_map(img->gainMap, &map->image, &coding);
 }
 
