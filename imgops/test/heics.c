@@ -427,8 +427,7 @@ static uint8_t add_aux(struct maker *m, const char *name)
 	return number;
 }
 
-/* Properties of what is shown, in the order that MIAF wants. */
-static void give_view(struct maker *m, struct item *i)
+static void give_colours(struct maker *m, struct item *i)
 {
 	const struct heic_spec *spec = m->spec;
 	struct writer *w = &m->properties;
@@ -446,6 +445,17 @@ static void give_view(struct maker *m, struct item *i)
 		put_colours(w, spec);
 		end(w, box);
 	}
+}
+
+/* Properties of what is shown, in the order that MIAF wants. */
+static void give_view(struct maker *m, struct item *i)
+{
+	const struct heic_spec *spec = m->spec;
+	struct writer *w = &m->properties;
+	size_t box;
+
+	if (!spec->has_coloured_cells)
+		give_colours(m, i);
 	if (spec->is_cut) {
 		give(i, begin_property(m, "clap", &box));
 		for (int k = 0; k < 8; k++)
@@ -498,6 +508,8 @@ static uint32_t add_whole(struct maker *m, const struct picture *p)
 		cell.left = i % columns * side;
 		cell.top = i / columns * side;
 		(void)add_picture(m, &cell, size, config);
+		if (m->spec->has_coloured_cells && i == 0)
+			give_colours(m, &m->items[m->item_count - 1]);
 	}
 	grid = add_item(m, "grid");
 	give(grid, whole);
