@@ -26,9 +26,9 @@ static bool has_wanted_name(const char *name, enum folder_kind kind)
 {
 	/* Those of FOLDER_JPEGS first. */
 	static const char *const endings[] = { ".jpg",  ".jpeg", ".png",
-					       ".webp", ".avif", ".jxl",
-					       ".gif",  ".ppm",  ".pgm",
-					       ".pnm" };
+					       ".webp", ".avif", ".heic",
+					       ".heif", ".jxl",  ".gif",
+					       ".ppm",  ".pgm",  ".pnm" };
 	enum { JPEG_ENDINGS = 2 };
 	size_t count =
 		kind == FOLDER_JPEGS ? JPEG_ENDINGS : ARRAY_SIZE(endings);

@@ -20,9 +20,7 @@ enum {
 static const struct flag dataset_flags[] = {
 	{ "dataset", "DIR|LIST", NULL,
 	  "send the pictures below DIR (*.jpg, *.jpeg, *.png, *.webp, *.avif, "
-	  "*.jxl, *.gif, *.ppm, "
-	  "*.pgm, "
-	  "*.pnm), "
+	  "*.heic, *.heif, *.jxl, *.gif, *.ppm, *.pgm, *.pnm), "
 	  "except hidden ones; or the files in LIST, one PATH per line, "
 	  "relative to LIST's folder, and after it, if needed, a TAB and what "
 	  "to add to the URL's query; all files are read before the run; "

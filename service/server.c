@@ -271,6 +271,14 @@ static void divide_again(struct server *s)
 	(void)divide_stages(s, &graph, "by what was measured");
 }
 
+static void warn_of_left_out(const struct server *s)
+{
+	const char *left_out = decoders_left_out(s->config->decoders);
+
+	if (left_out != NULL)
+		log_message(s->log, LOG_LEVEL_WARN, "%s", left_out);
+}
+
 static void log_warnings(const struct server *s)
 {
 	const struct warnings *w = &s->resources.secrets.warnings;
@@ -675,6 +683,7 @@ static int run_logged(struct server *s, const sigset_t *signals)
 		if (is_root)
 			warn_of_root(s);
 		warn_of_no_proc(s);
+		warn_of_left_out(s);
 		log_warnings(s);
 		status = check_sandbox(s);
 		if (status == EXIT_SUCCESS)
@@ -720,7 +729,7 @@ static int start_decoders(struct server *s, struct pipeline_config *c)
 		config.formats = decoders_installed(config.formats);
 	if (config.formats == 0)
 		return EXIT_SUCCESS;
-	c->decoders = decoders_start(&config, &error);
+	c->decoders = decoders_start(&config, o->isolate != NULL, &error);
 	if (c->decoders != NULL)
 		return EXIT_SUCCESS;
 	return resources_refuse(o, EXIT_FAILURE, "isolate",

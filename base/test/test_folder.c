@@ -69,16 +69,19 @@ static void test_jpegs_in_order(void)
 	make_file("later/r.Pnm", "");
 	make_file("later/s.webp", "");
 	make_file("later/t.avif", "");
+	make_file("later/u.heic", "");
+	make_file("later/v.HEIF", "");
 	make_file("later/x.jxl", "");
 	CHECK_NUMBER(symlink("later/z.jpg", "link.jpg"), ==, 0);
 	CHECK_TEXT(names_of(".", FOLDER_JPEGS, NULL), wanted);
 	CHECK_TEXT(names_of(scratch.dir, FOLDER_JPEGS, NULL), wanted);
 	CHECK_TEXT(names_of("./", FOLDER_JPEGS, NULL), wanted);
 	CHECK_TEXT(names_of("later", FOLDER_ALL_FILES, NULL),
-		   "c.Jpg notes.txt p.PPM q.pgm r.Pnm s.webp t.avif x.jxl "
-		   "z.jpg ");
+		   "c.Jpg notes.txt p.PPM q.pgm r.Pnm s.webp t.avif u.heic "
+		   "v.HEIF x.jxl z.jpg ");
 	CHECK_TEXT(names_of("later", FOLDER_PICTURES, NULL),
-		   "c.Jpg p.PPM q.pgm r.Pnm s.webp t.avif x.jxl z.jpg ");
+		   "c.Jpg p.PPM q.pgm r.Pnm s.webp t.avif u.heic v.HEIF x.jxl "
+		   "z.jpg ");
 	CHECK_NUMBER(names_of("empty", FOLDER_ALL_FILES, NULL)[0], ==, '\0');
 }
 

@@ -222,6 +222,20 @@ struct picture {
 	struct heif_coding coding;
 };
 
+/* Some writers give the colours of a grid to its cells alone. */
+static void take_colours(struct item *grid, const struct item *cell)
+{
+	if (!grid->has_colours) {
+		grid->has_colours = cell->has_colours;
+		grid->primaries = cell->primaries;
+		grid->curve = cell->curve;
+		grid->matrix = cell->matrix;
+		grid->is_full_range = cell->is_full_range;
+	}
+	if (grid->profile.left == 0)
+		grid->profile = cell->profile;
+}
+
 /* Of a grid, the first cell says how all of them are coded. */
 static void read_picture(struct picture *p, const struct isobmff_meta *m,
 			 uint32_t number)
@@ -237,6 +251,8 @@ static void read_picture(struct picture *p, const struct isobmff_meta *m,
 	first = isobmff_target(m, ISOBMFF_NAME('d', 'i', 'm', 'g'), number, 0);
 	p->type = isobmff_item_type(m, first);
 	p->cell = read_item(m, first);
+	if (p->type == ISOBMFF_NAME('h', 'v', 'c', '1')) /* libavif does not */
+		take_colours(&p->item, &p->cell);
 }
 
 /* The costs count alpha as a second picture like the first. */

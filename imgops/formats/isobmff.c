@@ -19,8 +19,7 @@ uint64_t isobmff_number(struct isobmff_span *s, uint32_t bytes)
 	}
 	for (uint32_t i = 0; i < bytes; i++)
 		n = n << 8 | s->at[i];
-	s->at += bytes;
-	s->left -= bytes;
+	isobmff_skip(s, bytes);
 	return n;
 }
 
@@ -29,10 +28,10 @@ void isobmff_skip(struct isobmff_span *s, size_t bytes)
 	if (s->left < bytes) {
 		s->is_bad = true;
 		s->left = 0;
-		return;
+	} else if (bytes > 0) { /* a box that is missing is NULL */
+		s->at += bytes;
+		s->left -= bytes;
 	}
-	s->at += bytes;
-	s->left -= bytes;
 }
 
 uint32_t isobmff_version(struct isobmff_span *s)

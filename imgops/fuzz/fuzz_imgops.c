@@ -134,8 +134,8 @@ static enum img_err run(const uint8_t *jpeg, size_t jpeg_bytes,
 	struct img_view view = img_fit(&header, transform);
 
 	(void)img_cost(&header, &view, transform);
-	err = img_decode_any(&decoded, jpeg, jpeg_bytes, &header, &view,
-			     transform, &limits, memory);
+	err = decode_any_here(&decoded, jpeg, jpeg_bytes, &header, &view,
+			      transform, &limits, memory);
 	if (err == IMG_OK)
 		err = img_scale(&scaled, &decoded, &view, transform, memory);
 	if (err == IMG_OK && transform->blur_sigma_px > 0) {

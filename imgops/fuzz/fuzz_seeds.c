@@ -10,6 +10,7 @@
 #include "imgops/test/profiles.h"
 #include "imgops/test/support.h"
 #include "imgops/test/avifs.h"
+#include "imgops/test/heics.h"
 #include "imgops/test/webps.h"
 
 #include <stdlib.h>
@@ -313,6 +314,52 @@ static void write_avifs(struct seeds *s)
 
 #endif
 
+#ifdef IMG_HEIC
+
+static void write_heics(struct seeds *s)
+{
+	const struct heic_spec specs[] = {
+		{ .width = 40, .height = 24 },
+		{ .width = 24, .height = 24, .format = 422, .depth = 10 },
+		{ .width = 24,
+		  .height = 24,
+		  .format = 444,
+		  .depth = 12,
+		  .matrix = 1,
+		  .has_alpha = true,
+		  .is_multiplied = true },
+		{ .width = 24,
+		  .height = 24,
+		  .format = 400,
+		  .is_turned = true,
+		  .angle = 1,
+		  .is_in_pieces = true },
+		{ .width = 24,
+		  .height = 24,
+		  .matrix = HEIC_IDENTITY,
+		  .format = 444,
+		  .is_mirrored = true,
+		  .is_at_end = true },
+		{ .width = 60,
+		  .height = 58,
+		  .cell = 32,
+		  .has_no_box = true,
+		  .has_gainmap = true,
+		  .has_thumbnail = true,
+		  .has_exif = true },
+		{ .width = 24,
+		  .height = 24,
+		  .primaries = 12,
+		  .is_cut = true,
+		  .aperture = { 20, 1, 16, 1, 0, 1, 0, 1 } },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++)
+		write_whole(s, heic_make(&specs[i]));
+}
+
+#endif
+
 #ifdef IMG_JXL
 
 static void write_jxls(struct seeds *s)
@@ -361,6 +408,9 @@ int main(int argc, char **argv)
 #endif
 #ifdef IMG_AVIF
 	write_avifs(&s);
+#endif
+#ifdef IMG_HEIC
+	write_heics(&s);
 #endif
 	write_webps(&s);
 #ifdef IMG_GIF

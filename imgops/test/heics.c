@@ -11,21 +11,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLICE_PX = 32, FILE_BYTES_MAX = 48 << 20 };
+enum { SLICE_PX = 32, ROOM_FIRST = 4096 };
 
 /* --- Bits and boxes --- */
 
 struct writer {
-	uint8_t *data;
-	size_t count;
+	uint8_t *data; /* of malloc() */
+	size_t count, room;
 	uint32_t bits; /* of the last byte that are free */
 };
+
+static void make_room(struct writer *w, size_t count)
+{
+	if (w->room - w->count >= count)
+		return;
+	w->room = 2 * (w->room + count) + ROOM_FIRST;
+	w->data = realloc(w->data, w->room);
+	CHECK(w->data != NULL);
+}
 
 static void put_bits(struct writer *w, uint64_t value, uint32_t bits)
 {
 	while (bits-- > 0) {
 		if (w->bits == 0) {
-			CHECK_NUMBER(w->count, <, FILE_BYTES_MAX);
+			make_room(w, 1);
 			w->data[w->count++] = 0;
 			w->bits = 8;
 		}
@@ -52,11 +61,18 @@ static void put(struct writer *w, uint64_t value, uint32_t bytes)
 
 static void put_data(struct writer *w, const void *data, size_t count)
 {
-	CHECK_NUMBER(w->count + count, <=, FILE_BYTES_MAX);
+	make_room(w, count);
 	if (count > 0)
 		memcpy(w->data + w->count, data, count);
 	w->count += count;
 	w->bits = 0;
+}
+
+/* Set the number of four bytes at `at`. */
+static void put_size(struct writer *w, size_t at, size_t bytes)
+{
+	for (uint32_t i = 0; i < 4; i++)
+		w->data[at + i] = (uint8_t)(bytes >> (24 - 8 * i));
 }
 
 /* Where the box's size is, for end(). */
@@ -79,9 +95,7 @@ static size_t begin_full(struct writer *w, const char *type, uint32_t version)
 
 static void end(struct writer *w, size_t at)
 {
-	struct writer size = { w->data, at, 0 };
-
-	put(&size, w->count - at, 4);
+	put_size(w, at, w->count - at);
 }
 
 /* --- HEVC --- */
@@ -109,7 +123,7 @@ static uint32_t blocks(uint32_t px)
 	return (px + SLICE_PX - 1) / SLICE_PX;
 }
 
-/* A NAL unit of this type; `w` has room behind what it has. */
+/* A NAL unit of this type. */
 static void put_nal(struct writer *w, uint32_t type, const struct writer *from)
 {
 	uint32_t zeros = 0;
@@ -282,29 +296,19 @@ static void put_slice(struct writer *w, const struct picture *p, uint32_t at)
 	put(w, 0xfe80, 2);
 }
 
-static struct writer scratch(void)
-{
-	struct writer w = { malloc(64 << 10), 0, 0 };
-
-	CHECK(w.data != NULL);
-	return w;
-}
-
 static void put_hevc(struct writer *w, const struct picture *p)
 {
 	uint32_t count = blocks(p->width + p->spec->lie_px) * blocks(p->height);
-	struct writer slice = scratch();
+	struct writer slice = { 0 };
 
 	for (uint32_t i = 0; i < count; i++) {
 		size_t at = w->count;
-		struct writer size;
 
 		slice.count = slice.bits = 0;
 		put_slice(&slice, p, i);
 		put(w, 0, 4);
 		put_nal(w, 19, &slice);
-		size = (struct writer){ w->data, at, 0 };
-		put(&size, w->count - at - 4, 4);
+		put_size(w, at, w->count - at - 4);
 	}
 	free(slice.data);
 }
@@ -328,7 +332,7 @@ static void put_config(struct writer *w, const struct picture *p)
 	put(w, 0xf8 | (p->depth - 8), 1);
 	put(w, 0x00000f03, 4);
 	for (uint32_t type = 32; type <= 34; type++) {
-		struct writer raw = scratch(), nal = scratch();
+		struct writer raw = { 0 }, nal = { 0 };
 
 		if (type == 32)
 			put_vps(&raw);
@@ -424,8 +428,7 @@ static uint8_t add_aux(struct maker *m, const char *name)
 	return number;
 }
 
-/* Properties of what is shown, in the order that MIAF wants. */
-static void give_view(struct maker *m, struct item *i)
+static void give_colours(struct maker *m, struct item *i)
 {
 	const struct heic_spec *spec = m->spec;
 	struct writer *w = &m->properties;
@@ -443,6 +446,17 @@ static void give_view(struct maker *m, struct item *i)
 		put_colours(w, spec);
 		end(w, box);
 	}
+}
+
+/* Properties of what is shown, in the order that MIAF wants. */
+static void give_view(struct maker *m, struct item *i)
+{
+	const struct heic_spec *spec = m->spec;
+	struct writer *w = &m->properties;
+	size_t box;
+
+	if (!spec->has_coloured_cells)
+		give_colours(m, i);
 	if (spec->is_cut) {
 		give(i, begin_property(m, "clap", &box));
 		for (int k = 0; k < 8; k++)
@@ -495,6 +509,8 @@ static uint32_t add_whole(struct maker *m, const struct picture *p)
 		cell.left = i % columns * side;
 		cell.top = i / columns * side;
 		(void)add_picture(m, &cell, size, config);
+		if (m->spec->has_coloured_cells && i == 0)
+			give_colours(m, &m->items[m->item_count - 1]);
 	}
 	grid = add_item(m, "grid");
 	give(grid, whole);
@@ -806,7 +822,7 @@ static void put_file(struct writer *w, const struct maker *m, uint32_t primary,
 struct bytes heic_make(const struct heic_spec *spec)
 {
 	struct maker *m = calloc(1, sizeof(*m));
-	struct writer w = { malloc(FILE_BYTES_MAX), 0, 0 };
+	struct writer w = { 0 };
 	struct picture p = {
 		.spec = spec,
 		.width = spec->width == 0 ? HEIC_TEST_WIDTH : spec->width,
@@ -816,12 +832,8 @@ struct bytes heic_make(const struct heic_spec *spec)
 	};
 	uint32_t primary, alpha = 0;
 
-	CHECK(m != NULL && w.data != NULL);
+	CHECK(m != NULL);
 	m->spec = spec;
-	m->data.data = malloc(FILE_BYTES_MAX);
-	m->inside = scratch();
-	m->properties = scratch();
-	CHECK(m->data.data != NULL);
 	primary = add_whole(m, &p);
 	give_view(m, &m->items[primary - 1]);
 	if (spec->has_thumbnail)

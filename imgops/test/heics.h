@@ -29,9 +29,10 @@ struct heic_spec {
 	bool is_limited; /* the range of video */
 	bool has_no_box; /* matrix and range are in the HEVC data alone */
 	bool has_alpha, is_multiplied;
-	uint32_t cell;    /* a grid of squares of this side */
-	bool has_depth;   /* as phones write: auxiliary pictures, */
-	bool has_gainmap; /* which are of another size, */
+	uint32_t cell;           /* a grid of squares of this side */
+	bool has_coloured_cells; /* which have the colours, and the grid none */
+	bool has_depth;          /* as phones write: auxiliary pictures, */
+	bool has_gainmap;        /* which are of another size, */
 	bool has_thumbnail;
 	enum heic_gain gain;
 	const struct img_gain *iso; /* numbers are multiples of 1/64 */

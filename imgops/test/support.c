@@ -495,12 +495,32 @@ enum img_err decode_here(struct image *img, const uint8_t *bytes, size_t count,
 			 const struct memory *memory)
 {
 #ifdef IMG_HEIC
+	static bool has_started;
+
+	has_started = has_started || heic_start();
 	if (header->format == img_formats[IMG_FORMAT_HEIC])
 		return heic_decode(img, bytes, count, header, view, transform,
 				   limits, memory);
 #endif
 	return img_decode(img, bytes, count, header, view, transform, limits,
 			  memory);
+}
+
+enum img_err decode_any_here(struct image *img, const uint8_t *bytes,
+			     size_t count, const struct img_header *header,
+			     const struct img_view *view,
+			     const struct img_transform *transform,
+			     const struct img_limits *limits,
+			     const struct memory *memory)
+{
+	struct img_header h = *header;
+	enum img_err err;
+
+	do {
+		err = decode_here(img, bytes, count, &h, view, transform,
+				  limits, memory);
+	} while (img_decode_again(&h, err));
+	return err;
 }
 
 enum img_err decode_transform(struct image *img, const uint8_t *data,
@@ -520,10 +540,8 @@ enum img_err decode_transform(struct image *img, const uint8_t *data,
 	if (err == IMG_OK) {
 		struct img_view view = img_fit(&header, transform);
 
-		do {
-			err = decode_here(img, copy + 1, count, &header, &view,
-					  transform, limits, &h->memory);
-		} while (img_decode_again(&header, err));
+		err = decode_any_here(img, copy + 1, count, &header, &view,
+				      transform, limits, &h->memory);
 	}
 	free(copy);
 	CHECK(err == IMG_OK || is_empty(img));

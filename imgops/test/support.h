@@ -148,6 +148,14 @@ enum img_err decode_here(struct image *img, const uint8_t *bytes, size_t count,
 			 const struct img_limits *limits,
 			 const struct memory *memory);
 
+/* img_decode_any(), or what the program of the format does. */
+enum img_err decode_any_here(struct image *img, const uint8_t *bytes,
+			     size_t count, const struct img_header *header,
+			     const struct img_view *view,
+			     const struct img_transform *transform,
+			     const struct img_limits *limits,
+			     const struct memory *memory);
+
 /*
  * Probe and decode a copy on the heap, so that sanitizers notice overruns.  An
  * error must leave `img` empty.

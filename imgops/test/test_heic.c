@@ -61,6 +61,7 @@ static void test_headers(void)
 		{ { .format = 422, .depth = 10 }, IMG_YCBCR, 2, 1 },
 		{ { .format = 420, .matrix = 2 }, IMG_YCBCR, 2, 2 },
 		{ { .matrix = 5, .cell = 32 }, IMG_YCBCR, 2, 2 },
+		{ { .cell = 32, .has_coloured_cells = true }, IMG_YCBCR, 2, 2 },
 		{ { .format = 400, .depth = 12 }, IMG_GREY, 1, 1 },
 		{ { .matrix = 1, .has_thumbnail = true }, IMG_RGB, 1, 1 },
 		{ { .matrix = 9, .has_depth = true }, IMG_RGB, 1, 1 },
@@ -204,6 +205,7 @@ static void test_files(void)
 		/* As of an iPhone, 8 x 6 cells; of some, 16 x 16 and more. */
 		{ .width = 252, .height = 190, .cell = 32 },
 		{ .width = 2 * 512, .height = 2 * 511, .cell = 32 },
+		{ .cell = 32, .has_coloured_cells = true, .is_limited = true },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
@@ -352,11 +354,40 @@ static void test_profile(void)
 	CHECK_NUMBER(img.profile_bytes, ==, sizeof(data));
 	CHECK(memcmp(img.profile, data, sizeof(data)) == 0);
 	finish(&img, file, &h);
+	spec.cell = 32;
+	spec.has_coloured_cells = true;
+	file = heic_make(&spec);
+	decode(&img, file, &h);
+	CHECK_NUMBER(img.profile_bytes, ==, sizeof(data));
+	finish(&img, file, &h);
 	spec = (struct heic_spec){ .primaries = 12 }; /* Display P3 */
 	file = heic_make(&spec);
 	decode(&img, file, &h);
 	CHECK_NUMBER(img.profile_bytes, >, 0);
 	CHECK(!img.is_srgb);
+	finish(&img, file, &h);
+}
+
+/*
+ * MIAF forbids cells whose sides are no multiples of those of a sample of
+ * chroma.  They are shown: luma is exact, and chroma is off by a pixel at most.
+ */
+static void test_odd_cells(void)
+{
+	const struct heic_spec spec = {
+		.width = 63, .height = 42, .cell = 21, .matrix = 6
+	};
+	struct bytes file = heic_make(&spec);
+	struct image img = { 0 };
+	struct heap h;
+
+	decode(&img, file, &h);
+	CHECK_NUMBER(img.planes[0].width, ==, 63);
+	CHECK_NUMBER(img.planes[1].width, ==, 32);
+	for (uint32_t y = 0; y < 42; y++)
+		for (uint32_t x = 0; x < 63; x++)
+			CHECK_NUMBER(sample(&img.planes[0], x, y), ==,
+				     heic_sample(&spec, 0, x, y));
 	finish(&img, file, &h);
 }
 
@@ -676,6 +707,7 @@ int main(void)
 	test_chroma_between_pixels();
 	test_aperture();
 	test_profile();
+	test_odd_cells();
 	test_limits();
 	test_lies();
 	test_second_size();

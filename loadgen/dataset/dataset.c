@@ -117,8 +117,9 @@ static bool folder_load(struct dataset *d, const char *dir, bool all_files,
 			error, "%s: no %s in this folder", dir,
 			all_files ?
 				"file" :
-				"*.jpg, *.jpeg, *.png, *.webp, *.avif, *.jxl, "
-				"*.gif, *.ppm, *.pgm or *.pnm file");
+				"*.jpg, *.jpeg, *.png, *.webp, *.avif, *.heic, "
+				"*.heif, *.jxl, *.gif, *.ppm, *.pgm or *.pnm "
+				"file");
 		is_good = false;
 	}
 	for (size_t i = 0; is_good && i < list.count; i++) {

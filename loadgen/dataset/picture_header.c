@@ -334,22 +334,49 @@ static uint64_t boxes_bytes(struct span *file)
 	return at;
 }
 
+/* The media type that the brands of the first box mean.  NULL: no picture. */
+static const char *heif_type(struct span *file)
+{
+	static const struct {
+		const char *brand, *type;
+	} brands[] = {
+		{ "avif", "image/avif" }, { "avis", "image/avif" },
+		{ "heic", "image/heic" }, { "heix", "image/heic" },
+		{ "hevc", "image/heic" }, { "hevx", "image/heic" },
+	};
+	uint32_t end = get_u32(file, 0);
+
+	if (!is_name(file, 4, "ftyp"))
+		return NULL;
+	/* After the first one is the minor version. */
+	for (size_t at = 8; at + 4 <= end && at + 4 <= file->count; at += 4)
+		for (size_t i = 0; i < sizeof(brands) / sizeof(*brands); i++)
+			if (is_name(file, at, brands[i].brand))
+				return brands[i].type;
+	return NULL;
+}
+
 /*
- * False: not an AVIF with a size.  The largest picture in it is what is shown;
- * that it may be mirrored is not read.
+ * False: not an AVIF or a HEIC with a size.  The largest picture in it is what
+ * is shown; that it may be mirrored, or cut out, is not read.
  */
-static bool avif_read(struct picture_header *out, struct span file)
+static bool heif_read(struct picture_header *out, struct span file)
 {
 	static const uint32_t turned[] = { 1, 8, 3, 6 };
 	struct picture_header h = { .orientation = 1,
-				    .media_type = "image/avif" };
+				    .media_type = heif_type(&file) };
 
-	if (!is_name(&file, 4, "ftyp") ||
-	    (!is_name(&file, 8, "avif") && !is_name(&file, 8, "avis")))
+	if (h.media_type == NULL)
 		return false;
-	for (size_t at = 0; at + 4 <= file.count; at++) {
-		if (is_name(&file, at, "mdat"))
-			break;
+	for (size_t at = 4; at + 4 <= file.count; at++) {
+		uint32_t bytes = get_u32(&file, at - 4);
+
+		if (is_name(&file, at, "mdat")) {
+			if (bytes < 8) /* a large box, or to the end */
+				break;
+			at += bytes - 5;
+			continue;
+		}
 		if (is_name(&file, at, "irot"))
 			h.orientation = turned[get_byte(&file, at + 4) & 3];
 		if (!is_name(&file, at, "ispe") ||
@@ -460,7 +487,7 @@ bool picture_header_read(struct picture_header *out, const void *bytes,
 	if (marker != MARKER_SOI) {
 		file = (struct span){ .bytes = bytes, .count = size };
 		return png_read(out, file) || webp_read(out, file) ||
-		       gif_read(out, file) || avif_read(out, file) ||
+		       gif_read(out, file) || heif_read(out, file) ||
 		       jxl_read(out, file) || netpbm_read(out, file);
 	}
 	while ((marker = next_marker(&file, &at)) != 0 &&

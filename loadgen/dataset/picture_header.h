@@ -4,7 +4,8 @@
  *
  * Of a JPEG, reads the marker segments before the first scan, and EXIF in APP1
  * (ITU T.81 annex B, EXIF 2.32 section 4.6.4); also netpbm's P5 and P6,
- * the chunks of a WebP, the boxes of an AVIF, and the first bits of a JPEG XL.
+ * the chunks of a WebP, the boxes of an AVIF or a HEIC, and the first bits of a
+ * JPEG XL.
  * It shares no code with the server, because it checks the server's replies.
  *
  * Pure.  Any byte may be wrong; nothing outside the given bytes is read.

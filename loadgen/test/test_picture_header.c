@@ -247,25 +247,49 @@ static void test_webp(void)
 	}
 }
 
-static void test_avif(void)
+/* Of 7 x 11 in two cells, turned. */
+static void test_heif(void)
 {
-	static const char turned[] = "\0\0\0\x10"
-				     "ftypavif\0\0\0\0"
-				     "\0\0\0\x29meta\0\0\0\0"
-				     "\0\0\0\x14ispe\0\0\0\0\0\0\0\7\0\0\0\x0b"
-				     "\0\0\0\x09irot\3"
-				     "\0\0\0\x08mdat";
-	const uint8_t *bytes = (const uint8_t *)turned;
+#define META                                                                   \
+	"\0\0\0\x3dmeta\0\0\0\0"                                               \
+	"\0\0\0\x14ispe\0\0\0\0\0\0\0\4\0\0\0\x0b"                             \
+	"\0\0\0\x14ispe\0\0\0\0\0\0\0\7\0\0\0\x0b"                             \
+	"\0\0\0\x09irot\3"
+#define DATA "\0\0\0\x14mdatirotispe\0\0\0\0"
+	static const char avif[] = "\0\0\0\x10"
+				   "ftypavif\0\0\0\0" META DATA;
+	static const char phone[] = "\0\0\0\x18"
+				    "ftypmif1\0\0\0\0mif1heic" META DATA;
+	static const char at_end[] = "\0\0\0\x10"
+				     "ftypheic\0\0\0\0" DATA META;
+	static const char other[] = "\0\0\0\x10"
+				    "ftypmif1\0\0\0\0" META DATA;
+	static const struct {
+		const char *bytes;
+		size_t count;
+		const char *media_type;
+	} files[] = {
+		{ avif, sizeof(avif) - 1, "image/avif" },
+		{ phone, sizeof(phone) - 1, "image/heic" },
+		{ at_end, sizeof(at_end) - 1, "image/heic" },
+	};
 	struct picture_header h = { .width_px = 0 };
 
-	for (size_t n = 0; n < sizeof(turned) - 1; n++)
-		(void)read_at_wall(&h, bytes, n);
-	CHECK(read_at_wall(&h, bytes, sizeof(turned) - 1));
-	CHECK_NUMBER(h.width_px, ==, 7);
-	CHECK_NUMBER(h.height_px, ==, 11);
-	CHECK_NUMBER(h.orientation, ==, 6);
-	CHECK_TEXT(h.media_type, "image/avif");
-	CHECK_NUMBER(h.whole_bytes, ==, sizeof(turned) - 1);
+	CHECK(!read_at_wall(&h, (const uint8_t *)other, sizeof(other) - 1));
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		const uint8_t *bytes = (const uint8_t *)files[i].bytes;
+
+		check_case("files[%zu]", i);
+		for (size_t n = 0; n < files[i].count; n++)
+			(void)read_at_wall(&h, bytes, n);
+		h = (struct picture_header){ .width_px = 0 };
+		CHECK(read_at_wall(&h, bytes, files[i].count));
+		CHECK_NUMBER(h.width_px, ==, 7);
+		CHECK_NUMBER(h.height_px, ==, 11);
+		CHECK_NUMBER(h.orientation, ==, 6);
+		CHECK_TEXT(h.media_type, files[i].media_type);
+		CHECK_NUMBER(h.whole_bytes, ==, files[i].count);
+	}
 }
 
 /* 7 x 11 pixels, orientation 6; and 16 x 8, all the rest default. */
@@ -419,7 +443,7 @@ int main(void)
 	test_png();
 	test_netpbm();
 	test_webp();
-	test_avif();
+	test_heif();
 	test_jxl();
 	test_real_files();
 	test_damage();

@@ -173,14 +173,26 @@ static bool is_ready(const struct decoder *d, const char *program,
 		     struct error *error)
 {
 	const struct lane *first = &d->lanes[0];
-	struct decoder_reply reply;
+	union {
+		struct decoder_reply reply;
+		char version[DECODER_VERSION_CHARS];
+	} message;
+	char version[DECODER_VERSION_CHARS];
+	ssize_t bytes = 0;
 
-	if (wait_for(d, first, clock_after_ms(START_MS)) &&
-	    recv(first->socket, &reply, sizeof(reply), 0) == sizeof(reply))
+	if (wait_for(d, first, clock_after_ms(START_MS)))
+		bytes = recv(first->socket, &message, sizeof(message), 0);
+	if (bytes == sizeof(message.reply))
 		return true;
+	if (bytes <= 0 || bytes > DECODER_VERSION_CHARS)
+		return error_fail(
+			error, "%s does not start; it may have said why above",
+			program);
+	decoder_version(version);
 	return error_fail(error,
-			  "%s does not start; it may have said why above",
-			  program);
+			  "%s is of another version: it has \"%.*s\", and this "
+			  "program \"%s\"",
+			  program, (int)bytes, message.version, version);
 }
 
 bool decoder_explain_missing(const char *name, struct error *error)

@@ -9,6 +9,7 @@
 struct decoders {
 	struct decoder *list[IMG_FORMATS];
 	uint32_t count;
+	struct error left_out; /* "": no program */
 };
 
 static const char *program_of(uint32_t format)
@@ -52,7 +53,7 @@ bool decoders_check(uint32_t formats, struct error *error)
 	return true;
 }
 
-struct decoders *decoders_start(const struct decoder_config *c,
+struct decoders *decoders_start(const struct decoder_config *c, bool needs_all,
 				struct error *error)
 {
 	struct decoders *ds = calloc(1, sizeof(*ds));
@@ -68,15 +69,25 @@ struct decoders *decoders_start(const struct decoder_config *c,
 			continue;
 		own.formats = alike(c->formats, i);
 		own.name = program_of(i);
+		left &= ~own.formats;
 		ds->list[ds->count] = decoder_start(&own, error);
-		if (ds->list[ds->count] == NULL) {
+		if (ds->list[ds->count] != NULL) {
+			ds->count++;
+		} else if (!needs_all && img_formats[i]->program != NULL) {
+			error_set(&ds->left_out, "%s is not read: %s",
+				  img_formats[i]->name, error->text);
+		} else {
 			decoders_free(ds);
 			return NULL;
 		}
-		ds->count++;
-		left &= ~own.formats;
 	}
 	return ds;
+}
+
+const char *decoders_left_out(const struct decoders *ds)
+{
+	return ds != NULL && ds->left_out.text[0] != '\0' ? ds->left_out.text :
+							    NULL;
 }
 
 struct decoder *decoders_find(const struct decoders *ds,

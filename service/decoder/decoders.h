@@ -20,12 +20,16 @@ MUST_CHECK bool decoders_check(uint32_t formats, struct error *error);
 
 /*
  * decoder_start() of each program that `c->formats` need, 0 for none;
- * c->name and c->program are NULL.
+ * c->name and c->program are NULL.  Unless `needs_all`, a format whose own
+ * program does not start, such as one of another version, is not taken.
  */
 MUST_CHECK struct decoders *decoders_start(const struct decoder_config *c,
-					   struct error *error);
+					   bool needs_all, struct error *error);
 
 /* `ds` may be NULL in all that follows: there are no programs. */
+
+/* Which program has not started, and why; NULL: all have. */
+const char *decoders_left_out(const struct decoders *ds);
 
 /* What decodes files of this format.  NULL: img_decode(). */
 struct decoder *decoders_find(const struct decoders *ds,

@@ -14,7 +14,8 @@
  * The control pipe carries struct decoder_end: end this request.  At the pipe's
  * end all processes end.
  *
- * Both sides must be built alike; the program checks that by decoder_version().
+ * Both sides must be built alike; the program checks that by decoder_version(),
+ * and if it has another one, sends its own as the first message, and ends.
  */
 #ifndef SERVICE_DECODER_PROTOCOL_H
 #define SERVICE_DECODER_PROTOCOL_H

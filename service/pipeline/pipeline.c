@@ -1202,7 +1202,7 @@ static bool start_decoder(struct pipeline *p)
 {
 	const struct pipeline_config *c = &p->config;
 
-	return c->decoders == NULL ||
+	return decoders_lanes(c->decoders) == 0 ||
 	       !pipeline_store_has_threads(&c->schedule) ||
 	       start_tasks(p, &p->decoder, "decoder",
 			   decoders_lanes(c->decoders), c->uploads_max);

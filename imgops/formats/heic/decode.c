@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decoding by libde265, on one thread and at full size.  A picture is one item
+ * Decoding by libde265 (hevc.h), at full size.  A picture is one item
  * or a grid of items, the cells, which are decoded one after another and copied
  * to planes of the whole, with their range and depth changed.  Planes of JFIF's
  * Y'CbCr and of grey are the result; others are made RGB.
@@ -9,15 +9,12 @@
  */
 #include "imgops/formats/heic/heic.h"
 
+#include "imgops/formats/heic/hevc.h"
 #include "imgops/formats/heic/rgb.h"
 #include "imgops/image.h"
 
 #include <assert.h>
 #include <string.h>
-
-#include <libde265/de265.h>
-
-enum { NAL_BYTES_MAX = 1 << 30 };
 
 struct job {
 	const struct img_header *header;
@@ -35,127 +32,9 @@ struct job {
 	uint32_t depths[3]; /* of the first cell's planes */
 	uint8_t levels[3][HEIF_LEVELS_MAX];
 
-	/* The cell that is decoded, and its size. */
-	de265_decoder_context *decoder;
 	struct img_size cell;
-	uint32_t buffers;    /* pictures that the decoder has */
 	size_t copied_bytes; /* of all items */
 };
-
-/* --- libde265 --- */
-
-bool heic_start(void)
-{
-	return de265_init() == DE265_OK;
-}
-
-/* The picture's data may say another size than its properties. */
-static int get_buffer(de265_decoder_context *context,
-		      struct de265_image_spec *spec, struct de265_image *img,
-		      void *arg)
-{
-	enum {
-		MORE_PX = 64,   /* to whole blocks */
-		BUFFERS_MAX = 2 /* before and after SAO: all that one needs */
-	};
-	struct job *j = arg;
-	const struct de265_image_allocation *usual =
-		de265_get_default_image_allocation_functions();
-
-	if (spec->width < 0 || spec->height < 0 ||
-	    (uint32_t)spec->width > j->cell.width_px + MORE_PX ||
-	    (uint32_t)spec->height > j->cell.height_px + MORE_PX ||
-	    j->buffers == BUFFERS_MAX)
-		return 0;
-	if (!usual->get_buffer(context, spec, img, NULL))
-		return 0;
-	j->buffers++;
-	return 1;
-}
-
-static void release_buffer(de265_decoder_context *context,
-			   struct de265_image *img, void *arg)
-{
-	struct job *j = arg;
-
-	j->buffers--;
-	de265_get_default_image_allocation_functions()->release_buffer(
-		context, img, NULL);
-}
-
-static bool push(struct job *j, const struct isobmff_span *nal)
-{
-	return nal->left <= NAL_BYTES_MAX &&
-	       de265_push_NAL(j->decoder, nal->at, (int)nal->left, 0, NULL) ==
-		       DE265_OK;
-}
-
-/* The decoder's own parameters, of the property. */
-static bool push_config(struct job *j, const struct heic_config *c)
-{
-	struct isobmff_span s = c->at;
-
-	for (uint32_t i = 0; i < c->arrays; i++) {
-		uint64_t count;
-
-		isobmff_skip(&s, 1); /* of which type */
-		count = isobmff_number(&s, 2);
-		for (uint64_t k = 0; k < count && !s.is_bad; k++) {
-			struct isobmff_span nal = s;
-
-			nal.left = (size_t)isobmff_number(&s, 2);
-			nal.at = s.at;
-			isobmff_skip(&s, nal.left);
-			if (s.is_bad || !push(j, &nal))
-				return false;
-		}
-	}
-	return !s.is_bad;
-}
-
-static bool push_data(struct job *j, struct isobmff_span s,
-		      uint32_t length_bytes)
-{
-	while (s.left > 0) {
-		struct isobmff_span nal = s;
-
-		nal.left = (size_t)isobmff_number(&s, length_bytes);
-		nal.at = s.at;
-		isobmff_skip(&s, nal.left);
-		if (s.is_bad || !push(j, &nal))
-			return false;
-	}
-	return true;
-}
-
-static enum img_err error_of(de265_error err)
-{
-	switch (err) {
-	case DE265_ERROR_OUT_OF_MEMORY:
-		return IMG_ERR_NO_MEMORY;
-	case DE265_ERROR_NOT_IMPLEMENTED_YET:
-		return IMG_ERR_UNSUPPORTED;
-	default:
-		return IMG_ERR_CORRUPT;
-	}
-}
-
-/* Decode what was pushed.  *img is valid until the decoder is freed. */
-static enum img_err decode_pushed(struct job *j, const struct de265_image **img)
-{
-	de265_error err = de265_flush_data(j->decoder);
-	int more = 1;
-
-	while (err == DE265_OK && more != 0 && *img == NULL) {
-		err = de265_decode(j->decoder, &more);
-		*img = de265_get_next_picture(j->decoder);
-	}
-	if (err == DE265_OK)
-		err = de265_get_warning(j->decoder);
-	if (err != DE265_OK)
-		return error_of(err);
-	return *img != NULL ? IMG_OK : IMG_ERR_CORRUPT;
-}
 
 /* --- Planes --- */
 
@@ -392,33 +271,19 @@ typedef enum img_err put_fn(struct job *j, const struct de265_image *img,
 static enum img_err decode_item(struct job *j, uint32_t item, put_fn *put,
 				uint32_t x, uint32_t y)
 {
-	struct de265_image_allocation buffers = { get_buffer, release_buffer };
 	struct heic_config config;
 	struct isobmff_span data;
+	struct hevc hevc = { 0 };
 	uint8_t *copy = NULL;
-	const struct de265_image *img = NULL;
 	enum img_err err = find_config(&config, j, item);
 
 	if (err == IMG_OK)
 		err = read_item(&data, &copy, j, item);
-	j->decoder = err == IMG_OK ? de265_new_decoder() : NULL;
-	if (err == IMG_OK && j->decoder == NULL)
-		err = IMG_ERR_NO_MEMORY;
-	if (err == IMG_OK) {
-		de265_set_image_allocation_functions(j->decoder, &buffers, j);
-		de265_set_parameter_bool(
-			j->decoder,
-			DE265_DECODER_PARAM_SUPPRESS_FAULTY_PICTURES, 1);
-		if (!push_config(j, &config) ||
-		    !push_data(j, data, config.length_bytes))
-			err = IMG_ERR_CORRUPT;
-	}
 	if (err == IMG_OK)
-		err = decode_pushed(j, &img);
+		err = hevc_decode(&hevc, &config, data, j->cell);
 	if (err == IMG_OK)
-		err = put(j, img, x, y);
-	if (j->decoder != NULL)
-		(void)de265_free_decoder(j->decoder);
+		err = put(j, hevc.img, x, y);
+	hevc_end(&hevc);
 	memory_free(j->memory, copy);
 	return err;
 }

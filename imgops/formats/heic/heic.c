@@ -72,7 +72,8 @@ uint64_t heic_library_bytes(const struct img_header *h)
 	enum { ONCE_BYTES = 2 << 20, EDGE_PX = 64 };
 	/*
 	 * Two pictures, before and after SAO, and what is known of blocks.
-	 * Version 1.0.11 took 4 bytes for a pixel in 4:2:0, and 9 in 4:4:4.
+	 * Version 1.0.11 took 4 bytes for a pixel in 4:2:0, and 9 in 4:4:4; and
+	 * it copies the data of a cell.
 	 */
 	enum { PIXEL_BYTES = 6, FULL_CHROMA_BYTES = 9 };
 	const struct heif_own *own = heif_own(h);
@@ -82,7 +83,7 @@ uint64_t heic_library_bytes(const struct img_header *h)
 		own->coding.h_factor == 1 ? FULL_CHROMA_BYTES : PIXEL_BYTES;
 
 	each *= own->coding.depth > 8 ? 2 : 1;
-	return ONCE_BYTES + cell * each;
+	return ONCE_BYTES + cell * each + h->bytes;
 }
 
 void heic_shape(struct image *img, struct img_size size,

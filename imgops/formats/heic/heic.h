@@ -45,8 +45,9 @@ enum img_err heic_decode(struct image *dst, const uint8_t *bytes, size_t count,
 			 const struct memory *memory);
 
 /*
- * Call it once in a program: it makes tables that every cell would otherwise
- * make for itself, in 3 ms.  False: no memory.
+ * Call it once in a program, before heic_decode(): it makes tables that every
+ * cell would otherwise make for itself, in 3 ms, and malloc() fills its blocks
+ * from then on.  False: no memory.
  */
 bool heic_start(void);
 

@@ -131,6 +131,7 @@ void hostile_png(struct hostile *h);
 void hostile_webp(struct hostile *h);
 void hostile_gif(struct hostile *h);
 void hostile_avif(struct hostile *h);
+void hostile_heic(struct hostile *h);
 void hostile_jxl(struct hostile *h);
 void hostile_ppm(struct hostile *h);
 

@@ -511,6 +511,9 @@ int decoder_main(int argc, char **argv, decode_fn *decode)
 	uint64_t lanes, bytes_max;
 
 	decoder_version(version);
+	if (argc == 4 && strcmp(argv[1], version) != 0 &&
+	    send(DECODER_LANES, version, strlen(version), MSG_NOSIGNAL) > 0)
+		return 2;
 	if (argc != 4 || strcmp(argv[1], version) != 0 ||
 	    !number_read_whole(argv[2], 1, DECODER_LANES_MAX, &lanes) ||
 	    !number_read_whole(argv[3], 1, UINT64_MAX, &bytes_max)) {

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # HEIC is read by darkroom-heif: as phones write it, to any format.  Broken
 # files and killed processes cost their own request.  Without the program, and
-# with an --isolate that lacks it, a HEIC is named and not read.
+# with an --isolate that lacks it, a HEIC is named and not read; and so it is if
+# the program is of another version, which the log says.
 #
 # usage: DARKROOM=PROGRAM test_heic.sh HEIC_FILE
 . "$(dirname "$0")/isolated.sh"
@@ -124,6 +125,35 @@ test_not_installed() {
 	stop
 }
 
+# put_program LINE: a folder whose darkroom-heif is a script of this line
+put_program() {
+	mkdir -p other
+	cp "$DARKROOM" "$(dirname "$DARKROOM")/darkroom-decoder" other/
+	printf '#!/bin/sh\n%s\n' "$1" >other/darkroom-heif
+	chmod +x other/darkroom-heif
+}
+
+# left_out TEXT: the server starts without it, and the log says why
+left_out() {
+	DARKROOM=other/darkroom start
+	grep -q "HEIC is not read: .*other/darkroom-heif $1" log ||
+		fail "$(cat log)"
+	refused
+	stop
+	other/darkroom --listen 127.0.0.1:0 --isolate heic >out 2>&1 &&
+		fail "it started"
+	grep -q "isolate: 'heic': .*other/darkroom-heif $1" out || fail "$(cat out)"
+}
+
+test_other_programs_are_left_out() {
+	local program
+	program=$(dirname "$DARKROOM")/darkroom-heif
+	put_program "exec $program other \"\$2\" \"\$3\""
+	left_out 'is of another version: it has .*protocol .*, and this program'
+	put_program 'exit 1'
+	left_out 'does not start'
+}
+
 start
 test_phones_files_are_read
 test_broken_files_are_refused
@@ -131,3 +161,4 @@ test_killed_processes_cost_their_files
 test_without_the_program_others_are_read
 stop
 test_not_installed
+test_other_programs_are_left_out

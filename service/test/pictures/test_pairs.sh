@@ -3,10 +3,11 @@
 # A picture of each format gives a result of each format, of the right size, and
 # with the same bytes under every policy.
 #
-# usage: DARKROOM=PROGRAM test_pairs.sh SAMPLES_DIR
+# usage: DARKROOM=PROGRAM test_pairs.sh SAMPLES_DIR [HEIC_FILE]
 . "$(dirname "$0")/../server.sh"
 chooses_policies "it tries them all"
 photo=$1/clownfish.jpg # 2000 x 1500
+heic_file=${2:+$(realpath "$2")}
 cd "$work"
 mkdir uploads
 
@@ -24,7 +25,7 @@ get() {
 	[ "$got" = 200 ] || fail "$1, $2: $got $(shown "$3")"
 }
 
-# Of each format that is written, and one that only is read.
+# Of each format that is written, and of those that only are read.
 make_uploads() {
 	local format
 	for format in "${formats[@]}"; do
@@ -34,6 +35,7 @@ make_uploads() {
 		>uploads/gif
 	curl -sS -o reply -w '%{http_code}' --data-binary @uploads/gif "$url/" |
 		grep -qx 200 || rm uploads/gif # a build may lack it
+	[ -z "$heic_file" ] || "$heic_file" plain >uploads/heic # 200 x 150
 }
 
 # Each upload in each format: UPLOAD.FORMAT in the folder $1.
