@@ -25,7 +25,7 @@ all_answered() {
 # again; it says so every 5 seconds
 begins() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		! awk '
 		/^initializing:/ { waiting = $2 }
 		/^pending:/ { waiting += $2 }
