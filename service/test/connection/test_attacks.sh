@@ -8,7 +8,7 @@
 #   skipped (77) where slowhttptest is missing
 . "$(dirname "$0")/../server.sh"
 dir=$1
-attack_s=7
+attack_s=3
 
 have slowhttptest || exit 77
 

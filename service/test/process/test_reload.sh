@@ -129,7 +129,7 @@ test_no_wrong_answer_under_load() {
 	put "$work/keys" $first
 	start --api-key-file "$work/keys" "${sandbox[@]}" "$@"
 	put "$work/own" $first
-	"$LOADGEN" --dataset "$samples" --connections 8 --duration 60 \
+	"$LOADGEN" --dataset "$samples" --connections 8 --rate 20 --duration 60 \
 		--api-key-file "$work/own" --json "$work/json" \
 		"$url/?w=64" >"$work/report" 2>&1 &
 	client=$!
