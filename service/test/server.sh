@@ -54,20 +54,19 @@ shown() {
 	head -c 300 "$1" | tr -cd '[:print:]'
 }
 
-# patience: numbers for a loop that waits for something and pauses for 0.02 s or
-# more in each turn.  It gives up after a minute or more: a busy machine may take
-# a hundred times as long as an idle one.
-patience() {
-	seq 3000
-}
+# Numbers for a loop that waits for something and pauses for 0.02 s or more in each
+# turn.  It gives up after a minute or more: a busy machine may take a hundred times
+# as long as an idle one.
+printf -v patience '%s ' {1..3000}
 
-# port_after WORDS: the port that the start line names after these words; empty
-# if there is none
-port_after() {
-	sed -n "/$1/{
-		s/.*$1 [^ ]* (port \([0-9]*\)).*/\1/p
-		q
-	}" "$work/log"
+# find_port WORDS: set $found_port to the port that the start line names after
+# these words; to nothing if there is none
+find_port() {
+	local text
+	found_port=
+	IFS= read -r -d '' text <"$work/log" || true
+	[[ ! $text =~ "$1 "[^\ ]*" (port "([0-9]+)")" ]] ||
+		found_port=${BASH_REMATCH[1]}
 }
 
 # have PROGRAM: is it here?  If not, print that what needs it is skipped, in the
@@ -170,8 +169,9 @@ launch() {
 		DARKROOM_DRAIN_TIMEOUT=${DARKROOM_DRAIN_TIMEOUT:-120s} \
 		"$DARKROOM" "${full_flags[@]}" 2>"$work/log" &
 	server=$!
-	for _ in $(patience); do
-		port=$(port_after 'listening on')
+	for _ in $patience; do
+		find_port 'listening on'
+		port=$found_port
 		[ -z "$port" ] || return 0
 		kill -0 "$server" 2>/dev/null || fail "did not start: $*"
 		sleep 0.1
@@ -185,10 +185,11 @@ start() {
 	[[ " $* " = *" --listen "* ]] || set -- --listen 127.0.0.1:0 "$@"
 	launch "$@"
 	url=http://127.0.0.1:$port
-	admin=$(port_after 'admin on')
-	admin=${admin:+http://127.0.0.1:$admin}
-	admin=${admin:-$url}
-	agent=$(port_after 'agent on')
+	find_port 'admin on'
+	admin=$url
+	[ -z "$found_port" ] || admin=http://127.0.0.1:$found_port
+	find_port 'agent on'
+	agent=$found_port
 }
 
 # stop [STATUS]: SIGTERM must end the server with this status (default 0); a
@@ -239,7 +240,7 @@ is_drained() {
 # still have to give memory back.
 check_drained() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		! is_drained || return 0
 		sleep 0.05
 	done
@@ -291,7 +292,7 @@ send() {
 # taken COUNT: wait until the server has accepted this number of uploads
 taken() {
 	local count=$1 _
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(stat_of .uploads.sent)" != "$count" ] || return 0
 		sleep 0.02
 	done

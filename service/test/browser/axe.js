@@ -19,7 +19,8 @@ async function sourceIn(browser) {
 
 	try {
 		await page.until("document.readyState === 'complete'");
-		const bundle = await page.evaluate("document.body.innerText");
+		// Not its innerText, for which megabytes would be laid out.
+		const bundle = await page.evaluate("document.body.textContent");
 		const literal = LITERAL.exec(bundle)?.[0];
 		return literal && await page.evaluate(literal);
 	} finally {
@@ -27,13 +28,16 @@ async function sourceIn(browser) {
 	}
 }
 
+let known; // a promise, once it was asked for
+
 // The source of axe-core; undefined: there is none.
-export async function axeSource(browser) {
+export function axeSource(browser) {
 	try {
-		return readFileSync(INSTALLED, "utf8");
+		known ??= readFileSync(INSTALLED, "utf8");
 	} catch {
-		return await sourceIn(browser).catch(() => undefined);
+		known ??= sourceIn(browser).catch(() => undefined);
 	}
+	return known;
 }
 
 // What is serious or critical in the page, in words.

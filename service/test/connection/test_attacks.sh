@@ -8,7 +8,7 @@
 #   skipped (77) where slowhttptest is missing
 . "$(dirname "$0")/../server.sh"
 dir=$1
-attack_s=7
+attack_s=3
 
 have slowhttptest || exit 77
 
@@ -25,7 +25,7 @@ all_answered() {
 # again; it says so every 5 seconds
 begins() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		! awk '
 		/^initializing:/ { waiting = $2 }
 		/^pending:/ { waiting += $2 }

@@ -18,7 +18,7 @@ metric() {
 # arrive BYTES: wait until this number of bytes of uploads has arrived
 arrive() {
 	local name='darkroom_http_received_bytes_total{role="upload"}' _
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(metric "$name")" -lt "$1" ] || return 0
 		sleep 0.02
 	done
@@ -35,7 +35,7 @@ flood() {
 		exec {fd}<>"/dev/tcp/$at"
 		open+=("$fd")
 	done
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(metric $evicted)" -lt $((before + $1 - 20)) ] || break
 		sleep 0.02
 	done
@@ -119,7 +119,7 @@ is_served_later() {
 	before=$(metric $evicted)
 	connect asking
 	begin_many 4 "$1"
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(metric $evicted)" -lt $((before + 3)) ] || break
 		sleep 0.02
 	done

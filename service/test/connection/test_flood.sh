@@ -38,7 +38,7 @@ load() {
 # Prints the resident memory in KB, after that of pictures was given back.
 resident_kb() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(stat_of '.uploads.in_flight + .buffers.kept_bytes')" != 0 ] ||
 			break
 		sleep 0.1

@@ -39,7 +39,7 @@ watch() (
 	start "$@"
 	curl -sSN -o "$work/seen" "$url/v1/live" &
 	viewer=$!
-	for _ in $(patience); do
+	for _ in $patience; do
 		! grep -qs '^event: frame' "$work/seen" || break
 		sleep 0.1
 	done
@@ -57,7 +57,7 @@ watch() (
 	timeout -s INT 600 strace -f -p "$server" -o "$work/calls" \
 		2>"$work/strace" &
 	tracer=$!
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ ! -s "$work/calls" ] || break
 		sleep 0.1
 	done

@@ -52,7 +52,7 @@ close_idle() {
 # until_metric NAME VALUE: wait until the metric has this value
 until_metric() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(metric "$1")" != "$2" ] || return 0
 		sleep 0.05
 	done

@@ -64,7 +64,7 @@ test_silence_ends() {
 # logged_408 WHAT: log and metrics report one 408
 logged_408() {
 	local _ metric='^darkroom_http_problems_total{code="request_timeout",status="408"} '
-	for _ in $(patience); do
+	for _ in $patience; do
 		! grep -qF " 408 $1" "$work/log" ||
 			! curl -fsS "$admin/metrics" |
 				grep "${metric}[1-9]" >/dev/null || return 0
@@ -86,7 +86,7 @@ test_drops_do_not_help() {
 	printf 'POST / HTTP/1.1\r\n%s\r\n%s\r\n%s\r\n\r\n' \
 		"Host: ${url#http://}" "Origin: $admin" 'Content-Length: 9999' \
 		>&"$body"
-	for _ in $(patience); do
+	for _ in $patience; do
 		! read -r -t 0 -u "$line" || ! read -r -t 0 -u "$body" || break
 		printf 'X: y\r\n' >&"$line" || true
 		head -c 1 <&"$bytes" >&"$body" || true
@@ -137,7 +137,7 @@ test_silent_bodies_end() {
 		>&"$body"
 	[ "$(answer_of "$body")" = 408 ] || fail "a silent body goes on"
 	ended "$body"
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(stat_of .memory.used_bytes)" != 0 ] || return 0
 		sleep 0.05
 	done
@@ -213,7 +213,7 @@ test_one_too_many_learns_it() {
 			Content-Length "$bytes" >&"$new"
 		head -c -1 "$photo" >&"$new"
 	done
-	for _ in $(patience); do # until all are accepted
+	for _ in $patience; do # until all are accepted
 		keeps || break
 		sleep 0.02
 	done
@@ -223,7 +223,7 @@ test_one_too_many_learns_it() {
 		[ "$(answer_of "$new")" = 200 ] || fail "an upload was closed"
 		exec {new}>&-
 	done
-	for _ in $(patience); do
+	for _ in $patience; do
 		! keeps || return 0
 		sleep 0.02
 	done

@@ -126,7 +126,7 @@ test_restarts() {
 		stop
 		start_here "$@"
 		before=0
-		for _ in $(patience); do # until it has answered some
+		for _ in $patience; do # until it has answered some
 			before=$(stat_of .uploads.finished)
 			[ "$before" -lt 8 ] || break
 			sleep 0.02
@@ -161,12 +161,12 @@ activate() {
 		--listen "127.0.0.1:$free" --fdname listen "$program" \
 		>"$work/log" 2>&1 &
 	server=$!
-	for _ in $(patience); do
+	for _ in $patience; do
 		! grep -q '^Listening on' "$work/log" || break
 		! grep -q 'Address already in use' "$work/log" || return 1
 		sleep 0.02
 	done
-	for _ in $(patience); do
+	for _ in $patience; do
 		! curl -fsS -o "$work/out" --data-binary "@$photo" \
 			"http://127.0.0.1:$free/?w=64" 2>"$work/err" || break
 		sleep 0.1

@@ -20,13 +20,13 @@ plant() {
 
 # number NAME: of the decoder in /stats
 number() {
-	curl -fsS "$url/stats" | "$JSON_VALUE" ".decoder.$1"
+	stats ".decoder.$1"
 }
 
 # in_flight N: wait until that many uploads are
 in_flight() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(stat_of .uploads.in_flight)" != "$1" ] || return 0
 		sleep 0.02
 	done

@@ -151,7 +151,7 @@ test_killed_decoders() {
 # gone PID: wait until it has ended
 gone() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ -e "/proc/$1" ] || return 0
 		sleep 0.02
 	done

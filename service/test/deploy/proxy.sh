@@ -68,7 +68,7 @@ start_haproxy() {
 
 proxy_answers() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		curl -fsS -o "$work/out" --data-binary "@$dir/clownfish.jpg" \
 			"$front/?w=64" 2>"$work/err" && return
 		sleep 0.1

@@ -25,28 +25,28 @@ export TMPDIR=$work/scratch PATH=$work/bin:$PATH
 export GIT_CONFIG_GLOBAL=$work/gitconfig
 mark=98765.$$ # seconds of a sleep, by which it is found
 
+# The root: a few programs with their libraries.
+mkdir -p "$work"/root/{bin,dev,etc,mnt,proc,sys,tmp,usr}
+chmod 755 "$work/root"
+chmod 1777 "$work/root/tmp"
+ln -s ../bin "$work/root/usr/bin"
+for program in bash cat env ls mount pivot_root setpriv sleep umount; do
+	programs+=("$(command -v $program)")
+done
+cp "${programs[@]}" "$work/root/bin"
+ldd "${programs[@]}" | grep -oE '/[^ :]*\.so[^ ]*' | sort -u |
+	xargs cp --parents --dereference -t "$work/root"
+
 cat >"$work/bin/mmdebstrap" <<'END'
 #!/bin/bash
 while [[ $1 = -* ]]; do shift; done
 [ ! -e "$STUB_FAILS" ] || { echo "no mirror answers" >&2; exit 3; }
-mkdir -p "$2"/{bin,dev,etc,mnt,proc,sys,tmp}
-chmod 755 "$2"
-chmod 1777 "$2/tmp"
-for program in bash cat env ls mount pivot_root setpriv sleep umount; do
-	path=$(command -v $program)
-	cp "$path" "$2/bin"
-	ldd "$path" | grep -o '/[^ ]*' | while read -r library; do
-		mkdir -p "$2${library%/*}"
-		cp -n "$library" "$2$library"
-	done
-done
-mkdir -p "$2"/usr
-ln -s ../bin "$2"/usr/bin
+cp -a "$STUB_ROOT" "$2"
 END
 printf '#!/bin/bash\n' >"$work/bin/apt-get"
 cp "$work/bin/apt-get" "$work/bin/apt-config"
 chmod 755 "$work"/bin/*
-export STUB_FAILS=$work/fails
+export STUB_FAILS=$work/fails STUB_ROOT=$work/root
 
 cp -r "$source/script" script
 printf 'secret\n' >.gitignore

@@ -48,7 +48,7 @@ for n in $(seq "$restarts"); do
 	i=$((n % 2))
 	stop_one $i
 	start_one $i "${flags[@]}"
-	for _ in $(patience); do # until the proxy uses it again
+	for _ in $patience; do # until the proxy uses it again
 		[ "$(stat_of .uploads.finished)" = 0 ] || break
 		sleep 0.05
 	done

@@ -146,7 +146,7 @@ test_accepted_uploads_keep_their_format() {
 	local _
 	post "$ppm" '/v1/images?variant=a:w=41&respond=decoded'
 	id=$("$JSON_VALUE" .id <body)
-	for _ in $(patience); do
+	for _ in $patience; do
 		got=$(curl -sS -o body -w '%{http_code} %{content_type}' \
 			"$url/v1/images/$id/a")
 		[[ $got = 404* || $got = 202* ]] || break

@@ -50,7 +50,7 @@ heavy='w=8000&enlarge=1&progressive=1'
 # arrived COUNT: wait until this number of uploads was accepted or refused
 arrived() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(stat_of '.uploads.sent + .uploads.refused')" != "$1" ] ||
 			return 0
 		sleep 0.02
@@ -83,7 +83,7 @@ test_answers_when_all_connections_are_taken() {
 		--header-timeout 0 --idle-timeout 0
 	exec {first}<>"/dev/tcp/127.0.0.1/${url##*:}"
 	exec {second}<>"/dev/tcp/127.0.0.1/${url##*:}"
-	for _ in $(patience); do
+	for _ in $patience; do
 		answers "$admin/metrics"
 		! grep -qx 'darkroom_http_connections{port="main"} 2' \
 			"$work/body" || break
@@ -104,7 +104,7 @@ readiness() {
 
 becomes_ready() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(readiness)" != 200 ] || return 0
 		sleep 0.1
 	done
@@ -120,7 +120,7 @@ announce_upload() {
 	printf 'POST /?w=64 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n%s' \
 		$'Expect: 100-continue\r\n\r\n' >&"$fd"
 	held+=("$fd")
-	for _ in $(patience); do
+	for _ in $patience; do
 		! read -r -t 0 -u "$fd" || break
 		status=waits
 		[ "$(stat_of .memory.waiting)" = 0 ] || return 0
@@ -129,7 +129,7 @@ announce_upload() {
 	read -r -t 60 -u "$fd" _ status _ || fail "no answer to an upload"
 	[ "$status" = 100 ] || return 0
 	{ printf '\xff\xd8'; head -c 1500000 /dev/zero; } >&"$fd"
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(stat_of .memory.used_bytes)" -lt \
 			$((${#held[@]} * 2000000)) ] || return 0
 		sleep 0.05

@@ -23,7 +23,7 @@ told() {
 # told_until EXPRESSION: wait until the weight is such, such as "< 50"
 told_until() {
 	local _ weight
-	for _ in $(patience); do
+	for _ in $patience; do
 		weight=$(told)
 		[[ $weight =~ ^[0-9]+%$ ]] || fail "no weight: $weight"
 		((${weight%\%} $1)) && return
@@ -80,7 +80,7 @@ test_others_cannot_stop_it() {
 	for i in 0 1 2; do
 		head -c 100000 /dev/zero >&"${fds[i]}" 2>/dev/null || true
 	done
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(files)" -gt "$before" ] || break
 		sleep 0.1
 	done
@@ -122,7 +122,7 @@ test_exposure() {
 # weighs EXPRESSION: wait until HAProxy's weight fulfils EXPRESSION
 weighs() {
 	local _ weight
-	for _ in $(patience); do
+	for _ in $patience; do
 		weight=$(curl -sS --unix-socket "$work/front" \
 			'http://front/stats;csv' 2>"$work/err" |
 			awk -F, '$1 == "back" && $2 == "a" { print $19 }') ||

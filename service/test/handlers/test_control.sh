@@ -44,7 +44,7 @@ test_loops_have_a_rate() {
 	begin=$EPOCHREALTIME
 	before=$(replies)
 	loop "$1" "${@:3}"
-	"$LOADGEN" --dataset "$dir" --connections 2 --duration 1 \
+	"$LOADGEN" --dataset "$dir" --connections 2 --duration 0.3 \
 		--json "$work/json" "$url/?w=64" >"$work/report" ||
 		fail "$1: $(cat "$work/report")"
 	curl -fsS --max-time 60 "$url/healthz" -o "$work/out" ||
@@ -104,7 +104,7 @@ test_unknown_images_have_a_rate() {
 	rm -r "$work/store"
 }
 
-# Each loop takes all cores for a second, so a sanitizer sees them once.
+# Each loop takes all cores, so a sanitizer sees them once.
 policies='default thread-per-connection'
 [ -z "${SANITIZED:-}" ] || policies=default
 with_policies "$policies" test_all

@@ -20,7 +20,7 @@ form_around() {
 
 used_becomes() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(stat_of ".memory.used_bytes $1")" != true ] || return 0
 		sleep 0.05
 	done

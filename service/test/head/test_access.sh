@@ -478,7 +478,8 @@ in_container() {
 		apart
 		launch "$@"
 		url=http://127.0.0.1:$port
-		admin=http://127.0.0.1:$(port_after 'admin on')
+		find_port 'admin on'
+		admin=http://127.0.0.1:$found_port
 		$run
 		stop
 	)

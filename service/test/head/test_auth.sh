@@ -153,7 +153,7 @@ test_no_key_is_shown() {
 		"$work/config" >/dev/null || fail "$(cat "$work/config")"
 	curl -fsS -H "$(bearer $api_key)" "$url/stats" >"$work/stats"
 	kill -USR1 "$server"
-	for _ in $(patience); do
+	for _ in $patience; do
 		! grep -q "^$last" "$work/log" || break
 		sleep 0.05
 	done
@@ -369,7 +369,7 @@ test_metrics_keys() {
 	# It is read again like the others.
 	echo metrics-key-of-tomorrow >"$work/metrics.keys"
 	kill -HUP "$server"
-	for _ in $(patience); do
+	for _ in $patience; do
 		! grep -q 'read again' "$work/log" || break
 		sleep 0.05
 	done

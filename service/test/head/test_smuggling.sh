@@ -30,23 +30,33 @@ answers() {
 }
 
 # refused STATUSES FORMAT: the request gets one of these statuses, by a problem
-# that has a code and is sent once, and the request after it no answer
+# that has a code and is sent once, and the request after it no answer.  There are
+# hundreds of them, so no program is started for one.
 refused() {
-	local got
-	raw "$2$behind"
-	IFS= read -r -N 12 got <"$work/raw" || true
-	got=${got//[^[:alnum:]\/. ]/}
+	local open reply got status=0
+	exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	# The server may refuse and close before it has received all.
+	printf "$2$behind" >&"$open" 2>/dev/null || true
+	# 0: up to a NUL, 1: up to the end, more: after a minute
+	IFS= read -r -d '' -t 60 -u "$open" reply 2>/dev/null || status=$?
+	[ $status = 1 ] || fail "a NUL, or not closed: $2"
+	exec {open}>&-
+	printf %s "$reply" >"$work/raw"
+	got=${reply:0:12}
 	got=${got#HTTP/1.1 }
-	[ -n "$got" ] && [[ $1 = *$got* ]] || fail "${got:-nothing}, not $1: $2"
-	grep -aq '"code":"[a-z_]*"' "$work/raw" || fail "no code: $2"
-	[ "$(answers)" = 1 ] || fail "$(answers) answers: $2"
-	! grep -aq 'ok$' "$work/raw" ||
+	[[ $got =~ ^[0-9]{3}$ && $1 = *$got* ]] ||
+		fail "${got:-nothing}, not $1: $2"
+	[[ $reply =~ '"code":"'[a-z_]*'"' ]] || fail "no code: $2"
+	[[ ! ${reply:12} =~ 'HTTP/1.1 '[1-5][0-9][0-9] ]] ||
+		fail "$(answers) answers: $2"
+	[[ ! $reply$'\n' =~ 'ok'$'\n' ]] ||
 		fail "what is behind it was answered: $2"
 }
 
 # coded CODE: the answer is a problem with this code
 coded() {
-	grep -aq "\"code\":\"$1\"" "$work/raw" || fail "not $1: $(shown "$work/raw")"
+	[[ $(<"$work/raw") = *"\"code\":\"$1\""* ]] ||
+		fail "not $1: $(shown "$work/raw")"
 }
 
 # post HEADERS: print a POST with these headers
@@ -298,14 +308,20 @@ test_bodies_after_pipelined_heads() {
 }
 
 # test_early_ends STEP: a client may disconnect after any byte up to the photo's
-# last.  A request that is sent in two parts, cut at any byte, is answered 200.
+# last; of its bytes every STEPth is tried, and the last.  A request that is sent in
+# two parts, cut at any byte, is answered 200.
 test_early_ends() {
-	local step=$1 bytes open count
-	{ printf 'POST /?w=8 HTTP/1.1\r\nHost: localhost\r\nContent-Length: %s\r\n\r\n' \
-		"$(stat -c %s "$work/small.jpg")"; cat "$work/small.jpg"; } \
-		>"$work/request"
+	local step=$1 bytes open count head
+	printf -v head 'POST /?w=8 HTTP/1.1\r\nHost: localhost\r\nContent-Length: %s\r\n\r\n' \
+		"$(stat -c %s "$work/small.jpg")"
+	{ printf %s "$head"; cat "$work/small.jpg"; } >"$work/request"
 	count=$(stat -c %s "$work/request")
-	for bytes in $(seq 0 "$step" "$count") "$count"; do
+	for ((bytes = 0; bytes < ${#head}; bytes++)); do
+		exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
+		printf %s "${head:0:bytes}" >&"$open"
+		exec {open}>&-
+	done
+	for bytes in $(seq ${#head} "$step" "$count") "$count"; do
 		exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
 		head -c "$bytes" "$work/request" >&"$open"
 		exec {open}>&-
@@ -341,8 +357,8 @@ test_pipelined_requests
 test_many_pipelined_requests
 test_bodies_after_pipelined_heads
 # Each byte is a connection, which takes long.
-step=1
-[ -z "${TEST_POLICY:-}" ] || [ -n "${TEST_ALL:-}" ] || step=7
+step=7
+[ -z "${TEST_ALL:-}" ] || step=1
 test_early_ends $step
 stop
 

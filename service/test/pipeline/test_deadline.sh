@@ -56,7 +56,7 @@ test_memory_of_a_slow_body() {
 	printf 'POST / HTTP/1.1\r\nHost: localhost\r\n%s: 0.3\r\n%s: 999999\r\n\r\n' \
 		Request-Timeout Content-Length >&"$open"
 	head -c 50000 "$photo" >&"$open"
-	for _ in $(patience); do
+	for _ in $patience; do
 		printf x >&"$open"
 		sleep 0.1
 		[ "$(stat_of .memory.used_bytes)" != 0 ] || break
@@ -91,7 +91,7 @@ test_timeout_of_a_request() {
 	# This takes much more than a second, by any estimate.
 	all='w=9000&h=9000&enlarge=1&progressive=1&chroma=444&q=100'
 	# On a busy machine the second may be over before the body has come.
-	for _ in $(patience); do
+	for _ in $patience; do
 		curl -sS -D "$work/head" -o "$work/body" --data-binary "@$photo" \
 			-H 'Request-Timeout: 1.0' "$url/?$all"
 		[ "$(jq -r .code "$work/body")" = deadline_exceeded ] || break

@@ -21,7 +21,7 @@ done
 # The client may have a reply before the server has counted its end.
 check_all_given_back() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(stat_of '.memory.used_bytes == 0 and
 			.buffers.live_bytes == 0')" = true ] && return
 		sleep 0.05
@@ -100,7 +100,7 @@ test_full_is_said_before_the_body() {
 	start --memory 16M
 	exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
 	send_part "$fd" $((9 * mib)) $((5 * mib))
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(stat_of ".memory.used_bytes >= 9 * $mib")" != true ] ||
 			break
 		sleep 0.05
@@ -127,7 +127,7 @@ test_slow_bodies_leave_room() {
 		all+=("$fd")
 		send_part "$fd" $((30 * mib)) 50000
 	done
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(stat_of ".memory.used_bytes >= 24 * 65536")" != true ] ||
 			break
 		sleep 0.05

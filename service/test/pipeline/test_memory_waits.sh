@@ -23,7 +23,7 @@ done
 # until_stat EXPRESSION: wait until jq finds it true for /stats
 until_stat() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(stat_of "$1")" != true ] || return 0
 		sleep 0.05
 	done

@@ -101,7 +101,7 @@ test_stop_answers_what_comes_late() {
 		--data-binary "@$dir/clownfish.jpg" -H 'Expect:' "$url/?w=64" \
 		>"$work/code" &
 	late=$!
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(stat_of .memory.used_bytes)" = 0 ] || break
 		sleep 0.02
 	done
@@ -114,7 +114,7 @@ test_stop_answers_what_comes_late() {
 test_stop_is_told_before() {
 	start "$@" --shutdown-delay 600s
 	kill -TERM "$server"
-	for _ in $(patience); do
+	for _ in $patience; do
 		curl -fsS "$url/readyz" -o "$work/body" 2>"$work/err" || break
 		sleep 0.05
 	done

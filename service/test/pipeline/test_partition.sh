@@ -17,7 +17,7 @@ load() {
 # logged TEXT [COUNT]: wait until the log has COUNT lines with TEXT (default 1)
 logged() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(grep -cF -- "$1" "$work/log")" != "${2:-1}" ] || return 0
 		sleep 0.05
 	done
@@ -71,7 +71,7 @@ test_signal_divides_again() {
 		"$work/log" || fail "not equal: $(cat "$work/log")"
 	load --passes 12 &
 	busy=$!
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(stat_of .uploads.finished)" = 0 ] || break
 		sleep 0.05
 	done

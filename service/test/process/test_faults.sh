@@ -24,14 +24,15 @@ DARKROOM=$work/darkroom
 
 # fault allocations|threads|clock NUMBER: set this number of faults.h
 fault() {
-	local bytes= at i
+	local bytes= byte at i
 	case $1 in
 	allocations) at=0 ;;
 	threads) at=8 ;;
 	clock) at=16 ;;
 	esac
 	for i in 0 8 16 24 32 40 48 56; do
-		bytes+=$(printf '\\x%02x' $(($2 >> i & 255)))
+		printf -v byte '\\x%02x' $(($2 >> i & 255))
+		bytes+=$byte
 	done
 	# shellcheck disable=SC2059
 	printf "$bytes" | dd of="$faults" bs=1 seek=$at conv=notrunc status=none
@@ -84,11 +85,11 @@ test_every_thread_may_fail_at_start() {
 		: >"$work/log" # not the last server's lines
 		"$DARKROOM" "${full_flags[@]}" 2>"$work/log" &
 		server=$!
-		while kill -0 $server 2>/dev/null &&
-			! grep -q listening "$work/log"; do
-			sleep 0.02
+		while find_port 'listening on'; [ -z "$found_port" ] &&
+			kill -0 $server 2>/dev/null; do
+			sleep 0.05
 		done
-		! grep -q listening "$work/log" || break
+		[ -z "$found_port" ] || break
 		wait $server || status=$?
 		server=
 		[ $status = 1 ] || fail "thread $nth: status $status"

@@ -28,7 +28,7 @@ reload() {
 	local before _
 	before=$(grep -cF -- "$1" "$work/log" || true)
 	kill -HUP "$server"
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(grep -cF -- "$1" "$work/log")" -le "$before" ] || return 0
 		sleep 0.05
 	done
@@ -129,7 +129,7 @@ test_no_wrong_answer_under_load() {
 	put "$work/keys" $first
 	start --api-key-file "$work/keys" "${sandbox[@]}" "$@"
 	put "$work/own" $first
-	"$LOADGEN" --dataset "$samples" --connections 8 --duration 60 \
+	"$LOADGEN" --dataset "$samples" --connections 8 --rate 20 --duration 60 \
 		--api-key-file "$work/own" --json "$work/json" \
 		"$url/?w=64" >"$work/report" 2>&1 &
 	client=$!
@@ -141,7 +141,7 @@ test_no_wrong_answer_under_load() {
 		reload "$stay"
 	done
 	# With a sanitizer, the first photo may take longer than all this.
-	for _ in $(patience); do
+	for _ in $patience; do
 		! grep -q ' 200 POST /' "$work/log" || break
 		sleep 0.1
 	done
@@ -220,7 +220,7 @@ test_certificates() {
 answered() {
 	local _
 	printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n' >&"$open"
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(grep -ac '^HTTP/1.1 200' "$work/replies")" -lt "$1" ] ||
 			return 0
 		sleep 0.05
@@ -252,7 +252,7 @@ test_the_reader_ends() {
 	kill -KILL "$server"
 	wait "$server" || true
 	server=
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ -d "/proc/$reader" ] && ! grep -q '^State:.*Z' \
 			"/proc/$reader/status" || return 0
 		sleep 0.05

@@ -60,14 +60,14 @@ test_all_works() {
 	[ "$(stat_of '.memory_peak_bytes > 1000000')" = true ] ||
 		fail "$* tells no memory"
 	# Wait until the idle server gives buffers back to the system.
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(stat_of .buffers.kept_bytes)" != 0 ] || break
 		sleep 0.1
 	done
 	kill -USR2 "$server" # this signal is ignored
 	kill -USR1 "$server"
 	kill -HUP "$server"
-	for _ in $(patience); do
+	for _ in $patience; do
 		! grep -Eq 'by what was measured|nothing to divide' \
 			"$work/log" || ! grep -q '^uploads' "$work/log" || break
 		sleep 0.05

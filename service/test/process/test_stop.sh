@@ -40,7 +40,7 @@ answered() {
 # of which up to 64 KiB may still wait in sockets
 received() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(curl -fsS "$admin/metrics" | sed -n \
 			's/^darkroom_http_received_bytes_total{role="upload"} //p')" \
 			-lt $(($1 - 65536)) ] || return 0

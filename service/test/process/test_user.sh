@@ -119,7 +119,7 @@ test_keys_of_root() {
 	key=another-key-0123456789
 	echo "$key" >"$work/keys"
 	kill -HUP "$server"
-	for _ in $(patience); do
+	for _ in $patience; do
 		! grep -q 'read again' "$work/log" || break
 		sleep 0.05
 	done

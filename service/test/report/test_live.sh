@@ -44,7 +44,7 @@ count() {
 # sees NAME COUNT: wait until the viewer has this number of frames
 sees() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(count "$1")" -lt "$2" ] || return 0
 		sleep 0.1
 	done
@@ -84,7 +84,7 @@ flood() {
 # become COUNT: wait until there is this number of viewers
 become() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		! curl -fsS "$admin/metrics" >"$work/metrics" ||
 			! grep -qx "darkroom_http_viewers $1" "$work/metrics" ||
 			return 0

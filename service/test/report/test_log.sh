@@ -23,7 +23,7 @@ is() {
 	local id= _
 	[ -z "${1##*.status == [n4][u0][l8]*}" ] || id=$(sed -n \
 		's/^x-request-id: \([0-9a-f-]*\).*/\1/Ip' "$work/head")
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(lines "$1" | jq -r .id | grep -c "^$id")" != 1 ] || return 0
 		sleep 0.05
 	done
@@ -74,7 +74,7 @@ leave_early() {
 	printf 'POST /?w=99 HTTP/1.1\r\nHost: localhost\r\nContent-Length: %s\r\n\r\n' \
 		"$(wc -c <"$photo")" >&"$open"
 	head -c 1000 "$photo" >&"$open"
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(received)" -lt $((before + 1000)) ] || break
 		sleep 0.05
 	done
@@ -174,7 +174,7 @@ test_a_client_that_is_shut_is_told() {
 	exec {open}<>"/dev/tcp/127.0.0.1/$port"
 	printf 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nslow' \
 		>&"$open"
-	for _ in $(patience); do
+	for _ in $patience; do
 		get "$url/healthz" || true
 		[ -z "$(lines true)" ] || break
 		sleep 0.1
@@ -256,7 +256,7 @@ test_a_stuck_pipe_is_told_of() {
 	cat=$!
 	stop
 	exec {reader}>&-
-	for _ in $(patience); do
+	for _ in $patience; do
 		! grep -q '"stopping"' "$work/log" || break
 		sleep 0.05
 	done

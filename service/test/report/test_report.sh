@@ -70,7 +70,7 @@ test_signal_prints_the_same() {
 	local stage last=worker _
 	needs workers || last=hardware
 	kill -USR1 "$server"
-	for _ in $(patience); do
+	for _ in $patience; do
 		! grep -q "^$last" "$work/log" || break
 		sleep 0.05
 	done

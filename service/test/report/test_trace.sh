@@ -137,7 +137,7 @@ test_time_span() {
 # asks STATUS: wait until a request for a trace gets this status
 asks() {
 	local status _
-	for _ in $(patience); do
+	for _ in $patience; do
 		status=$(curl -sS -o "$work/body" -D "$work/head" \
 			-w '%{http_code}' "$url/trace")
 		[ "$status" != "$1" ] || return 0
@@ -253,7 +253,7 @@ test_trace_in_a_file() {
 	start --trace "$work/file" "$@"
 	send_folder "$dir"
 	# While the server runs, the file is complete except for its end.
-	for _ in $(patience); do
+	for _ in $patience; do
 		(cat "$work/file" && echo ']') >"$work/part"
 		! grep -q '"ph": *"X"' "$work/part" || break
 		sleep 0.05

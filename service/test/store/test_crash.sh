@@ -69,7 +69,7 @@ check_promised() {
 		[ "$status" = 200 ] || [ "$status" = 202 ] ||
 			fail "round $round: a 202 is lost: $id $status"
 	done <ids
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ -n "$(ls store/spool)" ] || break
 		sleep 0.02
 	done
@@ -115,7 +115,7 @@ for ((round = 0; round < rounds; round++)); do
 	done
 	# Kill the server at any time between the first store and the last.
 	goal=$((RANDOM % stores))
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(ls out | wc -l)" -lt "$goal" ] || break
 		sleep 0.02
 	done

@@ -274,7 +274,7 @@ test_nothing_else_is_reached() {
 # to the status
 settled() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		got=$(curl -sS -o body -w '%{http_code}' "$url/v1/images/$id")
 		[ "$got" = 202 ] || return 0
 		[ "$(jq -r .status body)" = processing ] || fail "$(shown body)"

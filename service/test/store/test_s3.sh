@@ -17,7 +17,7 @@ id=test:key secret=test/secret # those of the S3 server
 
 "$fake" >port &
 fake=$!
-for _ in $(patience); do
+for _ in $patience; do
 	[ ! -s port ] || break
 	sleep 0.05
 done
@@ -52,7 +52,7 @@ helper() {
 # until_true COMMAND...: wait until the command succeeds
 until_true() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		! "$@" || return 0
 		sleep 0.05
 	done

@@ -68,7 +68,7 @@ get_status() {
 # status
 settled() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		got=$(get_status "$1")
 		[ "$got" = 202 ] || return 0
 		[ "$("$JSON_VALUE" .status .durable <body | xargs)" = \
@@ -138,7 +138,7 @@ reserve() {
 
 until_stat() { # EXPRESSION
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(stat_of "$1")" != true ] || return 0
 		sleep 0.05
 	done
@@ -216,7 +216,7 @@ test_full_store() {
 		[ "$(cat code1)" = 507 ] || fail "$(shown reply1)"
 	done
 	id=$(cat ids)
-	for _ in $(patience); do
+	for _ in $patience; do
 		[ "$(stat_of .store.full)" -lt 2 ] || break
 		sleep 0.02
 	done
@@ -387,7 +387,7 @@ test_no_room_no_202() {
 # and has noted that as attempt NUMBER
 at_work() {
 	local _ number entries
-	for _ in $(patience); do
+	for _ in $patience; do
 		number=
 		entries=(store/spool/*)
 		read -r number 2>/dev/null <"store/spool/$1/attempts.txt" || true

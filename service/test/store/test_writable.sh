@@ -74,7 +74,7 @@ refused_flags=()
 # looks at the disk once per second at most
 becomes() {
 	local got='' _
-	for _ in $(patience); do
+	for _ in $patience; do
 		got=$(curl -sS -o "$work/ready" -w '%{http_code}' "$url/readyz")
 		[ "$got" != "$1" ] || break
 		sleep 0.1
@@ -93,7 +93,7 @@ becomes() {
 # logged TEXT: the log has this text, in time
 logged() {
 	local _
-	for _ in $(patience); do
+	for _ in $patience; do
 		! grep -qF -- "$1" "$work/log" || return 0
 		sleep 0.05
 	done
