@@ -299,5 +299,7 @@ struct img_transform gainmap_coding(const struct img_transform *transform)
 		.progressive = transform->progressive,
 		.optimize = transform->optimize,
 		.format = transform->format,
+		.lossless = transform->lossless,
+		.effort = transform->effort,
 	};
 }

@@ -57,6 +57,14 @@ MUST_CHECK enum img_err gain_attach(struct image *dst,
 				    const struct memory *memory);
 
 /*
+ * Give the map's picture a copy of the profile of the alternate's primaries.
+ * Errors: NO_MEMORY; CORRUPT: it is larger than that of a map.
+ */
+MUST_CHECK enum img_err gain_set_profile(struct image *map,
+					 const uint8_t *profile, size_t bytes,
+					 const struct memory *memory);
+
+/*
  * The map has its picture.  Make its samples what `found` says.  CORRUPT: there
  * are notes about it.
  */

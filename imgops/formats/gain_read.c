@@ -350,6 +350,19 @@ enum img_err gain_attach(struct image *dst, const struct gain_found *found,
 	return IMG_OK;
 }
 
+enum img_err gain_set_profile(struct image *map, const uint8_t *profile,
+			      size_t bytes, const struct memory *memory)
+{
+	if (bytes > IMG_GAINMAP_PROFILE_BYTES_MAX)
+		return IMG_ERR_CORRUPT;
+	map->profile = memory_alloc(memory, bytes);
+	if (map->profile == NULL)
+		return IMG_ERR_NO_MEMORY;
+	memcpy(map->profile, profile, bytes);
+	map->profile_bytes = bytes;
+	return IMG_OK;
+}
+
 enum img_err gain_finish(struct img_gainmap *map,
 			 const struct gain_found *found)
 {

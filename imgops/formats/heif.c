@@ -609,14 +609,7 @@ static enum img_err give_primaries(struct image *map, const struct item *tone,
 		profile = made;
 		bytes = icc_write(made, &colours);
 	}
-	if (bytes > IMG_GAINMAP_PROFILE_BYTES_MAX)
-		return IMG_ERR_CORRUPT;
-	map->profile = memory_alloc(memory, bytes);
-	if (map->profile == NULL)
-		return IMG_ERR_NO_MEMORY;
-	memcpy(map->profile, profile, bytes);
-	map->profile_bytes = bytes;
-	return IMG_OK;
+	return gain_set_profile(map, profile, bytes, memory);
 }
 
 /* Errors: those of the map. */

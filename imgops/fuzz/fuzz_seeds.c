@@ -385,6 +385,20 @@ static void write_jxls(struct seeds *s)
 		(void)fclose(f);
 		free(jxl.data);
 	}
+	for (int i = 0; i < 8; i++) {
+		struct bytes p3 = jxl_p3();
+		struct jxl_gain_spec spec = {
+			.base = { .width = 40, .height = 24, .parts = i & 2 },
+			.map = { .width = 20, .height = 12, .is_grey = i & 4 },
+			.gain = &gainmap_coloured,
+			.colours = p3,
+			.is_before = i & 1,
+		};
+
+		spec.map.is_lossy = i & 2;
+		write_whole(s, jxl_make_gain(&spec));
+		free(p3.data);
+	}
 }
 
 #endif

@@ -87,28 +87,42 @@ static void add_quotient(struct bytes *to, double value, bool is_shared)
 		add_big(to, 64 * 3, 4);
 }
 
-static void add_iso(struct bytes *to, const struct img_gain *g, bool is_shared)
+static void add_numbers(struct bytes *to, const struct img_gain *g,
+			bool is_shared)
 {
-	struct bytes s = { 0 };
-
-	add(&s, ISO, sizeof(ISO));
-	add_big(&s, 0, 4);
-	add_big(&s,
+	add_big(to, 0, 4);
+	add_big(to,
 		(g->channel_count > 1 ? 0x80 : 0) |
 			(g->uses_base_colours ? 0x40 : 0) |
 			(is_shared ? 0x08 : 0),
 		1);
 	if (is_shared)
-		add_big(&s, 64, 4);
-	add_quotient(&s, g->base_headroom, is_shared);
-	add_quotient(&s, g->other_headroom, is_shared);
+		add_big(to, 64, 4);
+	add_quotient(to, g->base_headroom, is_shared);
+	add_quotient(to, g->other_headroom, is_shared);
 	for (uint32_t i = 0; i < g->channel_count; i++) {
-		add_quotient(&s, g->channels[i].min, is_shared);
-		add_quotient(&s, g->channels[i].max, is_shared);
-		add_quotient(&s, g->channels[i].gamma, is_shared);
-		add_quotient(&s, g->channels[i].base_offset, is_shared);
-		add_quotient(&s, g->channels[i].other_offset, is_shared);
+		add_quotient(to, g->channels[i].min, is_shared);
+		add_quotient(to, g->channels[i].max, is_shared);
+		add_quotient(to, g->channels[i].gamma, is_shared);
+		add_quotient(to, g->channels[i].base_offset, is_shared);
+		add_quotient(to, g->channels[i].other_offset, is_shared);
 	}
+}
+
+struct bytes gainmap_iso(const struct img_gain *gain)
+{
+	struct bytes s = { 0 };
+
+	add_numbers(&s, gain, false);
+	return s;
+}
+
+static void add_iso(struct bytes *to, const struct img_gain *g, bool is_shared)
+{
+	struct bytes s = { 0 };
+
+	add(&s, ISO, sizeof(ISO));
+	add_numbers(&s, g, is_shared);
 	add_segment(to, 0xe2, s);
 }
 
@@ -449,20 +463,18 @@ static double next_quotient(const uint8_t **at)
 	return n / d;
 }
 
-static void see_iso(struct img_gain *g, struct bytes map)
+void gainmap_see_iso(struct img_gain *g, struct bytes iso)
 {
-	struct segment s;
-	const uint8_t *at;
+	const uint8_t *at = iso.data + 5;
 
-	CHECK(find_segment(&s, map, 0xe2, ISO));
-	CHECK_NUMBER(big(s.data, 4), ==, 0);
-	CHECK_NUMBER(s.data[4] & 0x3f, ==, 0);
+	CHECK_NUMBER(iso.count, >, 5);
+	CHECK_NUMBER(big(iso.data, 4), ==, 0);
+	CHECK_NUMBER(iso.data[4] & 0x3f, ==, 0);
 	*g = (struct img_gain){
-		.channel_count = s.data[4] & 0x80 ? 3 : 1,
-		.uses_base_colours = s.data[4] & 0x40,
+		.channel_count = iso.data[4] & 0x80 ? 3 : 1,
+		.uses_base_colours = iso.data[4] & 0x40,
 	};
-	CHECK_NUMBER(s.bytes, ==, 5 + 16 + 40 * g->channel_count);
-	at = s.data + 5;
+	CHECK_NUMBER(iso.count, ==, 5 + 16 + 40 * g->channel_count);
 	g->base_headroom = next_quotient(&at);
 	g->other_headroom = next_quotient(&at);
 	for (uint32_t i = 0; i < g->channel_count; i++) {
@@ -542,7 +554,10 @@ bool gainmap_see(struct gainmap_seen *seen, struct bytes file)
 	CHECK_NUMBER(big(seen->map.data - 2, 2), ==, 0xffd9);
 	CHECK(find_segment(&s, seen->first, 0xe2, ISO));
 	CHECK_NUMBER(s.bytes, ==, 4);
-	see_iso(&seen->gain, seen->map);
+	CHECK(find_segment(&s, seen->map, 0xe2, ISO));
+	gainmap_see_iso(
+		&seen->gain,
+		(struct bytes){ (uint8_t *)(uintptr_t)s.data, s.bytes });
 	check_all_xmp(seen);
 	seen->has_profile = find_segment(&s, seen->map, 0xe2, "ICC_PROFILE");
 	return true;

@@ -42,6 +42,12 @@ struct gainmap_spec {
 /* The usual meaning, and one with three channels in other colours. */
 extern const struct img_gain gainmap_usual, gainmap_coloured;
 
+/* The numbers of ISO 21496-1, annex C, which the caller frees. */
+struct bytes gainmap_iso(const struct img_gain *gain);
+
+/* Read them again.  They must be as imgops writes them. */
+void gainmap_see_iso(struct img_gain *gain, struct bytes iso);
+
 struct bytes gainmap_make(const struct gainmap_spec *spec);
 
 /* The file's gain map, by its index and its ISO metadata; the rest must fit. */

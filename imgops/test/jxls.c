@@ -2,6 +2,7 @@
 #include "imgops/test/jxls.h"
 
 #include "base/test/check.h"
+#include "imgops/test/gainmaps.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +21,10 @@ uint32_t jxl_sample(const struct jxl_spec *spec, uint32_t channel, uint32_t x,
 		    uint32_t y)
 {
 	bool is_alpha = spec->has_alpha && channel + 1 == channels_of(spec);
-	double wave = sin(x * 0.1 + channel) + sin(y * 0.13 + x * 0.02);
+	double step = spec->step == 0 ? 1 : spec->step;
+	double at_x = (x + 0.5) * step - 0.5, at_y = (y + 0.5) * step - 0.5;
+	double wave =
+		sin(at_x * 0.1 + channel) + sin(at_y * 0.13 + at_x * 0.02);
 	int alpha = (int)(4 * x) + (int)y - 40;
 	uint32_t value;
 
@@ -272,4 +276,120 @@ struct bytes jxl_box(struct bytes codestream, uint32_t parts)
 	}
 	free(codestream.data);
 	return b;
+}
+
+/* --- Gain maps --- */
+
+static void add_number(struct bytes *to, size_t number, int bytes)
+{
+	while (bytes-- > 0)
+		to->data[to->count++] = (uint8_t)(number >> 8 * bytes);
+}
+
+/* The data of the box; frees `map`. */
+static struct bytes make_bundle(const struct jxl_gain_spec *spec,
+				struct bytes map)
+{
+	struct bytes iso = gainmap_iso(spec->gain);
+	struct bytes b = { malloc(map.count + iso.count + spec->colours.count +
+				  spec->profile.count + 8),
+			   0 };
+
+	CHECK(b.data != NULL);
+	add_number(&b, spec->version, 1);
+	add_number(&b, iso.count, 2);
+	put(&b, iso.data, iso.count);
+	add_number(&b, spec->colours.count, 1);
+	if (spec->colours.count > 0)
+		put(&b, spec->colours.data, spec->colours.count);
+	add_number(&b, spec->profile.count, 4);
+	if (spec->profile.count > 0)
+		put(&b, spec->profile.data, spec->profile.count);
+	put(&b, map.data, map.count);
+	free(iso.data);
+	free(map.data);
+	return b;
+}
+
+/* The last box, if it has no size, gets one, so that another may follow. */
+static void end_last_box(struct bytes *file)
+{
+	size_t at = 0, bytes;
+
+	for (;;) {
+		bytes = 0;
+		for (size_t i = 0; i < 4; i++)
+			bytes = bytes << 8 | file->data[at + i];
+		if (bytes == 0 || at + bytes == file->count)
+			break;
+		at += bytes;
+	}
+	bytes = file->count - at;
+	file->count = at;
+	put_big(file, (uint32_t)bytes);
+	file->count = at + bytes;
+}
+
+struct bytes jxl_make_gain(const struct jxl_gain_spec *spec)
+{
+	enum { FIRST_BYTES = 12 + 20 }; /* signature and "ftyp" */
+	struct bytes base = jxl_make(&spec->base), data;
+	size_t before;
+	struct bytes file;
+
+	if (base.data[0] == 0xff)
+		base = jxl_box(base, spec->base.parts);
+	end_last_box(&base);
+	data = make_bundle(spec, jxl_make(&spec->map));
+	before = spec->is_before ? FIRST_BYTES : base.count;
+	file = (struct bytes){ malloc(base.count + data.count + 12), 0 };
+	CHECK(file.data != NULL);
+	put(&file, base.data, before);
+	add_number(&file,
+		   spec->is_endless ?
+			   0 :
+			   8 + data.count + (spec->is_compressed ? 4 : 0),
+		   4);
+	if (spec->is_compressed)
+		put(&file, "brob", 4);
+	put(&file, "jhgm", 4);
+	put(&file, data.data, data.count);
+	put(&file, base.data + before, base.count - before);
+	free(base.data);
+	free(data.data);
+	return file;
+}
+
+struct bytes jxl_p3(void)
+{
+	struct bits b = { .count = 0 };
+	struct bytes out;
+
+	put_bits(&b, 0, 2 + 2);       /* no profile; RGB */
+	put_bits(&b, 1, 2);           /* D65 */
+	put_bits(&b, 2 | 9 << 2, 6);  /* 11: P3 */
+	put_bits(&b, 0, 1);           /* no gamma */
+	put_bits(&b, 2 | 11 << 2, 6); /* 13: sRGB */
+	put_bits(&b, 1, 2);           /* relative */
+	out = (struct bytes){ malloc(sizeof(b.bytes)), (b.count + 7) / 8 };
+	CHECK(out.data != NULL);
+	memcpy(out.data, b.bytes, out.count);
+	return out;
+}
+
+struct bytes jxl_find_box(struct bytes file, const char *type)
+{
+	for (size_t at = 0; at < file.count;) {
+		size_t bytes = 0;
+
+		CHECK_NUMBER(file.count - at, >=, 8);
+		for (int i = 0; i < 4; i++)
+			bytes = bytes << 8 | file.data[at + (size_t)i];
+		CHECK_NUMBER(bytes, >=, 8);
+		CHECK_NUMBER(bytes, <=, file.count - at);
+		if (memcmp(file.data + at + 4, type, 4) == 0)
+			return (struct bytes){ file.data + at + 8, bytes - 8 };
+		at += bytes;
+	}
+	return (struct bytes){ 0 };
 }

@@ -30,6 +30,8 @@ struct jxl_spec {
 	bool has_photon_noise;
 	bool in_boxes;
 	uint32_t parts; /* of the codestream, each in a box */
+	/* Of a reduced picture: how many pixels a sample stands for. */
+	uint32_t step;
 };
 
 /*
@@ -46,6 +48,26 @@ struct bytes jxl_make(const struct jxl_spec *spec);
  * that colours are multiplied by it; libjxl 0.7 does not write such a file.
  */
 struct bytes jxl_premultiplied(void);
+
+/* A file with a gain map. */
+struct jxl_gain_spec {
+	struct jxl_spec base, map;
+	const struct img_gain *gain; /* numbers are multiples of 1/64 */
+	/* The alternate's colours, and its profile: any bytes. */
+	struct bytes colours, profile;
+	uint8_t version;
+	bool is_before;     /* the picture */
+	bool is_compressed; /* the box says so */
+	bool is_endless;    /* the box has no size */
+};
+
+struct bytes jxl_make_gain(const struct jxl_gain_spec *spec);
+
+/* Display P3, as coded in a codestream, which the caller frees. */
+struct bytes jxl_p3(void);
+
+/* The data of the file's box of this type.  No data: there is none. */
+struct bytes jxl_find_box(struct bytes file, const char *type);
 
 /* Put a codestream into boxes, in so many parts; frees it. */
 struct bytes jxl_box(struct bytes codestream, uint32_t parts);

@@ -217,6 +217,8 @@ static enum img_err read_colours(struct job *j, JxlDecoder *d)
 {
 	enum img_err err = IMG_OK;
 
+	if (jxl_own(j->header)->is_map)
+		return IMG_OK;
 	if (jxl_own(j->header)->image.is_xyb)
 		err = set_colours(j, d);
 	if (err == IMG_OK && !jxl_own(j->header)->is_srgb)
@@ -347,24 +349,22 @@ static uint64_t working_bytes(const struct img_header *h)
 	return JXL_STACK_BYTES + library_bytes(h) + image_bytes(&planes);
 }
 
-enum img_err jxl_decode(struct image *dst, const uint8_t *bytes, size_t count,
-			const struct img_header *h, const struct img_view *view,
-			const struct img_transform *transform,
-			const struct img_limits *limits,
-			const struct memory *memory)
+enum img_err jxl_decode_picture(struct image *dst, const uint8_t *bytes,
+				size_t count, const struct img_header *h,
+				bool is_lenient,
+				const struct img_limits *limits,
+				const struct memory *memory)
 {
 	struct job j = { .header = h,
 			 .bytes = bytes,
 			 .count = count,
-			 .is_lenient = transform->lenient,
+			 .is_lenient = is_lenient,
 			 .memory = memory,
 			 .dst = dst };
 	uint64_t library = library_bytes(h);
 	enum img_err err = IMG_ERR_NO_MEMORY;
 	uint8_t *held;
 
-	(void)view; /* there is only one size */
-	assert(jxl_own(h)->has_image);
 	if (working_bytes(h) > limits->decode_bytes_max)
 		return IMG_ERR_TOO_LARGE;
 	held = memory_alloc(memory, JXL_STACK_BYTES + (size_t)library);
@@ -381,6 +381,23 @@ enum img_err jxl_decode(struct image *dst, const uint8_t *bytes, size_t count,
 		drop_opaque(dst);
 	else
 		img_release(dst);
+	return err;
+}
+
+enum img_err jxl_decode(struct image *dst, const uint8_t *bytes, size_t count,
+			const struct img_header *h, const struct img_view *view,
+			const struct img_transform *transform,
+			const struct img_limits *limits,
+			const struct memory *memory)
+{
+	enum img_err err;
+
+	(void)view; /* there is only one size */
+	assert(jxl_own(h)->has_image);
+	err = jxl_decode_picture(dst, bytes, count, h, transform->lenient,
+				 limits, memory);
+	if (err == IMG_OK && transform->keep_gainmap)
+		err = jxl_add_gainmap(dst, bytes, h, limits, memory);
 	return err;
 }
 

@@ -3,12 +3,16 @@
  * Encoding by libjxl, on one thread.  A lossy result is in XYB, and libjxl
  * converts it from its profile or from sRGB; a lossless one keeps its samples.
  * Alpha is always lossless.  There is no pause while libjxl works.
+ *
+ * A result is a codestream; one with a gain map, which is encoded after it, is
+ * in boxes.
  */
 #include "imgops/formats/jxl/jxl.h"
 
 #include "imgops/colour/colour.h"
 #include "imgops/estimate.h"
 #include "imgops/formats/stack.h"
+#include "imgops/gainmap.h"
 #include "imgops/image.h"
 
 #include <assert.h>
@@ -203,17 +207,114 @@ static uint64_t library_bytes(const struct image *src,
 	return ONCE_BYTES + pixels * each + 2 * src->profile_bytes;
 }
 
-/* As *bytes and *count of img_encode(). */
-static bool take_result(uint8_t **bytes, size_t *count, struct job *j)
+/* The result is j->out.  NULL: no memory. */
+static void encode_picture(struct job *j)
 {
-	if (j->out == NULL)
-		return false;
-	*count = j->count;
-	*bytes = memory_alloc(j->memory, j->count);
-	if (*bytes != NULL)
-		memcpy(*bytes, j->out, j->count);
-	memory_free(j->memory, j->out);
-	return *bytes != NULL;
+	const struct image *src = j->src;
+	const struct memory *memory = j->memory;
+	size_t row_bytes = (size_t)src->planes[0].width * src->plane_count;
+	uint64_t library = library_bytes(src, j->transform);
+	uint8_t *held = memory_alloc(memory, JXL_STACK_BYTES + (size_t)library);
+	uint8_t *pixels = memory_alloc(memory, (size_t)pixels_bytes(src));
+
+	assert(j->transform->quality >= 1 && j->transform->quality <= 100);
+	if (held != NULL && pixels != NULL) {
+		for (uint32_t y = 0; y < src->planes[0].height; y++) {
+			colour_write_row(pixels + y * row_bytes, src, y);
+			memory_pause(memory);
+		}
+		j->pixels = pixels;
+		jxl_memory_init(&j->library, library);
+		stack_call(run, j, held, JXL_STACK_BYTES);
+	}
+	memory_free(memory, pixels);
+	memory_free(memory, held);
+}
+
+/* A block of the result's own size; `from` is freed. */
+static uint8_t *take_result(struct job *from)
+{
+	uint8_t *out = memory_alloc(from->memory, from->count);
+
+	if (out != NULL)
+		memcpy(out, from->out, from->count);
+	memory_free(from->memory, from->out);
+	from->out = NULL;
+	return out;
+}
+
+/* --- A file in boxes --- */
+
+static uint8_t *put(uint8_t *at, const void *data, size_t bytes)
+{
+	memcpy(at, data, bytes);
+	return at + bytes;
+}
+
+enum { BOX_HEAD_BYTES = 8 };
+
+static uint8_t *put_box(uint8_t *at, const char *type, size_t bytes)
+{
+	size_t all = BOX_HEAD_BYTES + bytes;
+
+	assert(all <= UINT32_MAX);
+	for (int shift = 24; shift >= 0; shift -= 8)
+		*at++ = (uint8_t)(all >> shift);
+	return put(at, type, 4);
+}
+
+/* The file of a picture and its gain map.  NULL: no memory. */
+static uint8_t *put_together(size_t *count, const struct job *picture,
+			     const struct job *map,
+			     const struct img_gainmap *meaning)
+{
+	static const uint8_t kind[] = { 'j', 'x', 'l', ' ', 0,   0,
+					0,   0,   'j', 'x', 'l', ' ' };
+	uint8_t head[JXL_GAIN_HEAD_BYTES_MAX], *out, *at;
+	size_t head_bytes = jxl_write_gain_head(head, meaning);
+
+	*count = sizeof(jxl_container) + 3 * BOX_HEAD_BYTES + sizeof(kind) +
+		 picture->count + head_bytes + map->count;
+	out = memory_alloc(picture->memory, *count);
+	if (out == NULL)
+		return NULL;
+	at = put(out, jxl_container, sizeof(jxl_container));
+	at = put(put_box(at, "ftyp", sizeof(kind)), kind, sizeof(kind));
+	at = put_box(at, "jxlc", picture->count);
+	at = put(at, picture->out, picture->count);
+	at = put_box(at, "jhgm", head_bytes + map->count);
+	at = put(put(at, head, head_bytes), map->out, map->count);
+	assert(at == out + *count);
+	return out;
+}
+
+/* The file of `picture`, which is encoded, and of its map. */
+static uint8_t *add_gainmap(size_t *count, const struct job *picture)
+{
+	const struct img_gainmap *meaning = picture->src->gainmap;
+	struct img_transform coding = gainmap_coding(picture->transform);
+	struct image samples = meaning->image; /* numbers, not colours */
+	struct job map = { .src = &samples,
+			   .transform = &coding,
+			   .memory = picture->memory };
+	uint8_t *file = NULL;
+
+	samples.profile = NULL;
+	samples.profile_bytes = 0;
+	encode_picture(&map);
+	if (map.out != NULL)
+		file = put_together(count, picture, &map, meaning);
+	memory_free(map.memory, map.out);
+	return file;
+}
+
+/*
+ * A picture that libjxl puts in boxes itself keeps no map: it has more than
+ * 2^28 pixels, for which nobody has the memory.
+ */
+static bool takes_gainmap(const struct job *picture)
+{
+	return picture->src->gainmap != NULL && picture->out[0] == 0xff;
 }
 
 enum img_err jxl_encode(uint8_t **bytes, size_t *count, struct image *src,
@@ -221,26 +322,14 @@ enum img_err jxl_encode(uint8_t **bytes, size_t *count, struct image *src,
 			const struct memory *memory)
 {
 	struct job j = { .src = src, .transform = transform, .memory = memory };
-	size_t row_bytes = (size_t)src->planes[0].width * src->plane_count;
-	uint64_t library = library_bytes(src, transform);
-	uint8_t *held = memory_alloc(memory, JXL_STACK_BYTES + (size_t)library);
-	uint8_t *pixels = memory_alloc(memory, (size_t)pixels_bytes(src));
-	bool ok = false;
 
-	assert(transform->quality >= 1 && transform->quality <= 100);
-	if (held != NULL && pixels != NULL) {
-		for (uint32_t y = 0; y < src->planes[0].height; y++) {
-			colour_write_row(pixels + y * row_bytes, src, y);
-			memory_pause(memory);
-		}
-		j.pixels = pixels;
-		jxl_memory_init(&j.library, library);
-		stack_call(run, &j, held, JXL_STACK_BYTES);
-	}
-	memory_free(memory, pixels);
-	memory_free(memory, held);
-	ok = take_result(bytes, count, &j);
-	return ok ? IMG_OK : IMG_ERR_NO_MEMORY;
+	encode_picture(&j);
+	if (j.out == NULL)
+		return IMG_ERR_NO_MEMORY;
+	*count = j.count;
+	*bytes = takes_gainmap(&j) ? add_gainmap(count, &j) : take_result(&j);
+	memory_free(memory, j.out);
+	return *bytes != NULL ? IMG_OK : IMG_ERR_NO_MEMORY;
 }
 
 /* --- Estimate --- */

@@ -12,6 +12,8 @@
 
 #include "imgops/image.h"
 
+#include <string.h>
+
 /* Number of bits of fields that are skipped. */
 enum { F16_BITS = 16 };
 
@@ -23,7 +25,8 @@ enum { MADE_PROFILE_BYTES = 16 << 10 };
 /* Numbers that the standard defines. */
 enum { CHANNEL_ALPHA = 0, CHANNEL_SPOT = 2, CHANNEL_BLACK = 4, CHANNEL_CFA };
 enum { SPACE_RGB, SPACE_GREY };
-enum { CUSTOM = 2, D65 = 1, PRIMARIES_SRGB = 1, P3 = 11 };
+enum { CUSTOM = 2, D65 = 1, WHITE_EQUAL = 10, WHITE_DCI };
+enum { PRIMARIES_SRGB = 1, P3 = 11 };
 
 enum { P3_D65 = 12 }; /* for H.273, whose 11 has another white */
 enum { CURVE_SRGB = 13, CURVE_PQ = 16, CURVE_HLG = 18 };
@@ -170,22 +173,33 @@ static enum img_err read_channels(struct jxl_bits *b, struct jxl_image *image)
 struct colours {
 	uint32_t space, white, primaries, curve;
 	bool has_gamma;
+	/* x and y of what is CUSTOM */
+	double white_xy[2], primaries_xy[3][2];
 };
 
-static void skip_point(struct jxl_bits *b)
+static const struct colours srgb = { .space = SPACE_RGB,
+				     .white = D65,
+				     .primaries = PRIMARIES_SRGB,
+				     .curve = CURVE_SRGB };
+
+/* x and y, in millionths; the lowest bit of each is the sign. */
+static void read_point(struct jxl_bits *b, double xy[2])
 {
 	static const struct jxl_choice of_coordinate = {
 		{ { 0, 19 }, { 524288, 19 }, { 1048576, 20 }, { 2097152, 21 } }
 	};
 
-	(void)jxl_read_choice(b, &of_coordinate);
-	(void)jxl_read_choice(b, &of_coordinate);
+	for (int i = 0; i < 2; i++) {
+		uint32_t n = jxl_read_choice(b, &of_coordinate);
+		double most = n >> 1;
+
+		xy[i] = ((n & 1) != 0 ? -most - 1 : most) / 1e6;
+	}
 }
 
 static struct colours read_colours(struct jxl_bits *b, struct jxl_image *image)
 {
-	struct colours c = { SPACE_RGB, D65, PRIMARIES_SRGB, CURVE_SRGB,
-			     false };
+	struct colours c = srgb;
 
 	if (jxl_read_bool(b))
 		return c;
@@ -195,11 +209,11 @@ static struct colours read_colours(struct jxl_bits *b, struct jxl_image *image)
 		return c;
 	c.white = read_enum(b);
 	if (c.white == CUSTOM)
-		skip_point(b);
+		read_point(b, c.white_xy);
 	if (c.space == SPACE_RGB)
 		c.primaries = read_enum(b);
 	for (int i = 0; c.primaries == CUSTOM && i < 3; i++)
-		skip_point(b);
+		read_point(b, c.primaries_xy[i]);
 	c.has_gamma = jxl_read_bool(b);
 	if (c.has_gamma)
 		jxl_skip_bits(b, 24);
@@ -213,6 +227,43 @@ static struct colours read_colours(struct jxl_bits *b, struct jxl_image *image)
 				   c.primaries == CUSTOM ? 0 :
 							   c.primaries;
 	return c;
+}
+
+/* False: there is no such white.  Without a call it is D65. */
+static bool set_white(struct icc_colours *to, const struct colours *c)
+{
+	static const double equal[] = { 1.0 / 3, 1.0 / 3 },
+			    dci[] = { 0.314, 0.351 };
+	const double *xy = c->white == CUSTOM      ? c->white_xy :
+			   c->white == WHITE_EQUAL ? equal :
+			   c->white == WHITE_DCI   ? dci :
+						     NULL;
+
+	if (xy != NULL)
+		memcpy(to->white, xy, sizeof(to->white));
+	return xy != NULL || c->white == D65;
+}
+
+bool jxl_read_primaries(struct icc_colours *to, const uint8_t *bytes,
+			size_t count)
+{
+	const struct jxl_place begin = { .end = UINT64_MAX };
+	struct jxl_bits b = jxl_bits_at(begin, bytes, count);
+	struct jxl_image image = { 0 };
+	struct colours c = read_colours(&b, &image);
+	uint32_t code = c.primaries == P3     ? P3_D65 :
+			c.primaries == CUSTOM ? PRIMARIES_SRGB :
+						c.primaries;
+
+	if (b.err != IMG_OK || image.has_icc || c.space != SPACE_RGB ||
+	    !icc_colours_of(to, code, CURVE_SRGB))
+		return false;
+	if (c.primaries == CUSTOM) {
+		memcpy(to->red, c.primaries_xy[0], sizeof(to->red));
+		memcpy(to->green, c.primaries_xy[1], sizeof(to->green));
+		memcpy(to->blue, c.primaries_xy[2], sizeof(to->blue));
+	}
+	return set_white(to, &c);
 }
 
 /*
@@ -284,8 +335,7 @@ static enum img_err read_metadata(struct jxl_bits *b, struct img_header *h,
 	bool has_more;
 	enum img_err err;
 
-	*c = (struct colours){ SPACE_RGB, D65, PRIMARIES_SRGB, CURVE_SRGB,
-			       false };
+	*c = srgb;
 	image->depth = 8;
 	image->is_xyb = true;
 	if (jxl_read_bool(b))
@@ -440,8 +490,8 @@ static enum img_err read_frame(struct img_header *h, const uint8_t *bytes,
 	return IMG_OK;
 }
 
-enum img_err jxl_probe_more(struct img_header *h, const uint8_t *bytes,
-			    const struct img_limits *limits)
+enum img_err jxl_probe_codestream(struct img_header *h, const uint8_t *bytes,
+				  const struct img_limits *limits)
 {
 	struct jxl_own *own = jxl_own_change(h);
 	enum img_err err = IMG_OK;
@@ -457,5 +507,15 @@ enum img_err jxl_probe_more(struct img_header *h, const uint8_t *bytes,
 	}
 	if (own->work.frames > 0 && err == IMG_ERR_TRUNCATED)
 		err = IMG_OK;
+	return err;
+}
+
+enum img_err jxl_probe_more(struct img_header *h, const uint8_t *bytes,
+			    const struct img_limits *limits)
+{
+	enum img_err err = jxl_probe_codestream(h, bytes, limits);
+
+	if (err == IMG_OK)
+		jxl_find_gainmap(h, bytes, limits);
 	return err;
 }

@@ -72,6 +72,8 @@ static const struct img_codec codec = {
 	.planes = jxl_planes,
 	.holds_alpha = true,
 	.holds_profile = true,
+	.holds_gainmap = true,
+	.gainmap = jxl_gainmap,
 };
 
 const struct img_format jxl_format = {

@@ -16,6 +16,7 @@
 #ifndef IMGOPS_FORMATS_JXL_H
 #define IMGOPS_FORMATS_JXL_H
 
+#include "imgops/colour/icc_write.h"
 #include "imgops/formats/format.h"
 #include "imgops/formats/jxl/bits.h"
 
@@ -49,6 +50,20 @@ struct jxl_work {
 	bool is_known; /* all of them are counted */
 };
 
+/* The gain map, which is in a box of its own. */
+struct jxl_map {
+	uint64_t next_box;  /* of the file: the first that is not looked at */
+	uint32_t boxes;     /* passed over */
+	bool is_found;      /* the members below are set */
+	bool is_bad;        /* there is one that is not read */
+	uint64_t at, bytes; /* the data of its box */
+	size_t picture_bytes, icc_bytes;
+	struct img_size stored;
+	bool is_grey;
+	struct jxl_image image;
+	struct jxl_work work;
+};
+
 struct FORMAT_OWN jxl_own {
 	struct jxl_image image;
 	struct jxl_work work;
@@ -60,6 +75,8 @@ struct FORMAT_OWN jxl_own {
 	bool has_ended;   /* no more frames are read */
 	/* libjxl makes sRGB; else the colours are those of a profile. */
 	bool is_srgb;
+	bool is_map; /* samples are numbers, not colours */
+	struct jxl_map map;
 };
 
 FORMAT_OWN_FUNCTIONS(JXL, jxl)
@@ -68,6 +85,42 @@ enum { JXL_MAGIC_BYTES = 12 };
 
 enum img_err jxl_probe_more(struct img_header *header, const uint8_t *bytes,
 			    const struct img_limits *limits);
+
+/* The same of the codestream alone. */
+enum img_err jxl_probe_codestream(struct img_header *header,
+				  const uint8_t *bytes,
+				  const struct img_limits *limits);
+
+/*
+ * Primaries and white of colours that are coded as in a codestream; the curve
+ * is that of sRGB.  False: they are in a profile, or broken.
+ */
+MUST_CHECK bool jxl_read_primaries(struct icc_colours *to, const uint8_t *bytes,
+				   size_t count);
+
+/* --- gain.c: the gain map --- */
+
+/* Look for the map's box in what has arrived, where no call has looked yet. */
+void jxl_find_gainmap(struct img_header *header, const uint8_t *bytes,
+		      const struct img_limits *limits);
+
+/* As format.h says. */
+bool jxl_gainmap(struct img_header *map, const struct img_header *header);
+
+/*
+ * Decode the map, which is all that jxl_gainmap() says, and attach it to `dst`.
+ * A map that is broken is left out, with a note.  Errors: NO_MEMORY, and `dst`
+ * is empty.
+ */
+MUST_CHECK enum img_err jxl_add_gainmap(struct image *dst, const uint8_t *bytes,
+					const struct img_header *header,
+					const struct img_limits *limits,
+					const struct memory *memory);
+
+/* The data of the map's box before its picture.  Returns their size. */
+enum { JXL_GAIN_HEAD_BYTES_MAX = 256 };
+size_t jxl_write_gain_head(uint8_t out[JXL_GAIN_HEAD_BYTES_MAX],
+			   const struct img_gainmap *map);
 
 /* --- Frames --- */
 
@@ -123,6 +176,17 @@ enum img_err jxl_decode(struct image *dst, const uint8_t *bytes, size_t count,
 			const struct img_transform *transform,
 			const struct img_limits *limits,
 			const struct memory *memory);
+
+/*
+ * Decode a codestream, or the first one of a file in boxes.  On an error `dst`
+ * is empty.
+ */
+MUST_CHECK enum img_err jxl_decode_picture(struct image *dst,
+					   const uint8_t *bytes, size_t count,
+					   const struct img_header *header,
+					   bool is_lenient,
+					   const struct img_limits *limits,
+					   const struct memory *memory);
 
 enum img_err jxl_encode(uint8_t **bytes, size_t *count, struct image *src,
 			const struct img_transform *transform,
