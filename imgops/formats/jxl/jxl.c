@@ -72,7 +72,6 @@ static const struct img_codec codec = {
 	.planes = jxl_planes,
 	.holds_alpha = true,
 	.holds_profile = true,
-	.holds_gainmap = true,
 	.gainmap = jxl_gainmap,
 };
 
@@ -82,5 +81,6 @@ const struct img_format jxl_format = {
 	.media_type = "image/jxl",
 	.suffix = "jxl",
 	.is_fragile = true,
+	.holds_gainmap = true,
 	.codec = &codec,
 };
