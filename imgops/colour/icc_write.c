@@ -25,7 +25,7 @@ _Static_assert(HEAD_BYTES + 4 + TAGS_MAX * TAG_BYTES + 2 * TEXT_BYTES +
 #define FIXED_MAX 32767.0
 
 /* Light whose x, y or sum is smaller is no colour. */
-#define LEAST 1e-4
+#define LEAST 1e-5
 
 static const double d50[3] = { 0.9642, 1, 0.8249 };
 
