@@ -5,13 +5,14 @@
  * "moov", of which only the number is read: its first picture is an item of
  * "meta".
  *
- * EXIF is not read: by MIAF, the orientation is in the properties.
+ * The orientation is in the properties, by MIAF, and not that of EXIF.
  */
 #include "imgops/formats/heif.h"
 
 #include "imgops/colour/colour.h"
 #include "imgops/colour/icc_write.h"
 #include "imgops/colour/matrix.h"
+#include "imgops/estimate.h"
 #include "imgops/formats/exif.h"
 #include "imgops/image.h"
 
@@ -817,6 +818,25 @@ void heif_shape(struct image *img, const struct img_header *h)
 		img->planes[i] = image_plane_shape(
 			h->stored, DECODE_SCALE_FULL, h->h_factors[i],
 			most.width_px, h->v_factors[i], most.height_px);
+}
+
+void heif_count(double *counts, const struct workload *w)
+{
+	const struct img_header *h = w->header;
+	const struct heif_own *own = heif_own(h);
+	double pixels = (double)max_u64(img_pixels(own->coded),
+					own->cells * img_pixels(own->cell));
+
+	counts[HEIF_FILES] = 1;
+	counts[HEIF_PIXELS] = pixels;
+	counts[HEIF_BYTES] = (double)h->bytes;
+	counts[HEIF_CELLS] = own->cells;
+	if (own->coding.depth > 8)
+		counts[HEIF_WIDE_PIXELS] = pixels;
+	if (h->space == IMG_RGB || h->space == IMG_RGBA)
+		counts[HEIF_RGB_PIXELS] = pixels;
+	if (h->space == IMG_RGBA)
+		counts[HEIF_ALPHA_PIXELS] = pixels;
 }
 
 void heif_fill_levels(uint8_t levels[HEIF_LEVELS_MAX], uint32_t depth,

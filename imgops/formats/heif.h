@@ -126,6 +126,21 @@ bool heif_is_jfif(uint32_t matrix);
 /* The planes of a picture, whose space and factors the header promises. */
 void heif_shape(struct image *img, const struct img_header *h);
 
+/* The terms of an estimate of decoding, and how many of each it takes. */
+enum {
+	HEIF_FILES,
+	HEIF_PIXELS,
+	HEIF_BYTES,       /* of the file */
+	HEIF_WIDE_PIXELS, /* of more than 8 bits */
+	HEIF_CELLS,
+	HEIF_RGB_PIXELS,
+	HEIF_ALPHA_PIXELS,
+	HEIF_TERMS,
+};
+
+struct workload;
+void heif_count(double *counts, const struct workload *w);
+
 /* What levels of samples mean in JFIF's range and 8 bits. */
 enum { HEIF_DEPTH_MAX = 12, HEIF_LEVELS_MAX = 1 << HEIF_DEPTH_MAX };
 void heif_fill_levels(uint8_t levels[HEIF_LEVELS_MAX], uint32_t depth,

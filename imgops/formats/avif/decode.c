@@ -385,45 +385,15 @@ enum img_err avif_decode(struct image *dst, const uint8_t *bytes, size_t count,
  * times as long for a JPEG as estimate.c says; these are the times divided by
  * that.
  */
-enum {
-	TERM_FILES,
-	TERM_PIXELS,
-	TERM_BYTES,
-	TERM_WIDE_PIXELS,
-	TERM_CELLS,
-	TERM_INTERLEAVED_PIXELS,
-	TERM_ALPHA_PIXELS,
-	TERM_COUNT,
+static const struct estimate_term decode_terms[HEIF_TERMS] = {
+	[HEIF_FILES] = { "file", 200000 },
+	[HEIF_PIXELS] = { "pixel", 6 },
+	[HEIF_BYTES] = { "byte of the file", 50 },
+	[HEIF_WIDE_PIXELS] = { "pixel of more than 8 bits", 8 },
+	[HEIF_CELLS] = { "cell of a grid", 100000 },
+	[HEIF_RGB_PIXELS] = { "interleaved pixel", 10 },
+	[HEIF_ALPHA_PIXELS] = { "pixel with alpha", 8 },
 };
-
-static const struct estimate_term decode_terms[TERM_COUNT] = {
-	[TERM_FILES] = { "file", 200000 },
-	[TERM_PIXELS] = { "pixel", 6 },
-	[TERM_BYTES] = { "byte of the file", 50 },
-	[TERM_WIDE_PIXELS] = { "pixel of more than 8 bits", 8 },
-	[TERM_CELLS] = { "cell of a grid", 100000 },
-	[TERM_INTERLEAVED_PIXELS] = { "interleaved pixel", 10 },
-	[TERM_ALPHA_PIXELS] = { "pixel with alpha", 8 },
-};
-
-static void decode_count(double *counts, const struct workload *w)
-{
-	const struct img_header *h = w->header;
-	const struct heif_own *own = heif_own(h);
-	double pixels = (double)max_u64(img_pixels(own->coded),
-					own->cells * img_pixels(own->cell));
-
-	counts[TERM_FILES] = 1;
-	counts[TERM_PIXELS] = pixels;
-	counts[TERM_BYTES] = (double)h->bytes;
-	counts[TERM_CELLS] = own->cells;
-	if (own->coding.depth > 8)
-		counts[TERM_WIDE_PIXELS] = pixels;
-	if (pixels_bytes(h) > 0)
-		counts[TERM_INTERLEAVED_PIXELS] = pixels;
-	if (h->space == IMG_RGBA)
-		counts[TERM_ALPHA_PIXELS] = pixels;
-}
 
 static uint64_t decode_bytes(const struct workload *w)
 {
@@ -431,7 +401,7 @@ static uint64_t decode_bytes(const struct workload *w)
 }
 
 const struct step_estimate avif_decode_estimate = { "decode", decode_terms,
-						    TERM_COUNT, decode_count,
+						    HEIF_TERMS, heif_count,
 						    decode_bytes };
 
 /* --- The format --- */

@@ -123,44 +123,15 @@ uint64_t heic_working_bytes(const struct img_header *h)
  * made at qualities 30 to 90, and noise, on an AMD EPYC that took 4.2 times as
  * long for a JPEG as estimate.c says; these are the times divided by that.
  */
-enum {
-	TERM_FILES,
-	TERM_PIXELS,
-	TERM_BYTES,
-	TERM_WIDE_PIXELS,
-	TERM_CELLS,
-	TERM_RGB_PIXELS,
-	TERM_ALPHA_PIXELS,
-	TERM_COUNT,
+static const struct estimate_term decode_terms[HEIF_TERMS] = {
+	[HEIF_FILES] = { "file", 50000 },
+	[HEIF_PIXELS] = { "pixel", 10 },
+	[HEIF_BYTES] = { "byte of the file", 45 },
+	[HEIF_WIDE_PIXELS] = { "pixel of more than 8 bits", 8 },
+	[HEIF_CELLS] = { "cell of a grid", 30000 },
+	[HEIF_RGB_PIXELS] = { "pixel made to RGB", 4 },
+	[HEIF_ALPHA_PIXELS] = { "pixel with alpha", 10 },
 };
-
-static const struct estimate_term decode_terms[TERM_COUNT] = {
-	[TERM_FILES] = { "file", 50000 },
-	[TERM_PIXELS] = { "pixel", 10 },
-	[TERM_BYTES] = { "byte of the file", 45 },
-	[TERM_WIDE_PIXELS] = { "pixel of more than 8 bits", 8 },
-	[TERM_CELLS] = { "cell of a grid", 30000 },
-	[TERM_RGB_PIXELS] = { "pixel made to RGB", 4 },
-	[TERM_ALPHA_PIXELS] = { "pixel with alpha", 10 },
-};
-
-static void decode_count(double *counts, const struct workload *w)
-{
-	const struct img_header *h = w->header;
-	const struct heif_own *own = heif_own(h);
-	double pixels = (double)own->cells * (double)img_pixels(own->cell);
-
-	counts[TERM_FILES] = 1;
-	counts[TERM_PIXELS] = pixels;
-	counts[TERM_BYTES] = (double)h->bytes;
-	counts[TERM_CELLS] = own->cells;
-	if (own->coding.depth > 8)
-		counts[TERM_WIDE_PIXELS] = pixels;
-	if (h->space == IMG_RGB || h->space == IMG_RGBA)
-		counts[TERM_RGB_PIXELS] = (double)img_pixels(own->coded);
-	if (h->space == IMG_RGBA)
-		counts[TERM_ALPHA_PIXELS] = pixels;
-}
 
 static uint64_t decode_bytes(const struct workload *w)
 {
@@ -168,7 +139,7 @@ static uint64_t decode_bytes(const struct workload *w)
 }
 
 static const struct step_estimate decode_estimate = { "decode", decode_terms,
-						      TERM_COUNT, decode_count,
+						      HEIF_TERMS, heif_count,
 						      decode_bytes };
 
 static const struct img_codec codec = {
