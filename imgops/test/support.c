@@ -497,10 +497,11 @@ enum img_err decode_here(struct image *img, const uint8_t *bytes, size_t count,
 #ifdef IMG_HEIC
 	static bool has_started;
 
-	has_started = has_started || heic_start();
-	if (header->format == img_formats[IMG_FORMAT_HEIC])
+	if (header->format == img_formats[IMG_FORMAT_HEIC]) {
+		has_started = has_started || heic_start();
 		return heic_decode(img, bytes, count, header, view, transform,
 				   limits, memory);
+	}
 #endif
 	return img_decode(img, bytes, count, header, view, transform, limits,
 			  memory);
