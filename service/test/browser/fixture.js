@@ -7,6 +7,7 @@ import { Server } from "./server.js";
 
 export const views = ["graph", "cores", "try"];
 export const samples = process.env.SAMPLES;
+export const heicFile = process.env.HEIC_FILE; // a program; or empty
 export const photo = `${samples}/clownfish.jpg`;
 
 export const browser = await Chromium.start();

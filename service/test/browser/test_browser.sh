@@ -3,7 +3,7 @@
 # The page works in a browser: the tests in browser/.  Skipped without a
 # browser.
 #
-# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_browser.sh SAMPLES_DIR
+# usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_browser.sh SAMPLES_DIR [HEIC_FILE]
 #   CHROMIUM=PROGRAM   instead of chromium
 . "$(dirname "$0")/../server.sh"
 needs workers || exit 77 # the view Cores has none of its controls
@@ -12,6 +12,6 @@ for program in "${CHROMIUM:=chromium}" node; do
 	have "$program" || exit 77
 done
 # Chromium reads the names of files in the locale's encoding.
-export CHROMIUM SAMPLES=$1 TMPDIR=$work LC_ALL=C.UTF-8
+export CHROMIUM SAMPLES=$1 HEIC_FILE=${2-} TMPDIR=$work LC_ALL=C.UTF-8
 node --test-reporter=spec "$(dirname "$0")/all.js" ||
 	fail "tests in the browser"

@@ -13,7 +13,9 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import { axeSource, violations } from "./axe.js";
-import { browser, isSeen, openLive, photo, server } from "./fixture.js";
+import {
+	browser, heicFile, isSeen, openLive, photo, server,
+} from "./fixture.js";
 import { Server } from "./server.js";
 
 function folder(t) {
@@ -139,7 +141,8 @@ test("auto is a format that is shown", async (t) => {
 		(await shown(page, "#result")).sum);
 });
 
-// What people have: a screenshot, a picture that a browser wrote, an animation.
+// What people have: a screenshot, a picture that a browser wrote, an animation,
+// a phone's photo, which the browser cannot show.
 test("pictures of other formats come back", async (t) => {
 	const where = folder(t);
 	const page = await openForm(t);
@@ -160,6 +163,9 @@ test("pictures of other formats come back", async (t) => {
 		["gif", Buffer.from(gif, "latin1"), [2, 1]],
 	];
 
+	if (heicFile)
+		files.push(["heic", execFileSync(heicFile, ["phone"],
+			{ maxBuffer: 1 << 26 }), [64, 85]]);
 	await set(page, "#parameter-w", "64");
 	for (const [format, bytes, [width, height]] of files) {
 		if (!formats.includes(format))
