@@ -4,7 +4,7 @@
  *
  * Each step makes its own image first, and then calls a function below, which
  * does the same to the map.  Which bytes of a file are its map, and what they
- * mean, is a matter of the format: formats/jpeg/gain.h.
+ * mean, is a matter of the format: formats/gain.h.
  *
  * A map is a picture of its own, usually smaller than its base, and samples of
  * both are where the same fractions of their sides are.  So one view serves for

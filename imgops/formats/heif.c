@@ -201,13 +201,13 @@ static struct item read_item(const struct isobmff_meta *m, uint32_t number)
 	return item;
 }
 
-/* The item that is this for the picture.  0: none. */
-static uint32_t find_auxiliary(const struct isobmff_meta *m,
+/* The item that is this for item `of`.  0: none. */
+static uint32_t find_auxiliary(const struct isobmff_meta *m, uint32_t of,
 			       enum auxiliary meaning)
 {
 	for (uint32_t i = 0; i < AUXILIARIES_MAX; i++) {
 		uint32_t number = isobmff_source(
-			m, ISOBMFF_NAME('a', 'u', 'x', 'l'), m->primary, i);
+			m, ISOBMFF_NAME('a', 'u', 'x', 'l'), of, i);
 
 		if (number == 0 || read_item(m, number).auxiliary == meaning)
 			return number;
@@ -452,7 +452,7 @@ static uint32_t find_map(const struct isobmff_meta *m)
 
 	return tone != 0 ? isobmff_target(m, ISOBMFF_NAME('d', 'i', 'm', 'g'),
 					  tone, 1) :
-			   find_auxiliary(m, APPLE_GAINMAP);
+			   find_auxiliary(m, m->primary, APPLE_GAINMAP);
 }
 
 static bool is_all_shown(const struct item *item)
@@ -461,7 +461,18 @@ static bool is_all_shown(const struct item *item)
 	       item->shown.height_px == item->size.height_px;
 }
 
-/* Note the map.  One that does not cover all of the picture is not read. */
+/* Has it an orientation of its own?  Without one, its base's is meant. */
+static bool is_turned_otherwise(const struct item *map, const struct item *base)
+{
+	uint32_t orientation = orientation_of(map);
+
+	return orientation != 1 && orientation != orientation_of(base);
+}
+
+/*
+ * Note the map.  One that does not cover all of the picture is not read, and
+ * none with alpha, which the costs would not count.
+ */
 static void take_map(struct heif_own *own, const struct isobmff_meta *m,
 		     const struct picture *base, const struct heif_codec *codec,
 		     const struct img_limits *limits)
@@ -478,7 +489,9 @@ static void take_map(struct heif_own *own, const struct isobmff_meta *m,
 	map->is_bad = check_picture(&found, &p, codec, limits) != IMG_OK ||
 		      !is_all_shown(&p.item) || !is_all_shown(&base->item) ||
 		      found.coded.width_px > whole->width_px ||
-		      found.coded.height_px > whole->height_px;
+		      found.coded.height_px > whole->height_px ||
+		      is_turned_otherwise(&p.item, &base->item) ||
+		      find_auxiliary(m, item, ALPHA) != 0 || item > UINT16_MAX;
 	if (map->is_bad)
 		return;
 	*map = (struct heif_map){
@@ -558,8 +571,9 @@ static void read_apple(struct gain_metadata *from, const struct isobmff_meta *m,
 			break;
 		case ISOBMFF_NAME('E', 'x', 'i', 'f'): /* begins with offset */
 			isobmff_skip(&s, (size_t)isobmff_number(&s, 4));
-			from->note = exif_maker_note(s.at, s.left,
-						     &from->note_bytes);
+			if (from->note == NULL)
+				from->note = exif_maker_note(s.at, s.left,
+							     &from->note_bytes);
 			break;
 		default:
 			break;
@@ -685,7 +699,7 @@ static enum img_err read_meta(struct img_header *h, const uint8_t *bytes,
 	err = check_picture(own, &p, codec, limits);
 	if (err != IMG_OK)
 		return err;
-	own->alpha = find_auxiliary(&m, ALPHA);
+	own->alpha = find_auxiliary(&m, m.primary, ALPHA);
 	if (own->alpha != 0) {
 		read_picture(&alpha, &m, own->alpha);
 		if (!is_like(&alpha, &p))

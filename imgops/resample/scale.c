@@ -296,10 +296,13 @@ static bool scale_gainmap(struct image *dst, const struct image *src,
 			  const struct memory *memory)
 {
 	bool is_converted = !c->keeps_profile && c->icc.channels != 0;
+	/* What the map says of an HDR base is not true of the SDR result. */
+	bool is_sdr_now = is_converted && icc_is_hdr(&c->icc);
 
 	if (!transform->keep_gainmap)
 		dst->notes &= ~(uint32_t)IMG_NOTE_NO_GAINMAP;
-	else if (src->gainmap != NULL && img_keeps_gainmap(transform))
+	else if (src->gainmap != NULL && img_keeps_gainmap(transform) &&
+		 !is_sdr_now)
 		return gainmap_scale(dst, src, view, transform, is_converted,
 				     memory) == IMG_OK;
 	else if (src->gainmap != NULL)

@@ -462,7 +462,7 @@ static enum img_err take_image(struct image *dst,
 			       const struct decoder_reply *reply,
 			       const struct decoder *d, const struct lane *l,
 			       const struct img_header *header,
-			       const struct memory *memory)
+			       bool may_have_map, const struct memory *memory)
 {
 	struct img_gainmap map;
 	struct img_header map_header;
@@ -472,7 +472,7 @@ static enum img_err take_image(struct image *dst,
 			header->icc_bytes))
 		return IMG_ERR_LOST;
 	if (reply->has_map != 0) {
-		if (!img_gainmap_header(&map_header, header) ||
+		if (!may_have_map || !img_gainmap_header(&map_header, header) ||
 		    !read_image(&map.image, &reply->map, d, l,
 				map_header.stored,
 				IMG_GAINMAP_PROFILE_BYTES_MAX))
@@ -564,7 +564,8 @@ static enum img_err ask(struct decoder *d, struct lane *l, struct image *dst,
 	err = (enum img_err)reply.err;
 	if (err != IMG_OK)
 		return is_possible(err, header) ? err : IMG_ERR_LOST;
-	return take_image(dst, &reply, d, l, header, memory);
+	return take_image(dst, &reply, d, l, header,
+			  request->transform.keep_gainmap, memory);
 }
 
 enum img_err decoder_decode(struct decoder *d, struct image *dst,

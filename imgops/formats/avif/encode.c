@@ -143,6 +143,17 @@ static void set_colours(avifImage *img, const struct job *j)
 
 /* --- The gain map --- */
 
+static struct img_transform map_coding(const struct img_gainmap *map,
+				       const struct img_transform *t)
+{
+	const struct img_plane *planes = map->image.planes;
+	struct img_transform coding = gainmap_coding(t);
+
+	coding.full_chroma = map->image.plane_count > 1 &&
+			     planes[1].width == planes[0].width;
+	return coding;
+}
+
 #if AVIF_HOLDS_GAINMAP
 
 /* It holds every valid number, and those of usual maps exactly. */
@@ -190,7 +201,9 @@ static avifResult set_map(avifGainMap *to, const struct image *map,
 	to->image->colorPrimaries = AVIF_COLOR_PRIMARIES_UNSPECIFIED;
 	to->image->transferCharacteristics =
 		AVIF_TRANSFER_CHARACTERISTICS_UNSPECIFIED;
-	to->image->matrixCoefficients = AVIF_MATRIX_COEFFICIENTS_BT601;
+	to->image->matrixCoefficients =
+		map->space == IMG_RGB ? AVIF_MATRIX_COEFFICIENTS_IDENTITY :
+					AVIF_MATRIX_COEFFICIENTS_BT601;
 	lend_planes(to->image, map);
 	if (map->profile_bytes == 0)
 		return AVIF_RESULT_OK;
@@ -200,13 +213,11 @@ static avifResult set_map(avifGainMap *to, const struct image *map,
 static avifResult add_map(avifEncoder *e, avifImage *img, const struct job *j)
 {
 	const struct img_gainmap *map = j->src->gainmap;
-	struct img_transform coding = gainmap_coding(j->transform);
+	struct img_transform coding;
 
 	if (map == NULL)
 		return AVIF_RESULT_OK;
-	coding.full_chroma =
-		map->image.plane_count > 1 &&
-		map->image.planes[1].width == map->image.planes[0].width;
+	coding = map_coding(map, j->transform);
 	e->qualityGainMap = quality_of(&coding);
 	img->gainMap = avifGainMapCreate();
 	if (img->gainMap == NULL)
@@ -320,9 +331,13 @@ enum img_err avif_encode(uint8_t **bytes, size_t *count, struct image *src,
 	uint8_t *held;
 
 	assert(transform->quality >= 1 && transform->quality <= 100);
-	if (src->gainmap != NULL)
+	if (src->gainmap != NULL) {
+		struct img_transform coding =
+			map_coding(src->gainmap, transform);
+
 		held_bytes +=
-			(size_t)library_bytes(&src->gainmap->image, transform);
+			(size_t)library_bytes(&src->gainmap->image, &coding);
+	}
 	held = memory_alloc(memory, held_bytes);
 	if (pixels > 0)
 		j.pixels = memory_alloc(memory, pixels);

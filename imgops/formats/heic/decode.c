@@ -420,18 +420,20 @@ enum img_err heic_decode(struct image *dst, const uint8_t *bytes, size_t count,
 			 const struct img_limits *limits,
 			 const struct memory *memory)
 {
+	struct img_limits rest = *limits; /* of memory, for the gain map */
 	enum img_err err;
 
 	(void)view; /* there is only one size */
 	assert(heif_own(h)->has_ended);
 	err = decode_header(dst, bytes, count, h, limits, memory);
+	rest.decode_bytes_max -= err == IMG_OK ? heic_working_bytes(h) : 0;
 	if (err == IMG_ERR_CORRUPT && isobmff_is_cut(bytes, count))
 		err = IMG_ERR_TRUNCATED;
 	if (err == IMG_OK)
 		err = heif_read_profile(dst, bytes, h, memory);
 	if (err == IMG_OK && transform->keep_gainmap)
 		err = heif_add_gainmap(dst, bytes, count, h, decode_header,
-				       limits, memory);
+				       &rest, memory);
 	if (err != IMG_OK)
 		img_release(dst);
 	return err;

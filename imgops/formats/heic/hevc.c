@@ -94,7 +94,10 @@ static void release_buffer(de265_decoder_context *context,
 		free(de265_get_image_plane_user_data(img, i));
 }
 
-/* The picture's data may say another size than its properties. */
+/*
+ * The picture's data may say another size than its properties.  All buffers are
+ * of one size, as those of one picture.
+ */
 static int get_buffer(de265_decoder_context *context,
 		      struct de265_image_spec *spec, struct de265_image *img,
 		      void *arg)
@@ -111,7 +114,8 @@ static int get_buffer(de265_decoder_context *context,
 
 	if (spec->width < 0 || spec->height < 0 ||
 	    width > v->size.width_px + MORE_PX ||
-	    height > v->size.height_px + MORE_PX || v->buffers == BUFFERS_MAX)
+	    height > v->size.height_px + MORE_PX || v->buffers == BUFFERS_MAX ||
+	    (v->width != 0 && (width != v->width || height != v->height)))
 		return 0;
 	v->width = width;
 	v->height = height;

@@ -390,14 +390,16 @@ enum img_err jxl_decode(struct image *dst, const uint8_t *bytes, size_t count,
 			const struct img_limits *limits,
 			const struct memory *memory)
 {
+	struct img_limits rest = *limits; /* of memory, for the gain map */
 	enum img_err err;
 
 	(void)view; /* there is only one size */
 	assert(jxl_own(h)->has_image);
 	err = jxl_decode_picture(dst, bytes, count, h, transform->lenient,
 				 limits, memory);
+	rest.decode_bytes_max -= err == IMG_OK ? working_bytes(h) : 0;
 	if (err == IMG_OK && transform->keep_gainmap)
-		err = jxl_add_gainmap(dst, bytes, h, limits, memory);
+		err = jxl_add_gainmap(dst, bytes, h, &rest, memory);
 	return err;
 }
 

@@ -27,7 +27,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BOXES_MAX = 4096, VERSION = 0 };
+enum { BOXES_MAX = 4096, BROB_BYTES = 4, VERSION = 0 };
 
 /* --- Reading --- */
 
@@ -101,7 +101,10 @@ static void read_map(struct jxl_map *map, struct isobmff_span data, uint64_t at,
 	map->work = jxl_own(&h)->work;
 }
 
-/* Does it hold a map?  `data` are what has arrived of it. */
+/*
+ * Does it hold a map?  `data` are what has arrived of it, of a "brob" at least
+ * BROB_BYTES.
+ */
 static bool is_map_box(uint32_t type, struct isobmff_span data)
 {
 	if (type == ISOBMFF_NAME('b', 'r', 'o', 'b'))
@@ -124,6 +127,9 @@ void jxl_find_gainmap(struct img_header *h, const uint8_t *bytes,
 					     false };
 		bool is_whole = head.bytes <= h->bytes - map->next_box;
 
+		if (head.type == ISOBMFF_NAME('b', 'r', 'o', 'b') &&
+		    data.left < BROB_BYTES && !is_whole)
+			return;
 		if (is_map_box(head.type, data)) {
 			map->is_bad = true;
 			if (!is_whole)
@@ -131,6 +137,8 @@ void jxl_find_gainmap(struct img_header *h, const uint8_t *bytes,
 			data.left = (size_t)head.bytes - head.head_bytes;
 			if (head.type == ISOBMFF_NAME('j', 'h', 'g', 'm'))
 				read_map(map, data, at, h, limits);
+			map->boxes = BOXES_MAX; /* the first counts */
+			return;
 		}
 		if (head.bytes > INT64_MAX) /* no box is behind it */
 			return;

@@ -296,6 +296,7 @@ test_filters
 test_orientation
 test_encoder
 test_profile_is_applied_or_kept
+test_gain_map_is_left_out_or_kept
 test_strict_and_lenient
 test_too_large_a_result_is_refused
 test_bad_values_are_named
