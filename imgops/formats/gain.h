@@ -77,6 +77,12 @@ MUST_CHECK enum img_err gain_finish(struct img_gainmap *map,
  */
 MUST_CHECK enum img_err gain_or_note(struct image *dst, enum img_err err);
 
+/*
+ * Of the fractions that are written.  It holds every valid number, and those of
+ * usual maps exactly.
+ */
+enum { GAIN_DENOMINATOR = 1 << 24 };
+
 /* The numbers of ISO 21496-1, annex C.  Returns their size. */
 enum { GAIN_ISO_BYTES_MAX = 5 + 8 * (2 + 3 * 5) };
 size_t gain_write_iso(uint8_t out[GAIN_ISO_BYTES_MAX],

@@ -16,6 +16,7 @@
 #include "imgops/formats/exif.h"
 #include "imgops/image.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -631,8 +632,7 @@ static enum img_err give_primaries(struct image *map, const struct item *tone,
 static enum img_err add_gainmap(struct image *dst, struct isobmff_span file,
 				const struct img_header *h,
 				const struct img_header *map,
-				heif_decode_fn *decode,
-				const struct img_limits *limits,
+				const struct heif_decoder *decoder,
 				const struct memory *memory)
 {
 	const struct heif_own *own = heif_own(h);
@@ -653,8 +653,8 @@ static enum img_err add_gainmap(struct image *dst, struct isobmff_span file,
 		return IMG_OK;
 	err = gain_attach(dst, &found, map, h, memory);
 	if (err == IMG_OK)
-		err = decode(&dst->gainmap->image, file.at, file.left, map,
-			     limits, memory);
+		err = decoder->decode(&dst->gainmap->image, file.at, file.left,
+				      map, memory);
 	if (err == IMG_OK && number != 0 &&
 	    !gain_has_base_colours(&found.gain, dst->gainmap->image.space)) {
 		tone = read_item(&m, number);
@@ -663,20 +663,22 @@ static enum img_err add_gainmap(struct image *dst, struct isobmff_span file,
 	return err == IMG_OK ? gain_finish(dst->gainmap, &found) : err;
 }
 
-enum img_err heif_add_gainmap(struct image *dst, const uint8_t *bytes,
-			      size_t count, const struct img_header *h,
-			      heif_decode_fn *decode,
-			      const struct img_limits *limits,
-			      const struct memory *memory)
+/* As heif_decode(); `bytes_max` is left of the memory. */
+static enum img_err keep_gainmap(struct image *dst, struct isobmff_span file,
+				 const struct img_header *h,
+				 const struct heif_decoder *decoder,
+				 uint64_t bytes_max,
+				 const struct memory *memory)
 {
-	const struct isobmff_span file = { bytes, count, false };
-	enum img_err err = IMG_ERR_CORRUPT;
+	enum img_err err = IMG_OK;
 	struct img_header map;
 
-	if (heif_gainmap(&map, h))
-		err = add_gainmap(dst, file, h, &map, decode, limits, memory);
-	else if (!heif_own(h)->map.is_bad)
-		err = IMG_OK;
+	if (!heif_gainmap(&map, h))
+		err = heif_own(h)->map.is_bad ? IMG_ERR_CORRUPT : IMG_OK;
+	else if (decoder->working_bytes(&map) > bytes_max)
+		err = IMG_ERR_TOO_LARGE;
+	else
+		err = add_gainmap(dst, file, h, &map, decoder, memory);
 	return gain_or_note(dst, err);
 }
 
@@ -870,9 +872,9 @@ void heif_fill_levels(uint8_t levels[HEIF_LEVELS_MAX], uint32_t depth,
 	}
 }
 
-enum img_err heif_read_profile(struct image *img, const uint8_t *bytes,
-			       const struct img_header *h,
-			       const struct memory *memory)
+static enum img_err read_profile(struct image *img, const uint8_t *bytes,
+				 const struct img_header *h,
+				 const struct memory *memory)
 {
 	const struct heif_own *own = heif_own(h);
 	struct icc_colours colours;
@@ -892,4 +894,31 @@ enum img_err heif_read_profile(struct image *img, const uint8_t *bytes,
 	img->profile_bytes = h->icc_bytes;
 	img->is_srgb = h->profile == IMG_PROFILE_SRGB;
 	return IMG_OK;
+}
+
+enum img_err heif_decode(struct image *dst, const uint8_t *bytes, size_t count,
+			 const struct img_header *h,
+			 const struct heif_decoder *decoder,
+			 const struct img_transform *transform,
+			 const struct img_limits *limits,
+			 const struct memory *memory)
+{
+	const struct isobmff_span file = { bytes, count, false };
+	uint64_t working = decoder->working_bytes(h);
+	enum img_err err;
+
+	assert(heif_own(h)->has_ended);
+	if (working > limits->decode_bytes_max)
+		return IMG_ERR_TOO_LARGE;
+	err = decoder->decode(dst, bytes, count, h, memory);
+	if (err == IMG_ERR_CORRUPT && isobmff_is_cut(bytes, count))
+		err = IMG_ERR_TRUNCATED;
+	if (err == IMG_OK)
+		err = read_profile(dst, bytes, h, memory);
+	if (err == IMG_OK && transform->keep_gainmap)
+		err = keep_gainmap(dst, file, h, decoder,
+				   limits->decode_bytes_max - working, memory);
+	if (err != IMG_OK)
+		img_release(dst);
+	return err;
 }

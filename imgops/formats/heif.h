@@ -104,21 +104,27 @@ enum img_err heif_probe_more(struct img_header *h, const uint8_t *bytes,
 /* img_codec.gainmap(): as the header of a picture of its own. */
 bool heif_gainmap(struct img_header *map, const struct img_header *h);
 
-/* Decode the picture of a header, without its profile. */
-typedef enum img_err heif_decode_fn(struct image *dst, const uint8_t *bytes,
-				    size_t count, const struct img_header *h,
-				    const struct img_limits *limits,
-				    const struct memory *memory);
+/* How a codec decodes. */
+struct heif_decoder {
+	/* All memory that decode() takes. */
+	uint64_t (*working_bytes)(const struct img_header *h);
+	/* The picture of a header, the file's or its map's; without profile. */
+	enum img_err (*decode)(struct image *dst, const uint8_t *bytes,
+			       size_t count, const struct img_header *h,
+			       const struct memory *memory);
+};
 
 /*
- * Decode the map of `dst`, which is all that heif_gainmap() says, and attach
- * it.  A map that is broken is left out, with a note.  Errors: NO_MEMORY, and
- * `dst` is empty.
+ * img_codec.decode().  The map has what memory the picture leaves of
+ * limits->decode_bytes_max; one that is broken or needs more is left out, with
+ * a note.
  */
-MUST_CHECK enum img_err
-heif_add_gainmap(struct image *dst, const uint8_t *bytes, size_t count,
-		 const struct img_header *h, heif_decode_fn *decode,
-		 const struct img_limits *limits, const struct memory *memory);
+MUST_CHECK enum img_err heif_decode(struct image *dst, const uint8_t *bytes,
+				    size_t count, const struct img_header *h,
+				    const struct heif_decoder *decoder,
+				    const struct img_transform *transform,
+				    const struct img_limits *limits,
+				    const struct memory *memory);
 
 /* Is Y'CbCr of this matrix the one of JFIF? */
 bool heif_is_jfif(uint32_t matrix);
@@ -145,10 +151,5 @@ void heif_count(double *counts, const struct workload *w);
 enum { HEIF_DEPTH_MAX = 12, HEIF_LEVELS_MAX = 1 << HEIF_DEPTH_MAX };
 void heif_fill_levels(uint8_t levels[HEIF_LEVELS_MAX], uint32_t depth,
 		      bool is_full_range, bool is_chroma);
-
-/* Give the image its profile.  Errors: NO_MEMORY. */
-enum img_err heif_read_profile(struct image *img, const uint8_t *bytes,
-			       const struct img_header *h,
-			       const struct memory *memory);
 
 #endif

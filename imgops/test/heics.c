@@ -622,6 +622,7 @@ static void add_gainmap(struct maker *m, uint32_t primary)
 		"HDRGainMap:HDRGainMapHeadroom=\"5.25\"/>";
 	const struct heic_spec *spec = m->spec;
 	uint32_t px = spec->map_px == 0 ? HEIC_TEST_MAP : spec->map_px;
+	size_t box;
 	struct picture p = { .spec = spec,
 			     .width = px,
 			     .height = px,
@@ -629,6 +630,13 @@ static void add_gainmap(struct maker *m, uint32_t primary)
 			     .depth = 8 };
 
 	m->map = add_whole(m, &p);
+	if (spec->is_map_turned) {
+		give(&m->items[m->map - 1], begin_property(m, "irot", &box));
+		put(&m->properties, 1, 1);
+		end(&m->properties, box);
+	}
+	if (spec->has_map_alpha)
+		add_beside(m, "auxl", m->map, "urn:mpeg:hevc:2015:auxid:1");
 	if (spec->gain == HEIC_GAIN_ISO) {
 		add_tone_map(m);
 		return;

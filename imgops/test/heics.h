@@ -38,8 +38,9 @@ struct heic_spec {
 	const struct img_gain *iso; /* numbers are multiples of 1/64 */
 	uint32_t iso_primaries;     /* of the alternate; 0: it has no box */
 	bool is_map_coloured;
-	uint32_t map_px; /* both sides; 0: HEIC_TEST_MAP */
-	bool has_exif;   /* and EXIF with an orientation */
+	uint32_t map_px;                   /* both sides; 0: HEIC_TEST_MAP */
+	bool has_map_alpha, is_map_turned; /* by a quarter */
+	bool has_exif;                     /* and EXIF with an orientation */
 	bool is_turned, is_mirrored;
 	uint8_t angle, mirror;
 	/* As in the file: width, height, offset of the centre: fractions. */

@@ -653,6 +653,10 @@ static void test_bad_gainmaps(void)
 		{ { .gain = HEIC_GAIN_XMP, .is_map_coloured = true },
 		  IMG_NOTE_NO_GAINMAP },
 		{ { .gain = HEIC_GAIN_ISO, .iso = &bad }, IMG_NOTE_NO_GAINMAP },
+		{ { .gain = HEIC_GAIN_XMP, .has_map_alpha = true },
+		  IMG_NOTE_NO_GAINMAP },
+		{ { .gain = HEIC_GAIN_XMP, .is_map_turned = true },
+		  IMG_NOTE_NO_GAINMAP },
 		/* It would cover more than what is shown. */
 		{ { .gain = HEIC_GAIN_XMP,
 		    .is_cut = true,
@@ -674,6 +678,82 @@ static void test_bad_gainmaps(void)
 		CHECK(img.gainmap == NULL);
 		finish(&img, file, &h);
 	}
+}
+
+/* Turned as its base is; and what it says of an HDR base is not true of SDR. */
+static void test_gainmap_results(void)
+{
+	static const struct {
+		struct heic_spec spec;
+		uint32_t notes;
+	} cases[] = {
+		{ { .gain = HEIC_GAIN_XMP,
+		    .is_turned = true,
+		    .angle = 1,
+		    .is_map_turned = true },
+		  0 },
+		{ { .gain = HEIC_GAIN_ISO,
+		    .iso = &gainmap_usual,
+		    .primaries = 9 },
+		  0 },
+		{ { .gain = HEIC_GAIN_ISO,
+		    .iso = &gainmap_usual,
+		    .primaries = 9,
+		    .curve = 16 },
+		  IMG_NOTE_NO_GAINMAP },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct heic_spec spec = cases[i].spec;
+		struct image img = { 0 }, scaled = { 0 };
+		struct img_header header;
+		struct img_view view;
+		struct bytes file;
+		struct heap h;
+
+		check_case("cases[%zu]", i);
+		spec.has_gainmap = true;
+		file = heic_make(&spec);
+		CHECK_NUMBER(probe_bytes(&header, file), ==, IMG_OK);
+		view = img_fit(&header, &keep);
+		decode_kept(&img, file, &h);
+		CHECK(img.gainmap != NULL);
+		CHECK_NUMBER(img_scale(&scaled, &img, &view, &keep, &h.memory),
+			     ==, IMG_OK);
+		CHECK_NUMBER(scaled.notes, ==, cases[i].notes);
+		CHECK((scaled.gainmap == NULL) == (cases[i].notes != 0));
+		img_release(&scaled);
+		finish(&img, file, &h);
+	}
+}
+
+/* What the picture leaves of the memory must be enough for the map. */
+static void test_gainmap_of_too_much_memory(void)
+{
+	const struct heic_spec spec = { .has_gainmap = true,
+					.gain = HEIC_GAIN_XMP };
+	struct bytes file = heic_make(&spec);
+	struct img_limits limits = no_limits;
+	struct img_header base, map;
+	struct heap h;
+
+	CHECK_NUMBER(probe_bytes(&base, file), ==, IMG_OK);
+	CHECK(img_gainmap_header(&map, &base));
+	for (int lacks = 0; lacks < 2; lacks++) {
+		struct image img = { 0 };
+
+		heap_init(&h);
+		limits.decode_bytes_max = heic_working_bytes(&base) +
+					  heic_working_bytes(&map) -
+					  (uint64_t)lacks;
+		CHECK_NUMBER(decode_transform(&img, file.data, file.count,
+					      &keep, &limits, &h),
+			     ==, IMG_OK);
+		CHECK_NUMBER(img.notes, ==, (lacks ? IMG_NOTE_NO_GAINMAP : 0));
+		img_release(&img);
+		CHECK_NUMBER(h.live_count, ==, 0);
+	}
+	free(file.data);
 }
 
 static void test_no_program(void)
@@ -716,6 +796,8 @@ int main(void)
 	test_memory_fails();
 	test_gainmaps();
 	test_bad_gainmaps();
+	test_gainmap_results();
+	test_gainmap_of_too_much_memory();
 	test_no_program();
 	return 0;
 }

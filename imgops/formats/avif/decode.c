@@ -14,7 +14,6 @@
 #include "imgops/formats/stack.h"
 #include "imgops/image.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include <avif/avif.h>
@@ -274,7 +273,7 @@ static uint64_t working_bytes(const struct img_header *h)
 
 /*
  * libavif decodes the file's primary item.  For a map this is a copy of the
- * file, whose primary item is the map.  NULL: no memory, or no such item.
+ * file, whose primary item is the map.  NULL: no memory.
  */
 static uint8_t *copy_file(const uint8_t *bytes, size_t count,
 			  const struct heif_own *own,
@@ -320,11 +319,10 @@ static enum img_err decode(struct image *dst, struct job *j, uint8_t *held,
 	return err;
 }
 
-/* Of the picture or of its map; *dst gets no profile. */
-static enum img_err decode_header(struct image *dst, const uint8_t *bytes,
-				  size_t count, const struct img_header *h,
-				  const struct img_limits *limits,
-				  const struct memory *memory)
+/* As struct heif_decoder says. */
+static enum img_err decode_picture(struct image *dst, const uint8_t *bytes,
+				   size_t count, const struct img_header *h,
+				   const struct memory *memory)
 {
 	struct job j = { .header = h,
 			 .bytes = bytes,
@@ -334,8 +332,6 @@ static enum img_err decode_header(struct image *dst, const uint8_t *bytes,
 	enum img_err err = IMG_ERR_NO_MEMORY;
 	uint8_t *held, *copy = NULL;
 
-	if (working_bytes(h) > limits->decode_bytes_max)
-		return IMG_ERR_TOO_LARGE;
 	if (heif_own(h)->file_bytes > 0) {
 		copy = copy_file(bytes, count, heif_own(h), memory);
 		if (copy == NULL)
@@ -361,23 +357,12 @@ enum img_err avif_decode(struct image *dst, const uint8_t *bytes, size_t count,
 			 const struct img_limits *limits,
 			 const struct memory *memory)
 {
-	struct img_limits rest = *limits; /* of memory, for the gain map */
-	enum img_err err;
+	static const struct heif_decoder decoder = { working_bytes,
+						     decode_picture };
 
 	(void)view; /* there is only one size */
-	assert(heif_own(h)->has_ended);
-	err = decode_header(dst, bytes, count, h, limits, memory);
-	rest.decode_bytes_max -= err == IMG_OK ? working_bytes(h) : 0;
-	if (err == IMG_ERR_CORRUPT && isobmff_is_cut(bytes, count))
-		err = IMG_ERR_TRUNCATED;
-	if (err == IMG_OK)
-		err = heif_read_profile(dst, bytes, h, memory);
-	if (err == IMG_OK && transform->keep_gainmap)
-		err = heif_add_gainmap(dst, bytes, count, h, decode_header,
-				       &rest, memory);
-	if (err != IMG_OK)
-		img_release(dst);
-	return err;
+	return heif_decode(dst, bytes, count, h, &decoder, transform, limits,
+			   memory);
 }
 
 /* --- Estimate --- */

@@ -11,8 +11,8 @@
 
 #include "imgops/colour/colour.h"
 #include "imgops/estimate.h"
+#include "imgops/formats/gain.h"
 #include "imgops/formats/stack.h"
-#include "imgops/gainmap.h"
 #include "imgops/image.h"
 
 #include <assert.h>
@@ -156,19 +156,17 @@ static struct img_transform map_coding(const struct img_gainmap *map,
 
 #if AVIF_HOLDS_GAINMAP
 
-/* It holds every valid number, and those of usual maps exactly. */
-enum { DENOMINATOR = 1 << 24 };
-
 static avifSignedFraction fraction(double value)
 {
-	return (avifSignedFraction){ (int32_t)lround(value * DENOMINATOR),
-				     DENOMINATOR };
+	return (avifSignedFraction){ (int32_t)lround(value * GAIN_DENOMINATOR),
+				     GAIN_DENOMINATOR };
 }
 
 static avifUnsignedFraction unsigned_fraction(double value)
 {
-	return (avifUnsignedFraction){ (uint32_t)lround(value * DENOMINATOR),
-				       DENOMINATOR };
+	return (avifUnsignedFraction){
+		(uint32_t)lround(value * GAIN_DENOMINATOR), GAIN_DENOMINATOR
+	};
 }
 
 static void set_gain(avifGainMap *to, const struct img_gain *gain)

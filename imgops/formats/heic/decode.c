@@ -13,7 +13,6 @@
 #include "imgops/formats/heic/rgb.h"
 #include "imgops/image.h"
 
-#include <assert.h>
 #include <string.h>
 
 struct job {
@@ -388,13 +387,9 @@ static enum img_err decode(struct image *dst, struct job *j)
 	return err;
 }
 
-/*
- * Of the picture or of its map; *dst gets no profile.  TOO_LARGE: it takes too
- * much memory.
- */
+/* As struct heif_decoder says. */
 static enum img_err decode_header(struct image *dst, const uint8_t *bytes,
 				  size_t count, const struct img_header *h,
-				  const struct img_limits *limits,
 				  const struct memory *memory)
 {
 	const struct heif_own *own = heif_own(h);
@@ -405,11 +400,8 @@ static enum img_err decode_header(struct image *dst, const uint8_t *bytes,
 			 .file = { bytes, count, false },
 			 .cell = own->cell,
 			 .memory = memory };
-	enum img_err err;
+	enum img_err err = isobmff_meta_read(&j.meta, meta);
 
-	if (heic_working_bytes(h) > limits->decode_bytes_max)
-		return IMG_ERR_TOO_LARGE;
-	err = isobmff_meta_read(&j.meta, meta);
 	return err == IMG_OK ? decode(dst, &j) : err;
 }
 
@@ -420,21 +412,10 @@ enum img_err heic_decode(struct image *dst, const uint8_t *bytes, size_t count,
 			 const struct img_limits *limits,
 			 const struct memory *memory)
 {
-	struct img_limits rest = *limits; /* of memory, for the gain map */
-	enum img_err err;
+	static const struct heif_decoder decoder = { heic_working_bytes,
+						     decode_header };
 
 	(void)view; /* there is only one size */
-	assert(heif_own(h)->has_ended);
-	err = decode_header(dst, bytes, count, h, limits, memory);
-	rest.decode_bytes_max -= err == IMG_OK ? heic_working_bytes(h) : 0;
-	if (err == IMG_ERR_CORRUPT && isobmff_is_cut(bytes, count))
-		err = IMG_ERR_TRUNCATED;
-	if (err == IMG_OK)
-		err = heif_read_profile(dst, bytes, h, memory);
-	if (err == IMG_OK && transform->keep_gainmap)
-		err = heif_add_gainmap(dst, bytes, count, h, decode_header,
-				       &rest, memory);
-	if (err != IMG_OK)
-		img_release(dst);
-	return err;
+	return heif_decode(dst, bytes, count, h, &decoder, transform, limits,
+			   memory);
 }

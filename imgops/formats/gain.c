@@ -8,6 +8,7 @@
 
 #include "base/take.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { CHANNELS = 3 };
@@ -387,4 +388,41 @@ enum img_err gain_or_note(struct image *dst, enum img_err err)
 	if (err != IMG_OK)
 		gainmap_leave_out(dst);
 	return IMG_OK;
+}
+
+/* --- Writing --- */
+
+static void put(uint8_t **at, uint32_t value, uint32_t bytes)
+{
+	while (bytes-- > 0)
+		*(*at)++ = (uint8_t)(value >> 8 * bytes);
+}
+
+static void put_quotient(uint8_t **at, double value)
+{
+	put(at, (uint32_t)(int32_t)nearbyint(value * GAIN_DENOMINATOR), 4);
+	put(at, GAIN_DENOMINATOR, 4);
+}
+
+size_t gain_write_iso(uint8_t out[GAIN_ISO_BYTES_MAX],
+		      const struct img_gain *gain)
+{
+	uint8_t *at = out;
+
+	put(&at, 0, 2); /* the least version that a reader must know */
+	put(&at, 0, 2);
+	put(&at,
+	    (gain->channel_count > 1 ? IS_MULTICHANNEL : 0) |
+		    (gain->uses_base_colours ? USES_BASE_COLOURS : 0),
+	    1);
+	put_quotient(&at, gain->base_headroom);
+	put_quotient(&at, gain->other_headroom);
+	for (uint32_t i = 0; i < gain->channel_count; i++) {
+		put_quotient(&at, gain->channels[i].min);
+		put_quotient(&at, gain->channels[i].max);
+		put_quotient(&at, gain->channels[i].gamma);
+		put_quotient(&at, gain->channels[i].base_offset);
+		put_quotient(&at, gain->channels[i].other_offset);
+	}
+	return (size_t)(at - out);
 }
