@@ -364,6 +364,9 @@ static void check_values(const struct options *o)
 	if (o->host_names != NULL &&
 	    !browsers_check_names(o->host_names, &why_not))
 		refuse_flag(o, "host", o->host_names, why_not);
+	if (o->cors_origins != NULL &&
+	    !browsers_check_origins(o->cors_origins, &why_not))
+		refuse_flag(o, "cors-origin", o->cors_origins, why_not);
 	check_urls(o);
 	check_addresses(o);
 	if (!networks_read(&networks, o->trusted_proxies, why_no_list))

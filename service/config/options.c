@@ -105,6 +105,14 @@ static const struct flag own_flags[] = {
 	  "how browsers reach --admin-listen, for the page's link; default:\n"
 	  "the same host with the port of --admin-listen",
 	  FLAG_FIELD(struct options, admin_url) },
+	{ "cors-origin", "ORIGIN,...|*", NULL,
+	  "origins such as https://shop.example whose pages may use this\n"
+	  "server from a browser, with keys or without; *: any page",
+	  FLAG_FIELD(struct options, cors_origins) },
+	{ "cors-max-age", "TIME", "7200s",
+	  "how long a browser may remember that a page is allowed",
+	  FLAG_FIELD(struct options, cors_max_age_ms), .unit = FLAG_TIME,
+	  .most = 86400000 },
 	{ "insecure", NULL, NULL,
 	  "let other machines use the server without keys",
 	  FLAG_FIELD(struct options, insecure) },

@@ -39,6 +39,8 @@ struct options {
 	struct listen_inherited inherited;
 	/* Names of this server, see auth.h; NULL: none. */
 	const char *host_names;
+	const char *cors_origins; /* NULL: none */
+	uint32_t cors_max_age_ms;
 	const char *public_url, *admin_url; /* see urls.h; NULL: not given */
 	bool insecure; /* listen beyond loopback without keys */
 	/* The user to become; NULL: no change. */

@@ -24,6 +24,7 @@ enum role {
 	ROLE_PROBE,   /* both ports; everybody */
 	ROLE_PAGE,    /* both ports; everybody: the page has no secrets */
 	ROLE_REPORT,  /* the admin port (if none, the main port); with a key */
+	ROLE_PREFLIGHT, /* OPTIONS of a path: everybody who has its port */
 	ROLES
 };
 
@@ -83,6 +84,9 @@ struct http_config {
 	const char *listen_address, *admin_address;
 	uint16_t listen_port, admin_port; /* in use, also if those say 0 */
 	const char *host_names;           /* see auth.h; NULL: none */
+	/* Pages that may use the main port: see browsers.h.  NULL: none. */
+	const char *cors_origins;
+	uint32_t cors_max_age_ms;
 	/* How clients reach the two ports, see urls.h; NULL: not known. */
 	const char *public_url, *admin_url;
 	/*

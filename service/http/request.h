@@ -81,7 +81,12 @@ struct trace_context {
 
 struct request;
 
-enum method { METHOD_GET = 1, METHOD_POST = 2, METHOD_DELETE = 4 };
+enum method {
+	METHOD_GET = 1,
+	METHOD_POST = 2,
+	METHOD_DELETE = 4,
+	METHOD_OPTIONS = 8
+};
 
 /*
  * How requests of one kind are answered; each file has its handlers at its end.
@@ -167,6 +172,7 @@ extern const struct handler report_handler;
 extern const struct handler trace_handler;
 extern const struct handler blocking_handler;
 extern const struct handler live_handler;
+extern const struct handler preflight_handler;
 
 /* An entry of the table in route.c. */
 struct route {
@@ -234,8 +240,8 @@ struct request {
 	uint64_t length_bytes;   /* of the body; 0 without has_length */
 	struct trace_context trace;
 	const struct route *route;
-	/* For PROBLEM_METHOD_NOT_ALLOWED: methods of the path. */
-	char allow[32];
+	/* For PROBLEM_METHOD_NOT_ALLOWED and OPTIONS: methods of the path. */
+	char allow[64];
 	/* The segments of the path that {} stands for. */
 	char segments[SEGMENTS_MAX][SEGMENT_BYTES];
 	/* Owner of the key; "": the server has no keys. */
@@ -281,7 +287,7 @@ struct request {
 	uint64_t file_end;
 	char content_range[72]; /* "": none */
 	const char *policy;     /* content policy; NULL: HTTP_NO_CONTENT */
-	/* Pages of this origin may read the reply; NULL: only our own. */
+	/* Whose pages may read the reply, "*": any; NULL: only our own. */
 	const char *reader_origin;
 };
 

@@ -76,6 +76,7 @@ static bool waits_for_turn(const struct request *r)
 	case ROLE_UPLOAD:
 	case ROLE_IMAGE:
 	case ROLE_REMOVAL:
+	case ROLE_PREFLIGHT:
 		return r->problem != PROBLEM_NONE &&
 		       (r->is_turned_away || problem_is_of_request(r->problem));
 	case ROLES:
@@ -107,7 +108,8 @@ static enum request_state find_route(struct request *r)
 
 	if (r->problem == PROBLEM_NONE)
 		r->problem = problem;
-	if (r->route != NULL && browsers_is_reader(r) &&
+	r->reader_origin = browsers_reader(r);
+	if (r->reader_origin == NULL && browsers_is_admin_page(r) &&
 	    !auth_is_on(r->config->auth))
 		r->reader_origin = request_header(r, "Origin");
 	return r->problem == PROBLEM_NONE ? REQUEST_AUTHORISE : REQUEST_REFUSED;
@@ -461,13 +463,21 @@ static const char *end_name(const struct request *r, enum request_ending how)
 }
 
 /*
- * Successful requests for probes, reports and the page are not logged, because
- * they would fill the log.
+ * Successful requests for probes, reports and the page, and preflights, are not
+ * logged, because they would fill the log.
  */
 static bool is_worth_logging(const struct request *r)
 {
-	return r->route == NULL || r->route->role == ROLE_UPLOAD ||
-	       r->route->role == ROLE_IMAGE || r->status != STATUS_OK;
+	switch (request_role(r)) {
+	case ROLE_PROBE:
+	case ROLE_PAGE:
+	case ROLE_REPORT:
+		return r->status != STATUS_OK;
+	case ROLE_PREFLIGHT:
+		return r->status != STATUS_NO_CONTENT;
+	default:
+		return true;
+	}
 }
 
 /* The time until the body was complete, or until its rest was not needed. */

@@ -16,7 +16,7 @@ const char *const role_names[ROLES] = {
 	[ROLE_NONE] = "none",     [ROLE_UPLOAD] = "upload",
 	[ROLE_IMAGE] = "image",   [ROLE_REMOVAL] = "removal",
 	[ROLE_PROBE] = "probe",   [ROLE_PAGE] = "page",
-	[ROLE_REPORT] = "report",
+	[ROLE_REPORT] = "report", [ROLE_PREFLIGHT] = "preflight",
 };
 
 /*
@@ -51,6 +51,11 @@ static const struct route routes[] = {
 	{ "/v1/load", METHOD_GET, ROLE_REPORT, .handler = &load_handler },
 };
 
+/* OPTIONS of any of them. */
+static const struct route preflight_route = { "", METHOD_OPTIONS,
+					      ROLE_PREFLIGHT,
+					      .handler = &preflight_handler };
+
 static const struct {
 	enum method method;
 	const char *names[2]; /* two names, or one and NULL */
@@ -58,6 +63,7 @@ static const struct {
 	{ METHOD_GET, { "GET", "HEAD" } },
 	{ METHOD_POST, { "POST", NULL } },
 	{ METHOD_DELETE, { "DELETE", NULL } },
+	{ METHOD_OPTIONS, { "OPTIONS", NULL } },
 };
 
 enum { METHODS = ARRAY_SIZE(methods) };
@@ -86,6 +92,7 @@ static bool serves(const struct port *port, enum role role)
 		return port == &h->main;
 	case ROLE_PROBE:
 	case ROLE_PAGE:
+	case ROLE_PREFLIGHT:
 		return true;
 	case ROLE_REPORT:
 		return port == &h->admin ||
@@ -171,7 +178,19 @@ static void explain_method(struct request *r)
 			params_shown(shown, r->head->method));
 }
 
-/* The value of the Allow header. */
+/* A problem of the head takes precedence. */
+static void explain_refusal(struct request *r, unsigned int wanted,
+			    unsigned int allowed)
+{
+	if (r->problem != PROBLEM_NONE || explain_other_port(r, wanted))
+		return;
+	if (allowed == 0)
+		explain_missing(r);
+	else
+		explain_method(r);
+}
+
+/* Add to the value of the Allow header. */
 static void print_methods(char *text, unsigned int allowed)
 {
 	for (size_t i = 0; i < METHODS; i++) {
@@ -201,12 +220,13 @@ enum problem route_find(struct request *r)
 			return PROBLEM_NONE;
 	}
 	print_methods(r->allow, allowed);
-	/* A problem of the head takes precedence. */
-	if (r->problem == PROBLEM_NONE && !explain_other_port(r, wanted)) {
-		if (allowed == 0)
-			explain_missing(r);
-		else
-			explain_method(r);
-	}
-	return allowed == 0 ? PROBLEM_NOT_FOUND : PROBLEM_METHOD_NOT_ALLOWED;
+	if (wanted != METHOD_OPTIONS || allowed == 0)
+		explain_refusal(r, wanted, allowed);
+	if (allowed == 0)
+		return PROBLEM_NOT_FOUND;
+	print_methods(r->allow, METHOD_OPTIONS);
+	if (wanted != METHOD_OPTIONS)
+		return PROBLEM_METHOD_NOT_ALLOWED;
+	r->route = &preflight_route;
+	return PROBLEM_NONE;
 }

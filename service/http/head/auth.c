@@ -612,12 +612,13 @@ static enum problem check_signed_query(const struct keys *k, struct request *r)
 }
 
 /*
- * Probes, stored images and the page need no key.  If there are no keys, pages
- * of other sites may ask for them.
+ * Probes, stored images, the page and preflights need no key.  If there are no
+ * keys, pages of other sites may ask for them.
  */
 static bool is_public(enum role role)
 {
-	return role == ROLE_PROBE || role == ROLE_IMAGE || role == ROLE_PAGE;
+	return role == ROLE_PROBE || role == ROLE_IMAGE || role == ROLE_PAGE ||
+	       role == ROLE_PREFLIGHT;
 }
 
 /* The key is no API key: is it a metrics key, and may that do this? */
@@ -647,6 +648,8 @@ static enum problem check_keys(const struct keys *k, struct request *r)
 		return problem;
 	signature = check_signed_query(k, r);
 	r->is_signed = signature == PROBLEM_NONE;
+	if (r->is_signed)
+		return browsers_check_origin(r);
 	/*
 	 * If there is no signature, the problem is what was wrong with the key.
 	 */

@@ -11,7 +11,10 @@
 #include <string.h>
 #include <strings.h>
 
-enum { HOST_SHOWN_BYTES = 101 }; /* of a host or origin, in a problem */
+enum {
+	HOST_SHOWN_BYTES = 101, /* of a host or origin, in a problem */
+	SCHEME_CHARS_MAX = 32,
+};
 
 static struct text_part next_name(const char **list)
 {
@@ -33,6 +36,74 @@ bool browsers_check_names(const char *names, const char **why)
 			return false;
 	} while (*names != '\0');
 	return names[-1] != ',';
+}
+
+static bool is_lower(struct text_part p)
+{
+	for (size_t i = 0; i < p.bytes; i++)
+		if (p.text[i] >= 'A' && p.text[i] <= 'Z')
+			return false;
+	return true;
+}
+
+/* RFC 3986, 3.1, in lower case. */
+static bool is_scheme(struct text_part p)
+{
+	return p.bytes > 0 && p.bytes <= SCHEME_CHARS_MAX && p.text[0] >= 'a' &&
+	       p.text[0] <= 'z' &&
+	       strspn(p.text, "abcdefghijklmnopqrstuvwxyz0123456789+-.") >=
+		       p.bytes;
+}
+
+/* Browsers leave out the port that a scheme has anyway. */
+static bool has_usual_port(struct text_part origin)
+{
+	static const char *const usual[][2] = { { "http://", ":80" },
+						{ "https://", ":443" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(usual); i++) {
+		size_t begin = strlen(usual[i][0]), end = strlen(usual[i][1]);
+
+		if (origin.bytes > begin + end &&
+		    memcmp(origin.text, usual[i][0], begin) == 0 &&
+		    memcmp(origin.text + origin.bytes - end, usual[i][1],
+			   end) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Is it as a browser sends it in Origin? */
+static bool is_origin(struct text_part p)
+{
+	struct text_part host = origin_host(p);
+	struct text_part scheme = { p.text, strcspn(p.text, ":,") };
+
+	return is_scheme(scheme) && is_lower(p) && host.bytes > 0 &&
+	       !has_usual_port(p) && host_cut_port(&host) &&
+	       (host_is_name(host) || host_is_address(host));
+}
+
+bool browsers_check_origins(const char *origins, const char **why)
+{
+	*why = "give origins as browsers send them, such as "
+	       "https://shop.example, in lower case, without a path or the "
+	       "usual port, with commas between them, or * for any";
+	if (strcmp(origins, "*") == 0)
+		return true;
+	do {
+		if (!is_origin(next_name(&origins)))
+			return false;
+	} while (*origins != '\0');
+	return origins[-1] != ',';
+}
+
+static bool is_listed_origin(const char *origin, const char *origins)
+{
+	while (*origins != '\0')
+		if (text_part_is(next_name(&origins), text_part_of(origin)))
+			return true;
+	return false;
 }
 
 /*
@@ -164,7 +235,8 @@ static bool is_admin_page(const struct request *r)
 	const char *origin = request_header(r, "Origin");
 	char admin[URL_BASE_BYTES];
 
-	return origin != NULL && r->route->handler == &upload_handler &&
+	return origin != NULL && r->route != NULL &&
+	       r->route->handler == &upload_handler &&
 	       urls_other_port(admin, r) &&
 	       text_part_is(url_origin(admin), text_part_of(origin));
 }
@@ -172,9 +244,10 @@ static bool is_admin_page(const struct request *r)
 /*
  * Without Sec-Fetch-Site, it may be our own page, and a proxy has changed Host.
  */
-static enum problem refuse_foreign(struct request *r)
+enum problem browsers_refuse(struct request *r)
 {
 	char origin[HOST_SHOWN_BYTES], host[HOST_SHOWN_BYTES];
+	const char *own = request_header(r, "Origin");
 
 	if (is_of_plain_page(r) && r->host != NULL)
 		request_explain(
@@ -182,17 +255,68 @@ static enum problem refuse_foreign(struct request *r)
 			"The page's origin is %s, but the request's Host is "
 			"%s. If a proxy is between them, let it pass on the "
 			"client's Host with its port (nginx: proxy_set_header "
-			"Host $http_host); pages of other sites need keys: "
-			"--api-key-file, --sign-key-file.",
-			params_show(origin, sizeof(origin),
-				    request_header(r, "Origin")),
+			"Host $http_host); pages of other origins need "
+			"--cors-origin.",
+			params_show(origin, sizeof(origin), own),
 			params_show(host, sizeof(host), r->host));
+	else if (own != NULL)
+		request_explain(r,
+				"The page's origin is %s; --cors-origin names "
+				"the origins whose pages may use this server.",
+				params_show(origin, sizeof(origin), own));
 	return PROBLEM_CROSS_SITE;
 }
 
-bool browsers_is_reader(const struct request *r)
+/* Do pages of --cors-origin have access to the path? */
+static bool is_shared(const struct request *r)
+{
+	if (r->config->cors_origins == NULL || r->port != &r->http->main)
+		return false;
+	switch (request_role(r)) {
+	case ROLE_NONE:
+	case ROLE_UPLOAD:
+	case ROLE_IMAGE:
+	case ROLE_REMOVAL:
+	case ROLE_PREFLIGHT:
+		return true;
+	case ROLE_PROBE:
+	case ROLE_PAGE:
+	case ROLE_REPORT:
+	case ROLES:
+		break;
+	}
+	return false;
+}
+
+static bool is_any(const char *origins)
+{
+	return strcmp(origins, "*") == 0;
+}
+
+const char *browsers_reader(const struct request *r)
+{
+	const char *origin = request_header(r, "Origin");
+	const char *allowed = r->config->cors_origins;
+
+	if (is_shared(r)) {
+		if (is_any(allowed))
+			return allowed;
+		if (origin != NULL && is_listed_origin(origin, allowed))
+			return origin;
+	}
+	return NULL;
+}
+
+bool browsers_is_admin_page(const struct request *r)
 {
 	return is_admin_page(r) && host_of(r) == HOST_OWN;
+}
+
+bool browsers_reader_varies(const struct request *r)
+{
+	return r->reader_origin != NULL ?
+		       !is_any(r->reader_origin) :
+		       is_shared(r) && !is_any(r->config->cors_origins);
 }
 
 static enum problem refuse_host(struct request *r)
@@ -211,6 +335,19 @@ static enum problem refuse_host(struct request *r)
 	return PROBLEM_WRONG_HOST;
 }
 
+/* Does it come from a page of another origin that is not allowed to? */
+static bool is_of_foreign_page(const struct request *r)
+{
+	return r->reader_origin == NULL &&
+	       origin_is_foreign(request_header(r, "Sec-Fetch-Site"),
+				 request_header(r, "Origin"), r->host);
+}
+
+enum problem browsers_check_origin(struct request *r)
+{
+	return is_of_foreign_page(r) ? browsers_refuse(r) : PROBLEM_NONE;
+}
+
 enum problem browsers_check_page(struct request *r, bool is_public)
 {
 	enum host_kind kind = host_of(r);
@@ -219,9 +356,8 @@ enum problem browsers_check_page(struct request *r, bool is_public)
 		return refuse_host(r);
 	if (is_public || r->reader_origin != NULL)
 		return PROBLEM_NONE;
-	if (origin_is_foreign(request_header(r, "Sec-Fetch-Site"),
-			      request_header(r, "Origin"), r->host))
-		return refuse_foreign(r);
+	if (is_of_foreign_page(r))
+		return browsers_refuse(r);
 	if (kind == HOST_OWN || !is_of_plain_page(r))
 		return PROBLEM_NONE;
 	request_explain(r,

@@ -15,7 +15,11 @@
  *	Sec-Fetch-Site  whether the page is of our site; a page cannot set it
  *	Origin          the page's own address; used for browsers that do not
  *	                send Sec-Fetch-Site, and to recognise the page of our
- *	                admin port
+ *	                admin port and those of --cors-origin
+ *
+ * Pages of the origins in --cors-origin may use the main port and read its
+ * replies: CORS, as in https://fetch.spec.whatwg.org/#http-cors-protocol.  The
+ * server uses no cookies, so there are no "credentials" in the sense of CORS.
  *
  * Clients other than browsers can send any headers anyway, so these checks are
  * only about browsers.
@@ -39,15 +43,37 @@ struct request;
 bool browsers_check_names(const char *names, const char **why);
 
 /*
- * Is it an upload by the page of our admin port?  Without keys, that page may
- * read the reply, also one that refuses the head.  The request has a route.
+ * Is `origins`, the value of --cors-origin, a list of origins such as
+ * "https://shop.example,https://shop.example:8443", written as browsers send
+ * them, or "*" for any?  False: *why says why not.
  */
-bool browsers_is_reader(const struct request *r);
+bool browsers_check_origins(const char *origins, const char **why);
+
+/*
+ * Which pages of --cors-origin may read the reply, also one that refuses the
+ * head: those of the request's Origin, or of any, "*"; NULL: none.
+ */
+const char *browsers_reader(const struct request *r);
+
+/*
+ * Is it an upload by the page of our admin port?  Without keys, that page may
+ * read the reply, too.
+ */
+bool browsers_is_admin_page(const struct request *r);
+
+/* Could that be another one for another Origin?  It is r->reader_origin. */
+bool browsers_reader_varies(const struct request *r);
 
 /*
  * Could the request come from a page of another site?  A page of any site may
- * ask for what is public, and that of r->reader_origin for uploads.
+ * ask for what is public, and those of r->reader_origin for all of the port.
  */
 enum problem browsers_check_page(struct request *r, bool is_public);
+
+/* The same, if the client has shown that it may send the request. */
+enum problem browsers_check_origin(struct request *r);
+
+/* Say that pages of this Origin may not do that. */
+enum problem browsers_refuse(struct request *r);
 
 #endif

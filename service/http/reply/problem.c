@@ -57,8 +57,7 @@ static const struct {
 					"is over." },
 	[PROBLEM_CROSS_SITE] = { 403, "cross_site", "Cross-site request",
 				 "The request comes from a page of another "
-				 "origin, and this server needs no keys; see "
-				 "--api-key-file and --sign-key-file." },
+				 "origin; see --cors-origin." },
 	[PROBLEM_WRONG_HOST] = { 421, "wrong_host", "Wrong host",
 				 "The Host header has a name that this server "
 				 "does not know; give it by --host." },

@@ -2,6 +2,7 @@
 #include "service/http/request.h"
 
 #include "service/http/connection/tls.h"
+#include "service/http/head/browsers.h"
 #include "service/http/http_state.h"
 
 #include "base/clock.h"
@@ -22,9 +23,10 @@
 
 enum { UNSENT_BYTES_MAX = 16 * 1024 };
 
-/* What the page of the admin port may read besides the body. */
+/* What pages of other origins may read besides the body. */
 static const char reader_headers[] =
-	"Retry-After, Server-Timing, Warning, X-Blurhash, X-Dominant-Color";
+	"Content-Range, ETag, Location, Retry-After, Server-Timing, Warning, "
+	"X-Blurhash, X-Dominant-Color, X-Frames, X-Request-Id";
 
 void reply_init(struct reply *p)
 {
@@ -115,7 +117,7 @@ static void add_trace_header(const struct request *r, struct reply *p)
 	reply_add_header(p, HTTP_HEADER_TRACEPARENT, text);
 }
 
-/* The page of the admin port may read it: results, or why there are none. */
+/* Pages of another origin may read it: results, or why there are none. */
 static void add_reader_headers(const struct request *r, struct reply *p)
 {
 	if (r->reader_origin == NULL)
@@ -130,9 +132,11 @@ static void add_reader_headers(const struct request *r, struct reply *p)
  */
 static const char *vary(const struct request *r)
 {
+	bool by_origin = browsers_reader_varies(r);
+
 	if (request_role(r) == ROLE_UPLOAD)
-		return r->reader_origin != NULL ? "Accept, Origin" : "Accept";
-	return r->reader_origin != NULL ? "Origin" : "";
+		return by_origin ? "Accept, Origin" : "Accept";
+	return by_origin ? "Origin" : "";
 }
 
 /*

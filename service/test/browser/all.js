@@ -10,4 +10,5 @@ import "./test_cores.js";
 import "./test_form.js";
 import "./test_try.js";
 import "./test_cross_site.js";
+import "./test_cors.js";
 import "./test_report.js";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What all tests here share: a browser, a server without flags, the samples.
 
+import { createServer } from "node:http";
 import { after } from "node:test";
 import { Chromium } from "./chromium.js";
 import { Server } from "./server.js";
@@ -50,4 +51,22 @@ export function isSeen(page, selector) {
 	return page.evaluate(
 		(s) => Boolean(document.querySelector(s)?.checkVisibility()),
 		selector);
+}
+
+// An empty page of another server, at this name: { page, port }.  That server is
+// gone then.
+export async function openForeign(t, name) {
+	const other = createServer((request, reply) => {
+		reply.setHeader("Content-Type", "text/html");
+		reply.end("<!doctype html><title>Evil</title>");
+	});
+	await new Promise((done) => other.listen(0, "127.0.0.1", done));
+	const { port } = other.address();
+	const page = await browser.page();
+
+	t.after(() => page.close());
+	await page.go(`http://${name}:${port}/`);
+	other.closeAllConnections();
+	await new Promise((done) => other.close(done));
+	return { page, port };
 }

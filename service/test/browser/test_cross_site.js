@@ -5,11 +5,10 @@
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { browser, photo, reaches } from "./fixture.js";
+import { browser, openForeign, photo, reaches } from "./fixture.js";
 import { Server } from "./server.js";
 
 // 127.0.0.1 for the browser, see chromium.js.
@@ -29,24 +28,6 @@ async function serve(t, port = 0) {
 		{ method: "POST", body: readFileSync(photo) });
 	assert.equal(reply.status, 201);
 	return { server, image: (await reply.json()).url };
-}
-
-// An empty page of another server, at this name: { page, port }.  That server is
-// gone then.
-async function openForeign(t, name) {
-	const other = createServer((request, reply) => {
-		reply.setHeader("Content-Type", "text/html");
-		reply.end("<!doctype html><title>Evil</title>");
-	});
-	await new Promise((done) => other.listen(0, "127.0.0.1", done));
-	const { port } = other.address();
-	const page = await browser.page();
-
-	t.after(() => page.close());
-	await page.go(`http://${name}:${port}/`);
-	other.closeAllConnections();
-	await new Promise((done) => other.close(done));
-	return { page, port };
 }
 
 // How often requests ended with this problem.

@@ -160,7 +160,7 @@ test_a_proxy_changes_host() {
 	expect_problem 403 cross_site "${from[@]}" -H 'Host: 127.0.0.1:8080' \
 		--data-binary "@$photo" "$url/?w=64"
 	for names in 'origin is http://10.9.9.9:3000,' 'Host is 127.0.0.1:8080.' \
-		'proxy_set_header Host $http_host' --sign-key-file; do
+		'proxy_set_header Host $http_host' --cors-origin; do
 		jq -r .detail "$work/body" | has -F -- "$names" ||
 			fail "lacks $names: $(shown "$work/body")"
 	done

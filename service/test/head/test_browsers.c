@@ -26,6 +26,62 @@ static void test_lists_of_names(void)
 		CHECK(!browsers_check_names(bad[i], &why));
 }
 
+static void test_lists_of_origins(void)
+{
+	static const char *const good[] = {
+		"https://shop.example",
+		"*",
+		"http://a,https://b.example:8443",
+		"http://a:443",
+		"http://[::1]:8080",
+		"http://192.0.2.7",
+		"capacitor://localhost",
+		"chrome-extension://abcdefghijklmnop",
+	};
+	static const char *const bad[] = {
+		"",
+		",",
+		"null",
+		"shop.example",
+		"https://shop.example,",
+		"https://shop.example, https://b.example",
+		"https://shop.example/",
+		"https://shop.example/a",
+		"https://user@shop.example",
+		"https://Shop.example",
+		"HTTPS://shop.example",
+		"https://shop.example:443",
+		"http://shop.example:80",
+		"https://shop.example:x",
+		"https://",
+		"://shop.example",
+		"1a://shop.example",
+		"https://*.shop.example",
+		"*,https://shop.example",
+	};
+	const char *why;
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		CHECK(browsers_check_origins(good[i], &why));
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		CHECK(!browsers_check_origins(bad[i], &why));
+}
+
+static void test_an_origin_is_one_of_the_list(void)
+{
+	static const char list[] = "https://shop.example,http://a:8080";
+
+	CHECK(is_listed_origin("https://shop.example", list));
+	CHECK(is_listed_origin("http://a:8080", list));
+	CHECK(!is_listed_origin("https://shop.example.evil", list));
+	CHECK(!is_listed_origin("https://shop.exampl", list));
+	CHECK(!is_listed_origin("http://shop.example", list));
+	CHECK(!is_listed_origin("http://a", list));
+	CHECK(!is_listed_origin("https://shop.example,http://a:8080", list));
+	CHECK(!is_listed_origin("null", list));
+	CHECK(!is_listed_origin("", list));
+}
+
 static const char names[] = "photos.example,Darkroom";
 
 struct host_case {
@@ -198,6 +254,8 @@ static void test_pages(void)
 int main(void)
 {
 	test_lists_of_names();
+	test_lists_of_origins();
+	test_an_origin_is_one_of_the_list();
 	test_own_hosts();
 	test_foreign_hosts();
 	test_public_names_are_foreign();
