@@ -439,6 +439,7 @@ static int serve_http(struct server *s, const sigset_t *signals)
 		.admin_port = s->resources.admin_port,
 		.host_names = s->options->host_names,
 		.cors_origins = s->options->cors_origins,
+		.form = s->options->form,
 		.cors_max_age_ms = s->options->cors_max_age_ms,
 		.public_url = s->options->public_url,
 		.admin_url = s->options->admin_url,

@@ -269,6 +269,10 @@ static const struct flag own_flags[] = {
 	  "uploads without `format` are such uploads, too; default: webp,\n"
 	  "jxl, avif and jpeg, as far as they are built in",
 	  FLAG_FIELD(struct options, formats) },
+	{ "form", "lenient|strict", "lenient",
+	  "fields of a form that are no parameters, and text around its\n"
+	  "parts: ignored, or the upload is refused",
+	  FLAG_CHOICE_FIELD(struct options, form) },
 	{ "log", "auto|json|text|off", "auto",
 	  "a line on stderr for each request; auto: text on a terminal, else\n"
 	  "JSON",

@@ -8,6 +8,7 @@
 
 #include "base/options.h"
 #include "service/http/connection/listen.h"
+#include "service/http/http_config.h"
 #include "service/log/log.h"
 #include "service/pipeline/pipeline.h"
 #include "service/sandbox.h"
@@ -81,6 +82,7 @@ struct options {
 	const char *store_cache;
 	uint64_t store_cache_quota_bytes;
 	enum spool_mode spool;
+	enum http_form form;
 	enum sandbox_mode sandbox;
 	const char *isolate; /* see options_isolated(); NULL: default */
 	bool counts_hardware;

@@ -52,6 +52,9 @@ struct http_counts {
 	_Atomic uint64_t sent_bytes[ROLES];
 };
 
+/* Forms with fields that are no parameters, or with text around the parts. */
+enum http_form { FORM_LENIENT, FORM_STRICT };
+
 struct auth;
 struct log;
 struct minute;
@@ -125,6 +128,7 @@ struct http_config {
 	uint64_t rate_min; /* of bodies and replies, bytes per s; 0: no limit */
 	uint64_t body_bytes_max;
 	const char *presets; /* see query.h; NULL: none */
+	enum http_form form;
 	/*
 	 * A list that formats_read() accepts; then a request without `format`
 	 * has format=auto.  NULL: the usual formats.

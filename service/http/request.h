@@ -145,7 +145,7 @@ struct handler {
 	 * was 202.
 	 */
 	bool (*goes_on)(const struct request *r);
-	/* Add Server-Timing to the reply; called if r->has_timing. */
+	/* Add headers about the work to the reply; called if r->has_timing. */
 	void (*add_timing)(const struct request *r, struct reply *p);
 	/*
 	 * Add what was worked to the line of the log, at the end of the

@@ -17,12 +17,16 @@ enum {
 	ROOM_GROWTH = 4,
 };
 
-static bool is_file_part(const char *name, const char *filename)
+/* `data`: the beginning of the part. */
+static bool is_file_part(const char *name, const char *filename,
+			 const char *data, size_t bytes)
 {
 	static const char *const names[] = { "file", "image", "media" };
 
 	if (filename != NULL)
 		return true;
+	if (bytes > 0 && data[0] == '{')
+		return false;
 	for (size_t i = 0; name && i < ARRAY_SIZE(names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
@@ -133,10 +137,8 @@ static bool end_part(struct body *b)
 	return ok;
 }
 
-static bool begin_part(struct body *b, const char *name, const char *filename)
+static bool begin_part(struct body *b, const char *name, bool file)
 {
-	bool file = is_file_part(name, filename);
-
 	if (!end_part(b) || (!file && !begin_field(b, name)))
 		return false;
 	b->part = file ? BODY_FILE : BODY_FIELD;
@@ -167,7 +169,9 @@ static bool on_part(void *arg, const char *name, const char *filename,
 {
 	struct body *b = arg;
 
-	return (offset > 0 || begin_part(b, name, filename)) &&
+	return (offset > 0 ||
+		begin_part(b, name,
+			   is_file_part(name, filename, data, bytes))) &&
 	       append_to_part(b, name, data, bytes);
 }
 
@@ -212,7 +216,7 @@ static enum problem body_init(struct body *b, size_t count_max,
 	if (b->form_type != NULL) {
 		enum problem problem;
 
-		b->form = multipart_new(b->form_type, on_part, b);
+		b->form = multipart_new(b->form_type, b->is_exact, on_part, b);
 		if (b->form == NULL)
 			return PROBLEM_OUT_OF_MEMORY;
 		problem = form_problem(b, multipart_fault(b->form));
@@ -312,12 +316,14 @@ static enum problem charge_body(struct body *b, uint64_t bytes)
 	abort();
 }
 
-void body_begin(struct body *b, const char *type, uint64_t length_bytes,
-		struct pipeline *p, struct charge *charge)
+void body_begin(struct body *b, const char *type, bool is_exact,
+		uint64_t length_bytes, struct pipeline *p,
+		struct charge *charge)
 {
 	charge->budget = pipeline_budget(p);
 	*b = (struct body){ .length_bytes = length_bytes, .charge = charge };
 	b->form_type = is_form(type) ? type : NULL;
+	b->is_exact = is_exact;
 	b->extra_bytes = body_extra_bytes(b);
 	b->whole_bytes = charge_without_picture(b, length_bytes);
 	b->picture_bytes = estimate_picture(b, p);

@@ -4,8 +4,9 @@
  * upload for their memory.
  *
  * A raw body is the picture.  In multipart/form-data, the picture is the one
- * part that is a file (it has a file name, or the name file, image or media)
- * and is not empty.  All other parts are fields.
+ * part that is a file and is not empty.  All other parts are fields.  A file
+ * has a file name; or the name file, image or media, and does not begin as
+ * JSON, which FilePond sends under the file's own name before it.
  *
  * While the body arrives, the upload is charged for its buffer, which grows
  * with the bytes received, and for a part of the memory that its picture will
@@ -42,6 +43,7 @@ struct body {
 	size_t count_max;            /* the buffer's size */
 	const struct memory *memory; /* the allocator of `bytes` */
 	const char *form_type;       /* the form's Content-Type; NULL: raw */
+	bool is_exact;               /* the form must be: see multipart.h */
 	struct multipart *form;      /* its reader; NULL: raw, or complete */
 
 	/* Of a form: the part that is being read, and those before it. */
@@ -66,12 +68,14 @@ struct body {
 };
 
 /*
- * A body of `length_bytes` with this Content-Type (NULL: none) is expected.
+ * A body of `length_bytes` with this Content-Type (NULL: none) is expected; if
+ * it is a form and `is_exact`, an exact one.
  * The text must stay until body_admit(); `charge` is empty.  Neither `b` nor
  * `charge` may move in memory until body_release().
  */
-void body_begin(struct body *b, const char *type, uint64_t length_bytes,
-		struct pipeline *p, struct charge *charge);
+void body_begin(struct body *b, const char *type, bool is_exact,
+		uint64_t length_bytes, struct pipeline *p,
+		struct charge *charge);
 
 /* The charge for all of the body and the estimate for its picture. */
 uint64_t body_need_bytes(const struct body *b);

@@ -13,17 +13,18 @@
 #include <strings.h>
 
 enum state {
-	BEGIN, /* before the first delimiter */
+	BEGIN, /* before the first delimiter: a preamble, or nothing */
 	AFTER, /* after a delimiter: CRLF, or "--" and the end */
 	HEAD,  /* headers of a part */
 	DATA,
-	CLOSED, /* after the last delimiter: CRLF or nothing */
+	CLOSED, /* after the last delimiter: nothing, or CRLF and an epilogue */
 	STATES
 };
 
 struct multipart {
 	multipart_part_fn *fn;
 	void *arg;
+	bool is_exact;
 	enum state state;
 	enum multipart_fault fault;
 	/*
@@ -33,7 +34,7 @@ struct multipart {
 	size_t matched, assumed;
 	size_t delimiter_bytes;
 	char delimiter[sizeof("\r\n--") + MULTIPART_BOUNDARY_BYTES_MAX];
-	char after; /* the first byte after the delimiter */
+	char after; /* the first byte after the delimiter; '\0': none yet */
 	uint32_t part_count;
 
 	/* Of the part; the texts are in `head`. */
@@ -321,9 +322,10 @@ static void report(struct multipart *m, const char *data, size_t bytes)
 	m->offset += bytes;
 }
 
+/* A preamble is skipped. */
 static void pass_on(struct multipart *m, const char *data, size_t bytes)
 {
-	if (bytes > 0)
+	if (bytes > 0 && m->state == DATA)
 		report(m, data, bytes);
 }
 
@@ -334,6 +336,7 @@ static void end_data(struct multipart *m)
 	else if (m->state == DATA && !m->is_begun)
 		report(m, "", 0);
 	m->state = AFTER;
+	m->after = '\0';
 	m->matched = m->assumed = 0;
 }
 
@@ -380,18 +383,17 @@ static size_t read_head(struct multipart *m, const char *data, size_t bytes)
 }
 
 /*
- * The delimiter has begun, but what follows does not continue it.  Before the
- * first one there can only be a CRLF, because readers differ in what they skip
- * there.
+ * The delimiter has begun, but what follows does not continue it.  For an exact
+ * reader there can only be a CRLF before the first one.
  */
 static void take_back(struct multipart *m)
 {
 	size_t matched = m->matched, assumed = m->assumed;
 
 	m->matched = m->assumed = 0;
-	if (m->state == DATA)
-		pass_on(m, m->delimiter + assumed, matched - assumed);
-	else if (assumed == 0 || matched > assumed)
+	pass_on(m, m->delimiter + assumed, matched - assumed);
+	if (m->state == BEGIN && m->is_exact &&
+	    (assumed == 0 || matched > assumed))
 		m->fault = MULTIPART_NO_BOUNDARY;
 }
 
@@ -441,10 +443,25 @@ static size_t read_data(struct multipart *m, const char *data, size_t bytes)
 	       read_delimiter(m, at, (size_t)(data + bytes - at));
 }
 
+static size_t read_begin(struct multipart *m, const char *data, size_t bytes)
+{
+	return m->is_exact ? read_delimiter(m, data, bytes) :
+			     read_data(m, data, bytes);
+}
+
+/* White space after a boundary. */
+static bool is_padding(const struct multipart *m, char c)
+{
+	return !m->is_exact && (c == ' ' || c == '\t');
+}
+
 static size_t read_after(struct multipart *m, const char *data, size_t bytes)
 {
 	(void)bytes;
-	if (m->matched == 0 && (*data == '\r' || *data == '-')) {
+	if (m->matched == 0 && is_padding(m, *data)) {
+		m->after = ' ';
+	} else if (m->matched == 0 &&
+		   (*data == '\r' || (*data == '-' && m->after == '\0'))) {
 		m->after = *data;
 		m->matched = 1;
 	} else if (m->matched == 1 && m->after == '\r' && *data == '\n') {
@@ -460,7 +477,10 @@ static size_t read_after(struct multipart *m, const char *data, size_t bytes)
 
 static size_t read_closed(struct multipart *m, const char *data, size_t bytes)
 {
-	(void)bytes;
+	if (m->matched == CRLF_BYTES && !m->is_exact)
+		return bytes;
+	if (m->matched == 0 && is_padding(m, *data))
+		return 1;
 	if (m->matched == CRLF_BYTES || *data != "\r\n"[m->matched])
 		m->fault = MULTIPART_EPILOGUE;
 	m->matched++;
@@ -472,8 +492,8 @@ enum multipart_fault multipart_read(struct multipart *m, const char *data,
 {
 	static size_t (*const steps[STATES])(struct multipart *, const char *,
 					     size_t) = {
-		[BEGIN] = read_delimiter, [AFTER] = read_after,
-		[HEAD] = read_head,       [DATA] = read_data,
+		[BEGIN] = read_begin,   [AFTER] = read_after,
+		[HEAD] = read_head,     [DATA] = read_data,
 		[CLOSED] = read_closed,
 	};
 
@@ -489,7 +509,8 @@ enum multipart_fault multipart_read(struct multipart *m, const char *data,
 enum multipart_fault multipart_finish(struct multipart *m)
 {
 	if (m->fault == MULTIPART_OK && m->state == BEGIN)
-		m->fault = MULTIPART_NO_BOUNDARY;
+		m->fault = m->is_exact ? MULTIPART_NO_BOUNDARY :
+					 MULTIPART_LACKS_BOUNDARY;
 	else if (m->fault == MULTIPART_OK &&
 		 (m->state != CLOSED || m->matched == 1))
 		m->fault = MULTIPART_CUT_SHORT;
@@ -521,8 +542,8 @@ static void read_type(struct multipart *m, const char *type)
 	m->delimiter_bytes = bytes + 4;
 }
 
-struct multipart *multipart_new(const char *type, multipart_part_fn *fn,
-				void *arg)
+struct multipart *multipart_new(const char *type, bool is_exact,
+				multipart_part_fn *fn, void *arg)
 {
 	struct multipart *m = malloc(sizeof(*m));
 
@@ -532,6 +553,7 @@ struct multipart *multipart_new(const char *type, multipart_part_fn *fn,
 	memset(m, 0, offsetof(struct multipart, head));
 	m->fn = fn;
 	m->arg = arg;
+	m->is_exact = is_exact;
 	assume_crlf(m);
 	read_type(m, type);
 	return m;
@@ -551,6 +573,9 @@ const char *multipart_fault_text(enum multipart_fault fault)
 				   "1 to 70 characters.",
 		[MULTIPART_NO_BOUNDARY] =
 			"The body must begin with the boundary that the "
+			"Content-Type has.",
+		[MULTIPART_LACKS_BOUNDARY] =
+			"The body does not have the boundary that the "
 			"Content-Type has.",
 		[MULTIPART_AFTER] =
 			"In the body, only CR LF or -- can follow a boundary.",

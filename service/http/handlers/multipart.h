@@ -10,10 +10,11 @@
  * The data of a part is passed on from the piece, without a copy.  However the
  * form is divided into pieces, its parts and its fault are the same.
  *
- * Readers of forms differ: some accept lines that end with LF, white space
- * after a boundary, the first or the last of two names.  Here, a form that they
- * could understand in different ways is refused.  It is also refused if
- * anything but a CRLF stands before the first boundary or after the last.
+ * Readers of forms differ: some accept lines that end with LF, or the first or
+ * the last of two names.  Here, a form that they could understand in different
+ * ways is refused.  What RFC 2046 (5.1.1) allows around the parts is skipped:
+ * text before the first boundary and after the last, spaces and tabs after a
+ * boundary.  An exact reader refuses that, too.
  *
  * Ownership  The texts and the data that a part function gets are the reader's
  *            or the caller's, and are valid during the call.
@@ -45,20 +46,21 @@ enum {
 /* What is wrong with a form. */
 enum multipart_fault {
 	MULTIPART_OK,
-	MULTIPART_REFUSED,      /* the part function has returned false */
-	MULTIPART_TYPE,         /* Content-Type has no valid boundary */
-	MULTIPART_NO_BOUNDARY,  /* the form does not begin with it */
-	MULTIPART_AFTER,        /* other bytes follow a boundary */
-	MULTIPART_MANY_PARTS,   /* more than MULTIPART_PARTS_MAX */
-	MULTIPART_LONG_HEAD,    /* more than MULTIPART_HEAD_BYTES */
-	MULTIPART_MANY_HEADERS, /* more than MULTIPART_HEADERS_MAX */
-	MULTIPART_HEADER,       /* a header is malformed, or there twice */
-	MULTIPART_DISPOSITION,  /* Content-Disposition is malformed */
-	MULTIPART_ENCODING,     /* a part has a Content-Transfer-Encoding */
-	MULTIPART_NESTED,       /* a part is multipart itself */
+	MULTIPART_REFUSED,        /* the part function has returned false */
+	MULTIPART_TYPE,           /* Content-Type has no valid boundary */
+	MULTIPART_NO_BOUNDARY,    /* the form does not begin with it: exact */
+	MULTIPART_LACKS_BOUNDARY, /* the form does not have it */
+	MULTIPART_AFTER,          /* other bytes follow a boundary */
+	MULTIPART_MANY_PARTS,     /* more than MULTIPART_PARTS_MAX */
+	MULTIPART_LONG_HEAD,      /* more than MULTIPART_HEAD_BYTES */
+	MULTIPART_MANY_HEADERS,   /* more than MULTIPART_HEADERS_MAX */
+	MULTIPART_HEADER,         /* a header is malformed, or there twice */
+	MULTIPART_DISPOSITION,    /* Content-Disposition is malformed */
+	MULTIPART_ENCODING,       /* a part has a Content-Transfer-Encoding */
+	MULTIPART_NESTED,         /* a part is multipart itself */
 	MULTIPART_NO_EMPTY_LINE,
 	MULTIPART_CUT_SHORT, /* the end is missing */
-	MULTIPART_EPILOGUE,  /* bytes follow the end */
+	MULTIPART_EPILOGUE,  /* bytes that are not allowed follow the end */
 	MULTIPART_FAULTS
 };
 
@@ -80,8 +82,8 @@ typedef bool multipart_part_fn(void *arg, const char *name,
  * A reader of a form with this Content-Type, which may have a fault already.
  * NULL: no memory.
  */
-struct multipart *multipart_new(const char *type, multipart_part_fn *fn,
-				void *arg);
+struct multipart *multipart_new(const char *type, bool is_exact,
+				multipart_part_fn *fn, void *arg);
 void multipart_free(struct multipart *m);
 
 /*

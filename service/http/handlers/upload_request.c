@@ -36,16 +36,19 @@
 #include "service/log/log.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
 	TIMING_BYTES = 512,  /* of Server-Timing */
 	PEEK_BYTES_MIN = 64, /* enough to recognise other kinds of files */
-	TEXT_BYTES = 512,    /* examined to tell kinds of files apart */
+	WARNING_BYTES = 256,
+	TEXT_BYTES = 512, /* examined to tell kinds of files apart */
 	TIMEOUT_S_MAX = 86400,
 	/*
 	 * The last 16th of an upload's time is for its reply.  Under overload
@@ -348,6 +351,57 @@ static void compare_with_query(struct field *f, const struct request *r)
 }
 
 /*
+ * A library that sends a file in several forms says so by one of these fields:
+ * the number of forms.
+ */
+static const struct {
+	const char *name, *remedy;
+} pieces[] = {
+	{ "chunks", "Plupload: chunk_size: 0" },
+	{ "dztotalchunkcount", "Dropzone: chunking: false" },
+	{ "qqtotalparts", "Fine Uploader: chunking: { enabled: false }" },
+	{ "resumableTotalChunks",
+	  "Resumable.js: a chunkSize above the file's" },
+	{ "flowTotalChunks", "flow.js: a chunkSize above the file's" },
+};
+
+/* Does the field say that the file is only a piece of one? */
+static bool is_of_piece(struct request *r, const struct field *f)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
+		if (strcmp(f->name, pieces[i].name) != 0 ||
+		    strtoul(f->value, NULL, 10) <= 1)
+			continue;
+		request_explain(r,
+				"The form has one piece of a file, as its "
+				"field '%s' says; send the file whole (%s).",
+				pieces[i].name, pieces[i].remedy);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Upload libraries send fields of their own, and so do buttons.  The reply
+ * names one, because it may be a parameter with a wrong name.
+ */
+static enum problem ignore_field(struct request *r, const struct field *f)
+{
+	struct upload_request *own = r->own;
+
+	if (is_of_piece(r, f))
+		return PROBLEM_BAD_FORM;
+	if (own->ignored_count++ == 0)
+		(void)params_shown(own->ignored, f->name);
+	return PROBLEM_NONE;
+}
+
+static bool is_parameter(const struct field *f)
+{
+	return query_has(f->name) || strcmp(f->name, "respond") == 0;
+}
+
+/*
  * A field is a parameter, unless the query has it already.  A field must not
  * change what a signed query says.
  */
@@ -359,6 +413,8 @@ static enum problem take_field(struct request *r, struct field *f)
 	/* Browsers send an empty field for an input that was not filled in. */
 	if (f->value[0] == '\0')
 		return PROBLEM_NONE;
+	if (r->config->form == FORM_LENIENT && !is_parameter(f))
+		return ignore_field(r, f);
 	compare_with_query(f, r);
 	if (f->is_given)
 		return PROBLEM_NONE;
@@ -588,7 +644,8 @@ static bool wait_for_memory(struct request *r)
 	uint64_t bytes;
 
 	body_begin(&own->body, request_header(r, "Content-Type"),
-		   r->length_bytes, p, &u->charge);
+		   r->config->form == FORM_STRICT, r->length_bytes, p,
+		   &u->charge);
 	u->jpeg_charge_bytes = own->body.whole_bytes;
 	bytes = body_need_bytes(&own->body);
 	if (!pipeline_waits_for_memory(p) ||
@@ -783,6 +840,24 @@ print_at(char text[TIMING_BYTES], int at, const char *format, ...)
 	return at;
 }
 
+/* A Warning (RFC 7234, 5.5) that fields were ignored. */
+static void add_ignored(const struct upload_request *own, struct reply *p)
+{
+	char text[WARNING_BYTES], name[PARAMS_SHOWN_BYTES];
+
+	if (own->ignored_count == 0)
+		return;
+	(void)strcpy(name, own->ignored);
+	for (char *c = name; *c != '\0'; c++)
+		if (*c == '"' || *c == '\\')
+			*c = '?';
+	(void)snprintf(text, sizeof(text),
+		       "299 - \"fields of the form that are no parameters were "
+		       "ignored: %" PRIu32 ", the first is '%s'\"",
+		       own->ignored_count, name);
+	reply_add_header(p, "Warning", text);
+}
+
 /*
  * "body;dur=1.1, queue;dur=0.1, decode;dur=8.4;start=1.2, ..., total;dur=10.2",
  * in milliseconds; `start` is the time after the head.
@@ -807,6 +882,7 @@ static void add_timing(const struct request *r, struct reply *p)
 	(void)print_at(text, at, ", total;dur=%.3f",
 		       (double)(r->replied_ns - r->begin_ns) / 1e6);
 	reply_add_header(p, "Server-Timing", text);
+	add_ignored(own, p);
 }
 
 /*

@@ -49,6 +49,9 @@ struct upload_request {
 	struct body body;
 	/* Fields of the body before this are already in `query`. */
 	size_t fields_at;
+	/* Fields that are no parameters, and the name of the first. */
+	uint32_t ignored_count;
+	char ignored[PARAMS_SHOWN_BYTES];
 	/*
 	 * Check the picture's header when this many bytes have arrived; 0:
 	 * never.

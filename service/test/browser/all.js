@@ -11,4 +11,5 @@ import "./test_form.js";
 import "./test_try.js";
 import "./test_cross_site.js";
 import "./test_cors.js";
+import "./test_widgets.js";
 import "./test_report.js";

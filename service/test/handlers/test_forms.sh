@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Promises: in a form, fields before and after the file are parameters.  They
-# are checked like those of the query, and never silently ignored.  A form makes
-# the same pictures as the same query.  A field adds nothing to a signed query.
+# are checked like those of the query.  Other fields, as upload libraries send
+# them, are ignored, and the reply says so; with --form strict they are refused.
+# A form makes the same pictures as the same query.  A field adds nothing to a signed query.
 # A second file is refused, and so is a form that readers could understand
 # differently; the problem says why.  For a file that is not a JPEG, the error
 # names its format.
@@ -56,8 +57,6 @@ test_fields_are_checked() {
 	set -- -F "file=@$photo"
 	expect_problem 400 bad_parameter "$@" -F w=300 "$url/?w=200"
 	detail "w is '200' in the query and '300' in the form."
-	expect_problem 400 bad_parameter "$@" -F width=200 "$url/"
-	detail "There is no parameter 'width'; did you mean 'w'?"
 	expect_problem 400 bad_parameter -F w=0 "$@" "$url/"
 	detail "w must be a whole number of pixels from 1 to 16384, not '0'."
 	expect_problem 400 bad_parameter "$@" -F w=0 "$url/"
@@ -65,8 +64,74 @@ test_fields_are_checked() {
 	expect_problem 400 bad_parameter "$@" -F variant=a:w=1 \
 		"$url/?variant=a:w=2"
 	expect_problem 400 bad_parameter "$@" -F respond=decoded "$url/"
+}
+
+# ignored COUNT NAME CURL-ARGUMENTS...: the reply says that so many fields were
+# ignored, the first of them this one
+ignored() {
+	local count=$1 name=$2
+	shift 2
+	form w=20 -D head "$@" -F w=20
+	tr -d '\r' <head | grep -qx "Warning: 299 - \".* ignored: $count, the first is '$name'\"" ||
+		fail "no warning of $count and $name: $(cat head)"
+}
+
+test_fields_of_libraries_are_ignored() {
+	local name
+	form w=20 -D head -F "file=@$photo" -F w=20 "$url/"
+	! grep -qi '^warning' head || fail "a warning without a reason"
+	ignored 1 width -F "file=@$photo" -F width=200 "$url/"
+	ignored 1 submit -F submit=Send -F "file=@$photo" "$url/"
+	ignored 1 'a?b??' -F "file=@$photo" -F 'a\bé=1' "$url/"
+	# Uppy; Plupload with one piece; Dropzone.
+	ignored 3 relativePath -F relativePath=null -F name=a.jpg \
+		-F type=image/jpeg -F "files[]=@$photo" "$url/"
+	ignored 3 name -F name=a.jpg -F chunk=0 -F chunks=1 \
+		-F "file=@$photo" "$url/"
+	ignored 1 dzuuid -F dzuuid=1-2 -F "file=@$photo" "$url/"
+	# FilePond: two parts of one name, also of one that names a file.
+	for name in filepond image file; do
+		ignored 1 $name -F "$name={}" -F "$name=@$photo" "$url/"
+		ignored 1 $name -F "$name={\"a\":1}" -F "$name=@$photo" "$url/"
+	done
+	expect_problem 400 no_file -F 'file={}' "$url/"
+	# The JSON has a warning, too; and a refusal, of which it may be the reason.
+	curl -fsS -D head -H 'Accept: application/json' -F "file=@$photo" \
+		-F width=20 "$url/" -o got
+	grep -qi "^warning: .*'width'" head || fail "not with JSON"
+	curl -fsS -D head -F "file=@$photo" -F width=20 "$url/v1/images" -o got
+	grep -qi "^warning: .*'width'" head || fail "not when it is stored"
+}
+
+# A piece of a file is no picture.
+test_pieces_of_a_file_are_explained() {
+	local field
+	head -c 300000 "$photo" >piece
+	for field in chunks dztotalchunkcount qqtotalparts \
+		resumableTotalChunks flowTotalChunks; do
+		expect_problem 400 bad_form -F $field=3 -F file=@piece "$url/"
+		detail "field '$field' says; send the file whole"
+	done
+	detail 'flow.js'
+}
+
+test_a_strict_server_refuses_unknown_fields() {
+	local late=10000000
+	start --form strict
+	set -- -F "file=@$photo"
+	expect_problem 400 bad_parameter "$@" -F width=200 "$url/"
+	detail "There is no parameter 'width'; did you mean 'w'?"
 	expect_problem 400 bad_parameter "$@" -F "expires=$late" "$url/"
 	expect_problem 400 bad_parameter "$@" -F submit=Send "$url/"
+	detail 'a submit button must have no name'
+	expect_problem 400 bad_parameter -F filepond={} -F "filepond=@$photo" \
+		"$url/"
+	write_unquoted_form >sent
+	printf 'preamble\r\n' | cat - sent >padded
+	expect_problem 400 bad_form --data-binary @padded "$url/" \
+		-H 'Content-Type: multipart/form-data; boundary=frontier'
+	detail 'must begin with the boundary'
+	stop
 }
 
 test_fields_are_bounded() {
@@ -139,11 +204,12 @@ test_forms_are_exact() {
 	expect_problem 400 bad_form -H "$type=a; boundary=frontier" "$@"
 	detail 'must have one boundary'
 	expect_problem 400 bad_form -H "$type=other" "$@"
-	detail 'must begin with the boundary'
+	detail 'does not have the boundary'
 	expect_problem 400 bad_form -H "$type=front" "$@"
 	detail 'only CR LF or -- can follow a boundary'
-	echo more >>sent
-	expect_problem 400 bad_form -H "$type=frontier" "$@"
+	printf x | cat <(head -c -2 sent) - >after
+	expect_problem 400 bad_form --data-binary @after -H "$type=frontier" \
+		"$url/"
 	detail "follow the form's last boundary"
 	write_unquoted_form | head -c -4 >sent
 	expect_problem 400 bad_form -H "$type=frontier" "$@"
@@ -153,6 +219,17 @@ test_forms_are_exact() {
 	detail 'each parameter once'
 	expect_problem 400 bad_form -F "file=@$photo;encoder=base64" "$url/"
 	detail 'Content-Transfer-Encoding'
+}
+
+# What RFC 2046 allows around the parts.
+test_text_around_the_parts_is_skipped() {
+	local type='Content-Type: multipart/form-data; boundary=frontier'
+	{
+		printf 'This is a form.\r\n--front\r\n'
+		write_unquoted_form | sed 's/^--frontier\r$/--frontier \t\r/'
+		printf 'bytes after it'
+	} >sent
+	form w=50 -H "$type" --data-binary @sent "$url/"
 }
 
 test_a_second_file_is_refused() {
@@ -208,13 +285,14 @@ test_a_signature_covers_all() {
 	form() { curl -fsS "$@" -o got || fail "refused: $*"; }
 	form -F "file=@$photo" "$url/?$query"
 	form -F w=99 -F "file=@$photo" -F h= "$url/?$query"
-	for field in w=98 q=100 variant=a:w=5 respond=decoded submit=Send; do
+	form -F "file=@$photo" -F submit=Send "$url/?$query"
+	for field in w=98 q=100 variant=a:w=5 respond=decoded; do
 		expect_problem 403 bad_signature -F "file=@$photo" \
 			-F "$field" "$url/?$query"
 		expect_problem 403 bad_signature -F "$field" \
 			-F "file=@$photo" "$url/?$query"
 	done
-	detail "'submit' is not in the signed query"
+	detail "'respond' is not in the signed query"
 	# With a key, no signature is needed.
 	form -F "file=@$photo" -F w=98 "$url/" \
 		-H "Authorization: Bearer $(cat api.keys)"
@@ -315,9 +393,12 @@ start --store store --presets 'c:w=40;d:w=41'
 test_fields_are_parameters
 test_fields_are_checked
 test_fields_are_bounded
+test_fields_of_libraries_are_ignored
+test_pieces_of_a_file_are_explained
 test_a_file_without_a_name_is_explained
 test_quotes
 test_forms_are_exact
+test_text_around_the_parts_is_skipped
 test_a_second_file_is_refused
 test_stored_by_a_form
 test_other_clients
@@ -325,6 +406,7 @@ test_other_files_are_named
 check_drained
 stop
 test_late_fields_are_waited_for
+test_a_strict_server_refuses_unknown_fields
 start --api-key-file api.keys --sign-key-file sign.keys
 test_a_signature_covers_all
 stop

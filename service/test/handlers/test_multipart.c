@@ -15,6 +15,8 @@
 
 enum { SHOWN_BYTES = 1 << 20 };
 
+static bool is_exact; /* of the readers */
+
 /* The parts that were reported, as "name|filename|data;". */
 struct shown {
 	char text[SHOWN_BYTES];
@@ -64,7 +66,7 @@ static enum multipart_fault read_form(struct shown *s, const char *type,
 				      const char *body, size_t bytes, size_t a,
 				      size_t b)
 {
-	struct multipart *m = multipart_new(type, on_part, s);
+	struct multipart *m = multipart_new(type, is_exact, on_part, s);
 	enum multipart_fault fault, read;
 
 	CHECK(m != NULL);
@@ -83,7 +85,7 @@ static enum multipart_fault read_form(struct shown *s, const char *type,
 static enum multipart_fault read_bytewise(struct shown *s, const char *type,
 					  const char *body, size_t bytes)
 {
-	struct multipart *m = multipart_new(type, on_part, s);
+	struct multipart *m = multipart_new(type, is_exact, on_part, s);
 	enum multipart_fault fault;
 
 	CHECK(m != NULL);
@@ -135,15 +137,41 @@ static void check_form(const char *type, const char *body, size_t bytes,
 #define PART(head, data) "--xyz\r\n" head "\r\n" data "\r\n"
 #define END "--xyz--\r\n"
 
-static void accepts(const char *body, const char *parts)
+static void read_as(bool exact, const char *body, const char *parts,
+		    enum multipart_fault fault)
 {
-	check_form(TYPE, body, strlen(body), parts, MULTIPART_OK);
+	is_exact = exact;
+	check_form(TYPE, body, strlen(body), parts, fault);
 }
 
+/* Exact readers and others accept it. */
+static void accepts(const char *body, const char *parts)
+{
+	read_as(true, body, parts, MULTIPART_OK);
+	read_as(false, body, parts, MULTIPART_OK);
+}
+
+/* Both refuse it. */
 static void refuses(const char *body, const char *parts,
 		    enum multipart_fault fault)
 {
-	check_form(TYPE, body, strlen(body), parts, fault);
+	read_as(true, body, parts, fault);
+	read_as(false, body, parts, fault);
+}
+
+/* Only an exact reader refuses it. */
+static void refuses_exactly(const char *body, const char *parts,
+			    enum multipart_fault fault, const char *all_parts)
+{
+	read_as(true, body, parts, fault);
+	read_as(false, body, all_parts, MULTIPART_OK);
+}
+
+/* Neither reader finds the boundary. */
+static void lacks_boundary(const char *body, enum multipart_fault fault)
+{
+	read_as(true, body, "", fault);
+	read_as(false, body, "", MULTIPART_LACKS_BOUNDARY);
 }
 
 /* These parameters of a Content-Disposition name a part like this. */
@@ -245,17 +273,44 @@ static void test_headers_are_read(void)
 static void test_form_begins_with_its_boundary(void)
 {
 	accepts("\r\n" PART(NAME_A, "val") END, "a|-|val");
-	refuses("\r\n\r\n" PART(NAME_A, "val") END, "", MULTIPART_NO_BOUNDARY);
-	refuses("\n" PART(NAME_A, "val") END, "", MULTIPART_NO_BOUNDARY);
-	refuses("Hello\r\n" PART(NAME_A, "val") END, "", MULTIPART_NO_BOUNDARY);
-	refuses("--" PART(NAME_A, "val") END, "", MULTIPART_NO_BOUNDARY);
-	refuses("", "", MULTIPART_NO_BOUNDARY);
-	refuses("\r\n", "", MULTIPART_NO_BOUNDARY);
-	refuses("\r\r\n" END, "", MULTIPART_NO_BOUNDARY);
-	refuses("--xy", "", MULTIPART_NO_BOUNDARY);
-	refuses("--abc\r\n" NAME_A "\r\nval\r\n--abc--\r\n", "",
-		MULTIPART_NO_BOUNDARY);
+	/* The part is text before the first boundary, which is the last. */
+	refuses_exactly("\n" PART(NAME_A, "val") END, "", MULTIPART_NO_BOUNDARY,
+			"");
+	refuses_exactly("--" PART(NAME_A, "val") END, "", MULTIPART_NO_BOUNDARY,
+			"");
+	lacks_boundary("", MULTIPART_NO_BOUNDARY);
+	lacks_boundary("\r\n", MULTIPART_NO_BOUNDARY);
+	lacks_boundary("\r\r\n--xy\r\n", MULTIPART_NO_BOUNDARY);
+	lacks_boundary("--xy", MULTIPART_NO_BOUNDARY);
+	lacks_boundary("--abc\r\n" NAME_A "\r\nval\r\n--abc--\r\n",
+		       MULTIPART_NO_BOUNDARY);
 	refuses("--xyz", "", MULTIPART_CUT_SHORT);
+}
+
+/* RFC 2046, 5.1.1: a preamble, an epilogue, and padding. */
+static void test_what_stands_around_parts_is_skipped(void)
+{
+	static const char form[] = PART(NAME_A, "v") END;
+
+	refuses_exactly("\r\n\r\n" PART(NAME_A, "v") END, "",
+			MULTIPART_NO_BOUNDARY, "a|-|v");
+	refuses_exactly("Hello\r\n" PART(NAME_A, "v") END, "",
+			MULTIPART_NO_BOUNDARY, "a|-|v");
+	refuses_exactly("--xy\r\n--xy\r\r\n" PART(NAME_A, "v") END, "",
+			MULTIPART_NO_BOUNDARY, "a|-|v");
+	refuses_exactly("--xyz \t\r\n" NAME_A "\r\nv\r\n" END, "",
+			MULTIPART_AFTER, "a|-|v");
+	refuses_exactly(PART(NAME_A, "v") "--xyz-- \r\n", "a|-|v",
+			MULTIPART_EPILOGUE, "a|-|v");
+	refuses_exactly(PART(NAME_A, "v") "--xyz-- ", "a|-|v",
+			MULTIPART_EPILOGUE, "a|-|v");
+	refuses_exactly(PART(NAME_A, "v") END "\r\n", "a|-|v",
+			MULTIPART_EPILOGUE, "a|-|v");
+	refuses_exactly(PART(NAME_A, "v") END PART(NAME_A, "w") END, "a|-|v",
+			MULTIPART_EPILOGUE, "a|-|v");
+	is_exact = false;
+	/* Its last NUL, too. */
+	check_form(TYPE, form, sizeof(form), "a|-|v", MULTIPART_OK);
 }
 
 /* What stands in front of a missing end may be the begin of a delimiter. */
@@ -277,16 +332,15 @@ static void test_end_must_be_there(void)
 static void test_ambiguous_boundaries_are_refused(void)
 {
 	refuses("--xyz\n" NAME_A "\r\nval\r\n" END, "", MULTIPART_AFTER);
-	refuses("--xyz \r\n" NAME_A "\r\nval\r\n" END, "", MULTIPART_AFTER);
 	refuses(PART(NAME_A, "v\r\n--xyzw\r\nq") END, "a|-|v", MULTIPART_AFTER);
 	refuses(PART(NAME_A, "v") "--xyz-x\r\n", "a|-|v", MULTIPART_AFTER);
 	refuses(PART(NAME_A, "v") "--xyz\r\r\n", "a|-|v", MULTIPART_AFTER);
+	refuses("--xyz \n" NAME_A "\r\nval\r\n" END, "", MULTIPART_AFTER);
+	refuses(PART(NAME_A, "v") "--xyz --\r\n", "a|-|v", MULTIPART_AFTER);
+	refuses(PART(NAME_A, "v") "--xyz- -\r\n", "a|-|v", MULTIPART_AFTER);
+	refuses(PART(NAME_A, "v") "--xyz--x\r\n", "a|-|v", MULTIPART_EPILOGUE);
 	refuses("--xyz\r\n" NAME_A "\r\n" END, "", MULTIPART_NO_EMPTY_LINE);
 	refuses(PART(NAME_A, "v") "--xyz--\n", "a|-|v", MULTIPART_EPILOGUE);
-	refuses(PART(NAME_A, "v") "--xyz-- \r\n", "a|-|v", MULTIPART_EPILOGUE);
-	refuses(PART(NAME_A, "v") END "\r\n", "a|-|v", MULTIPART_EPILOGUE);
-	refuses(PART(NAME_A, "v") END PART(NAME_A, "w") END, "a|-|v",
-		MULTIPART_EPILOGUE);
 }
 
 static void test_ambiguous_headers_are_refused(void)
@@ -366,6 +420,7 @@ static void test_nul_is_refused_outside_data(void)
 
 	CHECK(s != NULL);
 	check_form(TYPE, form, sizeof(form) - 1, "", MULTIPART_HEADER);
+	is_exact = true;
 	check_form(TYPE, after, sizeof(after) - 1, "", MULTIPART_EPILOGUE);
 	CHECK_NUMBER(read_form(s, TYPE, fine, sizeof(fine) - 1, 0, 60), ==,
 		     MULTIPART_OK);
@@ -510,7 +565,7 @@ static void test_long_type_is_refused(void)
 	CHECK(type != NULL);
 	memset(type, ' ', MULTIPART_HEAD_BYTES);
 	(void)strcpy(type + MULTIPART_HEAD_BYTES, TYPE);
-	m = multipart_new(type, on_part, NULL);
+	m = multipart_new(type, true, on_part, NULL);
 	CHECK(m != NULL);
 	CHECK_NUMBER(multipart_fault(m), ==, MULTIPART_TYPE);
 	CHECK_NUMBER(multipart_read(m, END, sizeof(END) - 1), ==,
@@ -526,7 +581,7 @@ static void test_part_function_can_refuse(void)
 	static struct shown s;
 
 	for (uint32_t calls = 0; calls < 2; calls++) {
-		struct multipart *m = multipart_new(TYPE, on_part, &s);
+		struct multipart *m = multipart_new(TYPE, true, on_part, &s);
 
 		CHECK(m != NULL);
 		clear(&s);
@@ -557,7 +612,7 @@ static void test_data_is_not_copied(void)
 {
 	static const char form[] = PART(NAME_A, "\r\n--data\r") END;
 	const char *data = NULL;
-	struct multipart *m = multipart_new(TYPE, keep_data, &data);
+	struct multipart *m = multipart_new(TYPE, true, keep_data, &data);
 
 	CHECK(m != NULL);
 	CHECK_NUMBER(multipart_read(m, form, sizeof(form) - 1), ==,
@@ -581,6 +636,7 @@ int main(void)
 	test_names_are_read();
 	test_headers_are_read();
 	test_form_begins_with_its_boundary();
+	test_what_stands_around_parts_is_skipped();
 	test_end_must_be_there();
 	test_ambiguous_boundaries_are_refused();
 	test_ambiguous_headers_are_refused();

@@ -161,7 +161,7 @@ static void read_by_peer(struct form *f)
 
 static void read_here(struct form *f)
 {
-	struct multipart *m = multipart_new(TYPE, on_part, f);
+	struct multipart *m = multipart_new(TYPE, true, on_part, f);
 
 	CHECK(m != NULL);
 	for (size_t at = 0; at < f->body.count; at += f->piece_bytes) {
