@@ -39,6 +39,7 @@ enum img_err {
 	IMG_ERR_TOO_LARGE,      /* over a limit: side, pixels, memory */
 	IMG_ERR_TOO_MANY_SCANS, /* more scans than allowed: a "scan bomb" */
 	IMG_ERR_NO_MEMORY,
+	IMG_ERR_OUTSIDE, /* `crop` begins outside of the picture */
 	/* Only of img_decode(), see there. */
 	IMG_ERR_IRREGULAR,
 	IMG_ERR_NEEDS_ALL_SCANS,
@@ -247,6 +248,35 @@ enum img_fit {
 	IMG_FIT_FILL,   /* the whole picture fills the whole box, stretched */
 };
 
+/* A part of a picture, in pixels; without a side, all of it. */
+struct img_rect {
+	uint32_t left_px, top_px, width_px, height_px;
+};
+
+/*
+ * A place in a picture, as seen from its middle, in parts of its sides:
+ * IMG_POINT_PARTS / 2 is the right or the lower edge.
+ */
+enum { IMG_POINT_PARTS = 10000 };
+
+struct img_point {
+	int32_t x, y; /* to the right, and down */
+};
+
+/* Clockwise. */
+enum img_rotation {
+	IMG_ROTATE_0,
+	IMG_ROTATE_90,
+	IMG_ROTATE_180,
+	IMG_ROTATE_270,
+};
+
+enum img_flip {
+	IMG_FLIP_NONE,
+	IMG_FLIP_H, /* left and right change places */
+	IMG_FLIP_V, /* top and bottom do */
+};
+
 /* Which part of the displayed picture IMG_FIT_COVER keeps. */
 enum img_gravity {
 	IMG_CENTRE,
@@ -270,11 +300,23 @@ enum img_filter {
 };
 
 /* The wanted result.  Zero is the default of every member except `quality`. */
+/*
+ * The picture is turned upright, rotated, flipped and cut to `crop`, in this
+ * order; what is then seen is the displayed picture, which is fitted into the
+ * box.
+ */
 struct img_transform {
 	/* A side of 0 has no limit; then every fit acts as "inside". */
 	struct img_size box;
+	double dpr; /* the box is so many times larger; 0: as given */
 	enum img_fit fit;
 	enum img_gravity gravity;
+	/* For IMG_CENTRE: the middle of what is kept, if possible. */
+	struct img_point focus;
+	enum img_rotation rotation;
+	enum img_flip flip;
+	struct img_rect crop; /* what is beyond the edges is left out */
+	bool greyscale;       /* luma alone */
 	enum img_filter filter;
 	bool enlarge;   /* enlarge a picture that is smaller than the box */
 	bool as_stored; /* do not apply the EXIF orientation */
@@ -419,8 +461,16 @@ struct img_view {
 };
 
 /*
- * The view of the picture that `transform` asks for.  Sides of the result are
- * at least 1 and at most IMG_SIDE_PX_MAX.
+ * Does the part that `transform` asks for begin in the picture?  *size, if it
+ * is not NULL, is that of the picture before the cut.
+ */
+bool img_crop_fits(const struct img_header *header,
+		   const struct img_transform *transform,
+		   struct img_size *size);
+
+/*
+ * The view of the picture that `transform` asks for, whose part must fit.
+ * Sides of the result are at least 1 and at most IMG_SIDE_PX_MAX.
  */
 struct img_view img_fit(const struct img_header *header,
 			const struct img_transform *transform);

@@ -84,11 +84,22 @@ static double end_kept(enum img_gravity gravity, bool is_height)
 }
 
 /*
+ * Where the `share` of a side begins that is kept: its middle is at `focus`, or
+ * as near as the ends allow.
+ */
+static double begin_at_focus(double share, int32_t focus)
+{
+	double middle = 0.5 + (double)focus / IMG_POINT_PARTS;
+
+	return fmin(fmax(middle - share / 2, 0), 1 - share);
+}
+
+/*
  * Show the largest part of a picture of `full` that has the aspect of
  * view->size.
  */
 static void cut_to_aspect(struct img_view *view, struct img_size full,
-			  enum img_gravity gravity)
+			  const struct img_transform *t)
 {
 	double x = (double)view->size.width_px / full.width_px;
 	double y = (double)view->size.height_px / full.height_px;
@@ -97,16 +108,124 @@ static void cut_to_aspect(struct img_view *view, struct img_size full,
 		view->width = x / y;
 	else
 		view->height = y / x;
-	view->left = (1 - view->width) * end_kept(gravity, false);
-	view->top = (1 - view->height) * end_kept(gravity, true);
+	view->left = (1 - view->width) * end_kept(t->gravity, false);
+	view->top = (1 - view->height) * end_kept(t->gravity, true);
+	if (t->gravity == IMG_CENTRE && (t->focus.x != 0 || t->focus.y != 0)) {
+		view->left = begin_at_focus(view->width, t->focus.x);
+		view->top = begin_at_focus(view->height, t->focus.y);
+	}
+}
+
+/*
+ * EXIF's orientations as turns: `mirrored` changes left and right first, and
+ * then the picture is rotated clockwise by `quarters`.
+ */
+static const struct turn {
+	bool mirrored;
+	uint32_t quarters;
+} turns[] = {
+	[1] = { false, 0 }, [2] = { true, 0 },  [3] = { false, 2 },
+	[4] = { true, 2 },  [5] = { true, 3 },  [6] = { false, 1 },
+	[7] = { true, 1 },  [8] = { false, 3 },
+};
+
+/* The orientation of a file that is then rotated and flipped, in this order. */
+static uint32_t turned(uint32_t orientation, const struct img_transform *t)
+{
+	struct turn turn = turns[orientation];
+
+	turn.quarters = (turn.quarters + t->rotation) % 4;
+	/* To mirror after a rotation is to do it before the opposite one. */
+	if (t->flip != IMG_FLIP_NONE) {
+		turn.mirrored = !turn.mirrored;
+		turn.quarters = (4 - turn.quarters) % 4;
+	}
+	if (t->flip == IMG_FLIP_V)
+		turn.quarters = (turn.quarters + 2) % 4;
+	for (orientation = 1; turns[orientation].mirrored != turn.mirrored ||
+			      turns[orientation].quarters != turn.quarters;)
+		orientation++;
+	return orientation;
+}
+
+static uint32_t orientation_of(const struct img_header *h,
+			       const struct img_transform *t)
+{
+	return turned(t->as_stored ? 1 : h->orientation, t);
+}
+
+static struct img_size turned_size(const struct img_header *h,
+				   const struct img_transform *t)
+{
+	struct img_size size = t->as_stored ? h->stored : h->upright;
+
+	if (t->rotation == IMG_ROTATE_90 || t->rotation == IMG_ROTATE_270)
+		size = (struct img_size){ size.height_px, size.width_px };
+	return size;
+}
+
+static bool is_cropped(const struct img_transform *t)
+{
+	return t->crop.width_px > 0;
+}
+
+bool img_crop_fits(const struct img_header *header,
+		   const struct img_transform *transform, struct img_size *size)
+{
+	struct img_size all = turned_size(header, transform);
+
+	if (size != NULL)
+		*size = all;
+	return !is_cropped(transform) ||
+	       (transform->crop.left_px < all.width_px &&
+		transform->crop.top_px < all.height_px);
+}
+
+/* The part of a picture of this size that is asked for. */
+static struct img_rect part_of(struct img_size all,
+			       const struct img_transform *t)
+{
+	struct img_rect part = t->crop;
+
+	if (!is_cropped(t))
+		return (struct img_rect){ 0, 0, all.width_px, all.height_px };
+	assert(part.left_px < all.width_px && part.top_px < all.height_px);
+	part.width_px = min_u32(part.width_px, all.width_px - part.left_px);
+	part.height_px = min_u32(part.height_px, all.height_px - part.top_px);
+	return part;
+}
+
+/* The view of `part` becomes one of the whole picture. */
+static void show_part_of(struct img_view *view, struct img_rect part,
+			 struct img_size all)
+{
+	view->left = (part.left_px + view->left * part.width_px) / all.width_px;
+	view->top = (part.top_px + view->top * part.height_px) / all.height_px;
+	view->width *= (double)part.width_px / all.width_px;
+	view->height *= (double)part.height_px / all.height_px;
+}
+
+/* The box in pixels of the result. */
+static struct img_size box_of(const struct img_transform *t)
+{
+	struct img_size box = t->box;
+
+	if (t->dpr > 0) {
+		box.width_px = (uint32_t)fmin(round(box.width_px * t->dpr),
+					      IMG_SIDE_PX_MAX);
+		box.height_px = (uint32_t)fmin(round(box.height_px * t->dpr),
+					       IMG_SIDE_PX_MAX);
+	}
+	return box;
 }
 
 struct img_view img_fit(const struct img_header *header,
 			const struct img_transform *transform)
 {
-	struct img_size full =
-		transform->as_stored ? header->stored : header->upright;
-	struct img_size box = transform->box;
+	struct img_size all = turned_size(header, transform);
+	struct img_rect part = part_of(all, transform);
+	struct img_size full = { part.width_px, part.height_px };
+	struct img_size wanted = box_of(transform), box = wanted;
 	bool is_bounded = box.width_px > 0 && box.height_px > 0;
 	/* Without a box there is no size to enlarge to. */
 	bool enlarge =
@@ -114,7 +233,7 @@ struct img_view img_fit(const struct img_header *header,
 	struct img_view view = {
 		.width = 1,
 		.height = 1,
-		.orientation = transform->as_stored ? 1 : header->orientation,
+		.orientation = orientation_of(header, transform),
 	};
 
 	assert(full.width_px > 0 && full.width_px <= IMG_SIDE_PX_MAX);
@@ -129,9 +248,11 @@ struct img_view img_fit(const struct img_header *header,
 		 * If the picture is smaller than the box, only the box's aspect
 		 * is used.
 		 */
-		view.size = fit_inside(transform->box, box);
-		cut_to_aspect(&view, full, transform->gravity);
+		view.size = fit_inside(wanted, box);
+		cut_to_aspect(&view, full, transform);
 	}
+	if (is_cropped(transform))
+		show_part_of(&view, part, all);
 	return view;
 }
 

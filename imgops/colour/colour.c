@@ -185,7 +185,7 @@ uint64_t colour_lcms_pixels(enum img_space space, struct img_size size,
 bool colour_may_keep_profile(enum img_space space, size_t profile_bytes,
 			     const struct img_transform *transform)
 {
-	return transform->keep_profile &&
+	return transform->keep_profile && !transform->greyscale &&
 	       format_of_result(transform)->holds_profile && !is_inks(space) &&
 	       profile_bytes <= PROFILE_KEPT_BYTES_MAX;
 }
@@ -469,6 +469,36 @@ void colour_convert_grey(struct image *img, const struct colour *c)
 
 		for (uint32_t x = 0; x < p->width; x++)
 			row[x] = levels[row[x]];
+		memory_pause(img->memory);
+	}
+}
+
+/* Rec. 601, as JPEG's luma. */
+static void grey_row(uint8_t *restrict red, uint8_t *restrict green,
+		     uint8_t *restrict blue, uint32_t width)
+{
+	for (uint32_t x = 0; x < width; x++) {
+		uint32_t luma = 19595 * red[x] + 38470 * green[x] +
+				7471 * blue[x] + 32768;
+
+		red[x] = green[x] = blue[x] = (uint8_t)(luma >> 16);
+	}
+}
+
+void colour_drop(struct image *img)
+{
+	const struct img_plane *p = &img->planes[0];
+
+	if (img->space == IMG_YCBCR) {
+		img->space = IMG_GREY;
+		img->plane_count = 1;
+	}
+	if (img->space == IMG_GREY)
+		return;
+	assert(img->space == IMG_RGB || img->space == IMG_RGBA);
+	for (uint32_t y = 0; y < p->height; y++) {
+		grey_row(plane_row(img, 0, y), plane_row(img, 1, y),
+			 plane_row(img, 2, y), p->width);
 		memory_pause(img->memory);
 	}
 }

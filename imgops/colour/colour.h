@@ -68,6 +68,9 @@ size_t colour_convert_bytes(uint32_t width_px);
  */
 void colour_convert_grey(struct image *img, const struct colour *c);
 
+/* Keep only the luma of a result; if its space is RGB, in all three planes. */
+void colour_drop(struct image *img);
+
 /*
  * Add the notes of the conversion to `dst`, and the profile if it is kept.
  * False: no memory.

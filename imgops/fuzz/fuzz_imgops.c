@@ -63,6 +63,12 @@ static struct img_transform transform_of(const uint8_t *o)
 		.box = { o[0] * 4u, o[1] * 4u },
 		.fit = o[2] % 3,
 		.gravity = o[2] / 3 % 9,
+		.focus = { (o[5] - 128) * 39, (o[6] - 128) * 39 },
+		.rotation = o[5] % 4,
+		.flip = o[6] % 3,
+		.crop = { o[4] % 16, o[5] % 16, o[6] % 4 * (o[1] + 1u),
+			  o[0] + 1u },
+		.greyscale = o[7] & 64,
 		.filter = (o[3] >> 7) * (o[6] / 100 + o[4] % 4),
 		.enlarge = o[3] & 1,
 		.as_stored = o[3] & 2,
@@ -130,6 +136,9 @@ static enum img_err run(const uint8_t *jpeg, size_t jpeg_bytes,
 	check_two_parts(&header, err, jpeg, jpeg_bytes);
 	if (err != IMG_OK)
 		return err;
+
+	if (!img_crop_fits(&header, transform, NULL))
+		return IMG_ERR_OUTSIDE;
 
 	struct img_view view = img_fit(&header, transform);
 

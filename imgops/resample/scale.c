@@ -310,12 +310,25 @@ static bool scale_gainmap(struct image *dst, const struct image *src,
 	return true;
 }
 
+/* Planes of luma alone. */
+static struct image luma_of(const struct image *src)
+{
+	struct image luma = *src;
+
+	if (src->space == IMG_YCBCR) {
+		luma.space = IMG_GREY;
+		luma.plane_count = 1;
+	}
+	return luma;
+}
+
 enum img_err img_scale(struct image *dst, const struct image *src,
 		       const struct img_view *view,
 		       const struct img_transform *transform,
 		       const struct memory *memory)
 {
 	struct colour c;
+	struct image luma;
 	bool ok;
 
 	if (!colour_open(&c, src, view->size, transform, memory))
@@ -324,11 +337,14 @@ enum img_err img_scale(struct image *dst, const struct image *src,
 	if (colour_needs_pixels(&c, src)) {
 		ok = scale_pixels(dst, src, view, &c, transform, memory);
 	} else {
-		ok = scale_shaped(dst, src, view, format_full_size(transform),
+		luma = transform->greyscale ? luma_of(src) : *src;
+		ok = scale_shaped(dst, &luma, view, format_full_size(transform),
 				  transform->filter, memory);
 		if (ok)
 			colour_convert_grey(dst, &c);
 	}
+	if (ok && transform->greyscale)
+		colour_drop(dst);
 	ok = ok && colour_label(dst, src, &c, memory) &&
 	     scale_gainmap(dst, src, view, &c, transform, memory);
 	colour_close(&c);

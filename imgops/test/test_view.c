@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: img_fit() shows all of the picture inside the box, or fills the box
- * with the part of it that gravity names, or stretches it; the aspect is kept,
- * sides are never 0, and nothing is enlarged unless asked.
+ * with the part of it that gravity or focus names, or stretches it; the aspect
+ * is kept, sides are never 0, and nothing is enlarged unless asked.  Pictures
+ * are turned upright, rotated, flipped and cut, in this order.
  */
 #include "imgops/test/support.h"
 
 #include "base/test/check.h"
 
 #include <math.h>
+#include <string.h>
 
 static struct img_size fit_inside(struct img_size size, struct img_size box)
 {
@@ -325,8 +327,216 @@ static void test_a_box_with_an_open_side_is_inside_for_all_fits(void)
 	}
 }
 
+/* A picture of six pixels, to try what becomes of it. */
+struct grid {
+	int width, height;
+	char pixels[6];
+};
+
+static struct grid mirror(struct grid g)
+{
+	struct grid to = g;
+
+	for (int y = 0; y < g.height; y++)
+		for (int x = 0; x < g.width; x++)
+			to.pixels[y * g.width + x] =
+				g.pixels[y * g.width + g.width - 1 - x];
+	return to;
+}
+
+/* Clockwise, by 90 degrees. */
+static struct grid rotate(struct grid g)
+{
+	struct grid to = { .width = g.height, .height = g.width };
+
+	for (int y = 0; y < to.height; y++)
+		for (int x = 0; x < to.width; x++)
+			to.pixels[y * to.width + x] =
+				g.pixels[(g.height - 1 - x) * g.width + y];
+	return to;
+}
+
+/* As EXIF 2.32, 4.6.4 says where the rows and columns of the file are. */
+static struct grid turn_upright(struct grid g, uint32_t orientation)
+{
+	switch (orientation) {
+	case 2: /* the first column is on the right */
+		return mirror(g);
+	case 3: /* the first row is below, the first column right */
+		return rotate(rotate(g));
+	case 4: /* the first row is below */
+		return mirror(rotate(rotate(g)));
+	case 5: /* the first row is left, the first column above */
+		return mirror(rotate(g));
+	case 6: /* the first row is right, the first column above */
+		return rotate(g);
+	case 7: /* the first row is right, the first column below */
+		return rotate(mirror(g));
+	case 8: /* the first row is left, the first column below */
+		return rotate(rotate(rotate(g)));
+	default:
+		return g;
+	}
+}
+
+static struct grid asked_of(struct grid g, const struct img_transform *t)
+{
+	for (enum img_rotation k = IMG_ROTATE_0; k < t->rotation; k++)
+		g = rotate(g);
+	if (t->flip == IMG_FLIP_H)
+		return mirror(g);
+	return t->flip == IMG_FLIP_V ? mirror(rotate(rotate(g))) : g;
+}
+
+static void test_a_rotation_and_a_flip_follow_the_orientation(void)
+{
+	static const struct grid begin = { 3,
+					   2,
+					   { 'a', 'b', 'c', 'd', 'e', 'f' } };
+
+	for (uint32_t i = 0; i < 8 * 4 * 3; i++) {
+		struct img_transform t = { .rotation = i / 8 % 4,
+					   .flip = i / 32 };
+		struct img_header h = { .stored = { 3, 2 },
+					.orientation = i % 8 + 1 };
+		struct grid upright = turn_upright(begin, h.orientation);
+		struct grid wanted = asked_of(upright, &t), got;
+		struct img_view view;
+
+		check_case("orientation %u, rotation %u, flip %u", i % 8 + 1,
+			   i / 8 % 4, i / 32);
+		h.upright = (struct img_size){ (uint32_t)upright.width,
+					       (uint32_t)upright.height };
+		view = img_fit(&h, &t);
+		got = turn_upright(begin, view.orientation);
+		CHECK_NUMBER(view.size.width_px, ==, (uint32_t)wanted.width);
+		CHECK_NUMBER(view.size.height_px, ==, (uint32_t)wanted.height);
+		CHECK_NUMBER(got.width, ==, wanted.width);
+		CHECK(memcmp(got.pixels, wanted.pixels, 6) == 0);
+	}
+}
+
+/* The view of a picture of 400 x 300. */
+static struct img_view view_of(const struct img_transform *t)
+{
+	struct img_header h = { .stored = { 400, 300 },
+				.upright = { 400, 300 },
+				.orientation = 1 };
+
+	CHECK(img_crop_fits(&h, t, NULL));
+	return img_fit(&h, t);
+}
+
+static void check_view(const struct img_view *v, double left, double top,
+		       double width, double height)
+{
+	CHECK_NUMBER(fabs(v->left * 400 - left), <, 1e-9);
+	CHECK_NUMBER(fabs(v->top * 300 - top), <, 1e-9);
+	CHECK_NUMBER(fabs(v->width * 400 - width), <, 1e-9);
+	CHECK_NUMBER(fabs(v->height * 300 - height), <, 1e-9);
+}
+
+static void check_size(const struct img_view *v, uint32_t width,
+		       uint32_t height)
+{
+	CHECK_NUMBER(v->size.width_px, ==, width);
+	CHECK_NUMBER(v->size.height_px, ==, height);
+}
+
+static void test_a_crop_is_the_picture_that_is_fitted(void)
+{
+	struct img_transform t = { .crop = { 40, 30, 200, 100 } };
+	struct img_view v = view_of(&t);
+
+	check_view(&v, 40, 30, 200, 100);
+	check_size(&v, 200, 100);
+	t.box = (struct img_size){ 100, 100 };
+	v = view_of(&t);
+	check_view(&v, 40, 30, 200, 100);
+	check_size(&v, 100, 50);
+	t.fit = IMG_FIT_COVER;
+	v = view_of(&t);
+	check_view(&v, 90, 30, 100, 100);
+	check_size(&v, 100, 100);
+	t.gravity = IMG_EAST;
+	v = view_of(&t);
+	check_view(&v, 140, 30, 100, 100);
+	t.fit = IMG_FIT_FILL;
+	v = view_of(&t);
+	check_view(&v, 40, 30, 200, 100);
+	check_size(&v, 100, 100);
+}
+
+static void test_what_is_beyond_the_edges_is_left_out(void)
+{
+	struct img_transform t = { .crop = { 399, 200, 65500, 65500 } };
+	struct img_header h = { .upright = { 400, 300 }, .orientation = 1 };
+	struct img_view v = view_of(&t);
+	struct img_size size;
+
+	check_view(&v, 399, 200, 1, 100);
+	check_size(&v, 1, 100);
+	t.crop.left_px = 400;
+	CHECK(!img_crop_fits(&h, &t, &size));
+	CHECK_NUMBER(size.width_px, ==, 400);
+	t.crop = (struct img_rect){ 0, 300, 1, 1 };
+	CHECK(!img_crop_fits(&h, &t, NULL));
+	t.rotation = IMG_ROTATE_90;
+	CHECK(img_crop_fits(&h, &t, &size));
+	CHECK_NUMBER(size.width_px, ==, 300);
+	CHECK_NUMBER(size.height_px, ==, 400);
+}
+
+/* Of 400 x 300, a square has 300. */
+static void test_focus_is_in_the_middle_as_far_as_possible(void)
+{
+	static const struct {
+		int32_t x;
+		double left;
+	} cases[] = {
+		{ -5000, 0 }, { -2000, 0 }, { -1250, 0 },  { -1000, 10 },
+		{ 0, 50 },    { 1000, 90 }, { 1250, 100 }, { 5000, 100 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct img_transform t = { .box = { 100, 100 },
+					   .fit = IMG_FIT_COVER,
+					   .focus = { cases[i].x, 4000 } };
+		struct img_view v = view_of(&t);
+
+		check_case("cases[%zu]", i);
+		check_view(&v, cases[i].left, 0, 300, 300);
+		/* A gravity that is asked for counts. */
+		t.gravity = IMG_EAST;
+		v = view_of(&t);
+		check_view(&v, 100, 0, 300, 300);
+	}
+}
+
+static void test_a_pixel_ratio_makes_the_box_larger(void)
+{
+	struct img_transform t = { .box = { 60, 60 }, .dpr = 1.5 };
+	struct img_view v = view_of(&t);
+
+	check_size(&v, 90, 68);
+	t.fit = IMG_FIT_COVER;
+	v = view_of(&t);
+	check_size(&v, 90, 90);
+	t.box.height_px = 0;
+	v = view_of(&t);
+	check_size(&v, 90, 68);
+	t.dpr = 8;
+	v = view_of(&t);
+	check_size(&v, 400, 300);
+}
+
 int main(void)
 {
+	test_a_rotation_and_a_flip_follow_the_orientation();
+	test_a_crop_is_the_picture_that_is_fitted();
+	test_what_is_beyond_the_edges_is_left_out();
+	test_focus_is_in_the_middle_as_far_as_possible();
+	test_a_pixel_ratio_makes_the_box_larger();
 	test_fit_gives_the_known_sizes();
 	test_fit_stays_inside_and_keeps_the_aspect();
 	test_enlarging_goes_as_far_as_the_box();

@@ -29,6 +29,10 @@ struct wanted {
 	enum fit fit;
 	bool enlarge;
 	bool as_stored; /* do not apply the EXIF orientation */
+	bool is_aside;  /* rotate=90 or 270 */
+	double dpr;     /* 0: 1 */
+	/* The part that is used; without a side, all of it. */
+	double left_px, top_px, part_width_px, part_height_px;
 };
 
 /* The size that a reply must have. */
@@ -75,6 +79,43 @@ static bool read_fit(struct token value, enum fit *out)
 	return false;
 }
 
+static bool read_rotation(struct token value, bool *is_aside)
+{
+	*is_aside = token_is(value, "90") || token_is(value, "270");
+	return *is_aside || token_is(value, "0") || token_is(value, "180");
+}
+
+/* A number, and `after` it. */
+static bool take_number(const char **at, char after, double *out)
+{
+	char *end;
+
+	*out = strtod(*at, &end);
+	if (end == *at || (after != '\0' && *end != after))
+		return false;
+	*at = end + (after != '\0');
+	return true;
+}
+
+static bool read_crop(struct token value, struct wanted *w)
+{
+	const char *at = value.text;
+
+	return take_number(&at, ',', &w->left_px) &&
+	       take_number(&at, ',', &w->top_px) &&
+	       take_number(&at, ',', &w->part_width_px) &&
+	       take_number(&at, '\0', &w->part_height_px) &&
+	       at == value.text + value.length;
+}
+
+static bool read_dpr(struct token value, struct wanted *w)
+{
+	const char *at = value.text;
+
+	return take_number(&at, '\0', &w->dpr) &&
+	       at == value.text + value.length;
+}
+
 /* False: a value breaks the rules, or a variant has a size of its own. */
 static bool read_parameter(struct token name, struct token value,
 			   struct wanted *wanted)
@@ -89,6 +130,12 @@ static bool read_parameter(struct token name, struct token value,
 		return read_switch(value, "1", &wanted->enlarge);
 	if (token_is(name, "orient"))
 		return read_switch(value, "0", &wanted->as_stored);
+	if (token_is(name, "rotate"))
+		return read_rotation(value, &wanted->is_aside);
+	if (token_is(name, "crop"))
+		return read_crop(value, wanted);
+	if (token_is(name, "dpr"))
+		return read_dpr(value, wanted);
 	return !token_is(name, "variant");
 }
 
@@ -156,10 +203,21 @@ static bool find_expected_size(struct expected_size *out, const char *target,
 
 	if (!read_query(target, &wanted))
 		return false;
-	/* The orientation turns the picture by 90 degrees. */
-	if (upload->orientation >= 5 && !wanted.as_stored) {
+	/* Does the orientation or `rotate`, but not both, turn the picture? */
+	if ((upload->orientation >= 5 && !wanted.as_stored) !=
+	    wanted.is_aside) {
 		width_px = upload->height_px;
 		height_px = upload->width_px;
+	}
+	if (wanted.part_width_px > 0) {
+		width_px =
+			fmin(wanted.part_width_px, width_px - wanted.left_px);
+		height_px =
+			fmin(wanted.part_height_px, height_px - wanted.top_px);
+	}
+	if (wanted.dpr > 0) {
+		wanted.width_px *= wanted.dpr;
+		wanted.height_px *= wanted.dpr;
 	}
 	*out = size_for(&wanted, width_px, height_px);
 	return true;

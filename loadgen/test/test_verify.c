@@ -205,6 +205,9 @@ static void test_orientation(void)
 	expect_size(&turned, "/", 1500, 2000);
 	expect_size(&turned, "/?orient=1&w=640&h=640", 480, 640);
 	expect_size(&turned, "/?orient=0&w=640&h=640", 640, 480);
+	expect_size(&turned, "/?rotate=90&w=640&h=640", 640, 480);
+	expect_size(&turned, "/?rotate=180&w=640&h=640", 480, 640);
+	expect_size(&turned, "/?rotate=270&orient=0&w=640&h=640", 480, 640);
 }
 
 static void test_cover(void)

@@ -54,6 +54,8 @@ static enum img_err fit_variants(struct upload *u,
 		v->upload = u;
 		v->event.number = u->number;
 		v->event.deadline_ns = u->deadline_ns;
+		if (!img_crop_fits(&u->header, &v->transform, NULL))
+			return IMG_ERR_OUTSIDE;
 		v->view = img_fit(&u->header, &v->transform);
 		if (!img_result_fits(&v->view, &v->transform, limits))
 			return IMG_ERR_TOO_LARGE;
@@ -201,12 +203,34 @@ static void explain_scans(char *text, size_t bytes, struct excess *e,
 		       scans_max);
 }
 
+static void explain_crop(char *text, size_t bytes, const struct upload *u)
+{
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		const struct img_transform *t = &u->variants[i].transform;
+		struct img_size size;
+
+		if (img_crop_fits(&u->header, t, &size))
+			continue;
+		(void)snprintf(text, bytes,
+			       "The crop begins at %" PRIu32 ",%" PRIu32
+			       "; the picture has %" PRIu32 " x %" PRIu32
+			       " pixels.",
+			       t->crop.left_px, t->crop.top_px, size.width_px,
+			       size.height_px);
+		return;
+	}
+}
+
 void steps_explain(const struct upload *u, const struct img_limits *limits,
 		   char *text, size_t bytes, struct excess *excess)
 {
 	struct img_size size = u->stored;
 	struct excess e = { .unit = NULL };
 
+	if (u->err == IMG_ERR_OUTSIDE) {
+		explain_crop(text, bytes, u);
+		return;
+	}
 	if (u->err == IMG_ERR_TOO_MANY_SCANS) {
 		explain_scans(text, bytes, excess, &u->header,
 			      img_scans_max(u->header.stored, limits));

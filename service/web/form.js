@@ -40,6 +40,14 @@ function makeControl(parameter, attributes) {
 	case "sigma":
 		return element("input", { ...attributes, type: "number",
 			min: 0, max, step: "any", value, required: "" });
+	case "factor":
+		return element("input", { ...attributes, type: "number",
+			min, max, step: "any", value, required: "" });
+	case "rect":
+	case "point":
+		return element("input", { ...attributes, type: "text", value,
+			inputmode: "numeric",
+			placeholder: kind === "rect" ? "x,y,w,h" : "x,y" });
 	case "quality":
 		return element("span", { class: "slider" },
 			element("input",
@@ -94,7 +102,7 @@ function read(parameter) {
 	if (control.type === "color")
 		return control.value.slice(1);
 	if (!["number", "range"].includes(control.type))
-		return control.value;
+		return control.value || null;
 	return Number.isNaN(control.valueAsNumber)
 		? null : String(control.valueAsNumber);
 }

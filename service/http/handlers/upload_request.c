@@ -851,10 +851,11 @@ static void add_ignored(const struct upload_request *own, struct reply *p)
 	for (char *c = name; *c != '\0'; c++)
 		if (*c == '"' || *c == '\\')
 			*c = '?';
-	(void)snprintf(text, sizeof(text),
-		       "299 - \"fields of the form that are no parameters were "
-		       "ignored: %" PRIu32 ", the first is '%s'\"",
-		       own->ignored_count, name);
+	(void)snprintf(
+		text, sizeof(text),
+		"199 darkroom \"fields of the form that are no parameters were "
+		"ignored: %" PRIu32 ", the first is '%s'\"",
+		own->ignored_count, name);
 	reply_add_header(p, "Warning", text);
 }
 

@@ -7,13 +7,14 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
 	SIDE_PX_MAX = 16384,
-	VALUE_BYTES = 32, /* size of a value as text */
+	VALUE_BYTES = 48, /* size of a value as text */
 	RANGE_BYTES = 128,
 	HELP_INDENT = 14,
 	HELP_COLUMNS = 79,
@@ -48,6 +49,17 @@ static const struct param_word gravities[] = {
 	[IMG_WEST] = { "west", NULL },
 	[IMG_NORTHWEST] = { "northwest", NULL },
 };
+static const struct param_word rotations[] = {
+	[IMG_ROTATE_0] = { "0", NULL },
+	[IMG_ROTATE_90] = { "90", NULL },
+	[IMG_ROTATE_180] = { "180", NULL },
+	[IMG_ROTATE_270] = { "270", NULL },
+};
+static const struct param_word flips[] = {
+	[IMG_FLIP_NONE] = { "none", NULL },
+	[IMG_FLIP_H] = { "h", "left and right" },
+	[IMG_FLIP_V] = { "v", "top and bottom" },
+};
 static const struct param_word filters[] = {
 	[IMG_LANCZOS3] = { "lanczos3", "sharp, the fastest" },
 	[IMG_BOX] = { "box", "mean of an area" },
@@ -76,6 +88,13 @@ static const struct param_word formats[] = {
 	.kind = PARAM_QUALITY, .min = from, .max = to, MEMBER(int, field)
 #define SIGMA(field)                                                           \
 	.kind = PARAM_SIGMA, .min = 0.3, .max = 100, MEMBER(double, field)
+#define FACTOR(field, from, to)                                                \
+	.kind = PARAM_FACTOR, .min = from, .max = to, MEMBER(double, field)
+#define RECT(field)                                                            \
+	.kind = PARAM_RECT, .max = IMG_SIDE_PX_MAX,                            \
+	MEMBER(struct img_rect, field)
+#define POINT(field)                                                           \
+	.kind = PARAM_POINT, .max = 1, MEMBER(struct img_point, field)
 #define COLOUR(field)                                                          \
 	.kind = PARAM_COLOUR, .max = 0xffffff, MEMBER(uint32_t, field)
 #define SWITCH(field, array)                                                   \
@@ -94,7 +113,7 @@ const struct param params_table[] = {
 	  .other_names = "height maxheight", .since = 1 },
 	{ "fit", "Fit", WORD(enum img_fit, transform.fit, fits),
 	  .default_text = "inside", .help = "how the picture fills the box",
-	  .other_names = "crop mode resize", .since = 1 },
+	  .other_names = "mode resize", .since = 1 },
 	{ "gravity", "Gravity",
 	  WORD(enum img_gravity, transform.gravity, gravities),
 	  .default_text = "centre", .help = "which part fit=cover keeps",
@@ -109,8 +128,8 @@ const struct param params_table[] = {
 	{ "orient", "Orient", SWITCH(transform.as_stored, zero_one),
 	  .default_text = "1",
 	  .help = "upright, as EXIF says; 0: as stored in the file",
-	  .is_inverted = true, .is_advanced = true,
-	  .other_names = "rotate autorotate", .since = 1 },
+	  .is_inverted = true, .is_advanced = true, .other_names = "autorotate",
+	  .since = 1 },
 	{ "blur", "Blur", SIGMA(transform.blur_sigma_px), .default_text = "0",
 	  .help = "standard deviation of a Gaussian blur; 0: no blur",
 	  .other_names = "sigma", .since = 1 },
@@ -148,6 +167,31 @@ const struct param params_table[] = {
 	{ "gainmap", "Gain map", SWITCH(transform.keep_gainmap, gainmaps),
 	  .default_text = "strip", .help = "what happens to a file's gain map",
 	  .is_advanced = true, .other_names = "hdr keepgainmap", .since = 4 },
+	{ "rotate", "Rotate",
+	  WORD(enum img_rotation, transform.rotation, rotations),
+	  .default_text = "0",
+	  .help = "degrees, clockwise, after it was turned upright",
+	  .is_advanced = true, .other_names = "rot angle", .since = 5 },
+	{ "flip", "Flip", WORD(enum img_flip, transform.flip, flips),
+	  .default_text = "none",
+	  .help = "which sides change places, after rotate",
+	  .is_advanced = true, .other_names = "mirror flop", .since = 5 },
+	{ "crop", "Crop", RECT(transform.crop), .if_absent = "all of it",
+	  .help = "the part that is used: left, top, width and height in "
+		  "pixels "
+		  "of the upload, upright",
+	  .is_advanced = true, .other_names = "extract region rect",
+	  .since = 5 },
+	{ "focus", "Focus", POINT(transform.focus), .default_text = "0.5,0.5",
+	  .help = "the middle of what fit=cover keeps, with gravity=centre",
+	  .only_with = "fit=cover", .is_advanced = true,
+	  .other_names = "fp focalpoint", .since = 5 },
+	{ "dpr", "Pixel ratio", FACTOR(transform.dpr, 0.1, 8),
+	  .default_text = "1", .help = "w and h are so many times larger",
+	  .is_advanced = true, .other_names = "devicepixelratio", .since = 5 },
+	{ "grayscale", "Grey", SWITCH(transform.greyscale, zero_one),
+	  .default_text = "0", .help = "without colours", .is_advanced = true,
+	  .other_names = "greyscale grey gray bw", .since = 5 },
 	{ "strict", "Strict", SWITCH(transform.lenient, zero_one),
 	  .default_text = "1",
 	  .help = "refuse a damaged file; 0: return its readable part",
@@ -200,6 +244,15 @@ static const char *print_range(char out[RANGE_BYTES], const struct param *param)
 			       "0 or a number of pixels from %g to %g",
 			       param->min, param->max);
 		return out;
+	case PARAM_FACTOR:
+		(void)snprintf(out, RANGE_BYTES, "a number from %g to %g",
+			       param->min, param->max);
+		return out;
+	case PARAM_RECT:
+		return "x,y,w,h: four whole numbers of pixels, w and h at "
+		       "least 1";
+	case PARAM_POINT:
+		return "x,y: two numbers from 0 to 1, with up to four decimals";
 	case PARAM_COLOUR:
 		return "a colour as six hexadecimal digits, such as ff8000";
 	case PARAM_SWITCH:
@@ -227,6 +280,68 @@ static bool read_sigma(const struct param *param, const char *text, double *out)
 	    (value > 0 && value < param->min))
 		return false;
 	*out = value;
+	return true;
+}
+
+static bool read_factor(const struct param *param, const char *text,
+			double *out)
+{
+	double value;
+
+	if (text[strspn(text, "0123456789.")] != '\0' ||
+	    !number_read(text, param->min, param->max, &value))
+		return false;
+	*out = value;
+	return true;
+}
+
+static bool take_comma(const char **text)
+{
+	return *(*text)++ == ',';
+}
+
+static bool take_side(const char **text, uint64_t least, uint32_t *out)
+{
+	uint64_t n;
+
+	if (!take_number(text, least, IMG_SIDE_PX_MAX, &n))
+		return false;
+	*out = (uint32_t)n;
+	return true;
+}
+
+static bool read_rect(const char *text, struct img_rect *out)
+{
+	struct img_rect r;
+
+	if (!take_side(&text, 0, &r.left_px) || !take_comma(&text) ||
+	    !take_side(&text, 0, &r.top_px) || !take_comma(&text) ||
+	    !take_side(&text, 1, &r.width_px) || !take_comma(&text) ||
+	    !take_side(&text, 1, &r.height_px) || text[0] != '\0')
+		return false;
+	*out = r;
+	return true;
+}
+
+/* 0 to 1, as parts from the middle. */
+static bool take_part(const char **text, int32_t *out)
+{
+	double value;
+
+	if (!take_decimal(text, 1, &value))
+		return false;
+	*out = (int32_t)lround(value * IMG_POINT_PARTS) - IMG_POINT_PARTS / 2;
+	return true;
+}
+
+static bool read_point(const char *text, struct img_point *out)
+{
+	struct img_point p;
+
+	if (!take_part(&text, &p.x) || !take_comma(&text) ||
+	    !take_part(&text, &p.y) || text[0] != '\0')
+		return false;
+	*out = p;
 	return true;
 }
 
@@ -272,6 +387,12 @@ static bool read_value(struct params *p, const struct param *param,
 		return true;
 	case PARAM_SIGMA:
 		return read_sigma(param, text, field);
+	case PARAM_FACTOR:
+		return read_factor(param, text, field);
+	case PARAM_RECT:
+		return read_rect(text, field);
+	case PARAM_POINT:
+		return read_point(text, field);
 	case PARAM_COLOUR:
 		return read_colour(text, field);
 	case PARAM_SWITCH:
@@ -310,6 +431,23 @@ static void print_switch(char out[VALUE_BYTES], const struct param *param,
 	print_word(out, param, value);
 }
 
+static void print_rect(char out[VALUE_BYTES], const struct img_rect *r)
+{
+	if (r->left_px > 0 || r->top_px > 0 || r->width_px > 0 ||
+	    r->height_px > 0)
+		(void)snprintf(out, VALUE_BYTES,
+			       "%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32,
+			       r->left_px, r->top_px, r->width_px,
+			       r->height_px);
+}
+
+static void print_point(char out[VALUE_BYTES], const struct img_point *p)
+{
+	(void)snprintf(out, VALUE_BYTES, "%.10g,%.10g",
+		       0.5 + (double)p->x / IMG_POINT_PARTS,
+		       0.5 + (double)p->y / IMG_POINT_PARTS);
+}
+
 /* Print a value in the form that read_value() reads; "" if it is not given. */
 static void print_value(char out[VALUE_BYTES], const struct params *p,
 			const struct param *param)
@@ -327,7 +465,14 @@ static void print_value(char out[VALUE_BYTES], const struct params *p,
 	case PARAM_QUALITY:
 		(void)snprintf(out, VALUE_BYTES, "%d", *(const int *)field);
 		return;
+	case PARAM_RECT:
+		print_rect(out, field);
+		return;
+	case PARAM_POINT:
+		print_point(out, field);
+		return;
 	case PARAM_SIGMA:
+	case PARAM_FACTOR:
 		/* 17 digits: different doubles have different texts. */
 		(void)snprintf(out, VALUE_BYTES, "%.17g",
 			       *(const double *)field);

@@ -47,7 +47,10 @@ enum param_kind {
 	PARAM_SIDE,    /* uint32_t, min .. max; 0: not given */
 	PARAM_QUALITY, /* int, min .. max */
 	PARAM_SIGMA,   /* double, 0 or min .. max */
+	PARAM_FACTOR,  /* double, min .. max */
 	PARAM_COLOUR,  /* uint32_t, 0xRRGGBB, min .. max */
+	PARAM_RECT,    /* struct img_rect: "x,y,w,h" */
+	PARAM_POINT,   /* struct img_point: "x,y", each 0 .. 1 */
 	PARAM_SWITCH,  /* bool: words for false and true */
 	PARAM_WORD,    /* enum: a word for each value */
 };
@@ -87,7 +90,7 @@ extern const uint32_t params_count;
 enum {
 	PARAMS_DETAIL_BYTES = 256,
 	PARAMS_SHOWN_BYTES = 41,
-	PARAMS_TEXT_BYTES = 512 /* enough for every result of params_print() */
+	PARAMS_TEXT_BYTES = 640 /* enough for every result of params_print() */
 };
 
 /* Parameters being read.  Start with one of the two functions below. */

@@ -58,6 +58,27 @@ static bool find_preset(const char *presets, struct text_part name,
 	return false;
 }
 
+/*
+ * Cut the next parameter off a list.  A comma before a digit or a point is one
+ * inside of a value.
+ */
+static char *take_parameter(char **list)
+{
+	char *text = *list, *comma = text;
+
+	do {
+		comma = strchr(comma, ',');
+		if (comma == NULL) {
+			*list = NULL;
+			return text;
+		}
+		comma++;
+	} while (*comma == '.' || (*comma >= '0' && *comma <= '9'));
+	comma[-1] = '\0';
+	*list = comma;
+	return text;
+}
+
 /* "w=320,h=320"; `list` is modified. */
 static bool set_parameter_list(struct params *p, char *list,
 			       char detail[PARAMS_DETAIL_BYTES])
@@ -65,7 +86,7 @@ static bool set_parameter_list(struct params *p, char *list,
 	if (list[0] == '\0')
 		return true;
 	while (list != NULL) {
-		char *value = strsep(&list, ",");
+		char *value = take_parameter(&list);
 		char *key = strsep(&value, "=");
 
 		if (!params_set(p, key, value, detail))

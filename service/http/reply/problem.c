@@ -145,6 +145,8 @@ static const struct {
 					"Truncated picture",
 					"The file ends before its last "
 					"pixel." },
+	[PROBLEM_CROP_OUTSIDE] = { 422, "crop_outside", "Crop outside",
+				   "The crop begins outside of the picture." },
 	[PROBLEM_TOO_MANY_SCANS] = { 422, "too_many_scans", "Too many scans",
 				     "The JPEG has more scans than any "
 				     "picture needs." },
@@ -227,6 +229,8 @@ static enum problem problem_of_image(enum img_err err,
 		return PROBLEM_PICTURE_TOO_LARGE;
 	case IMG_ERR_TOO_MANY_SCANS:
 		return PROBLEM_TOO_MANY_SCANS;
+	case IMG_ERR_OUTSIDE:
+		return PROBLEM_CROP_OUTSIDE;
 	case IMG_ERR_LOST:
 		return PROBLEM_DECODER_LOST;
 	case IMG_ERR_NO_DECODER:
@@ -285,6 +289,7 @@ bool problem_is_final(enum problem problem)
 	case PROBLEM_CORRUPT_JPEG:
 	case PROBLEM_TRUNCATED_JPEG:
 	case PROBLEM_PICTURE_TOO_LARGE:
+	case PROBLEM_CROP_OUTSIDE:
 	case PROBLEM_TOO_MANY_SCANS:
 	case PROBLEM_TOO_MUCH_MEMORY:
 	case PROBLEM_OUTPUT_TOO_LARGE:

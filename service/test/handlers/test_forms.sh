@@ -72,7 +72,7 @@ ignored() {
 	local count=$1 name=$2
 	shift 2
 	form w=20 -D head "$@" -F w=20
-	tr -d '\r' <head | grep -qx "Warning: 299 - \".* ignored: $count, the first is '$name'\"" ||
+	tr -d '\r' <head | grep -qx "Warning: 199 darkroom \".* ignored: $count, the first is '$name'\"" ||
 		fail "no warning of $count and $name: $(cat head)"
 }
 

@@ -68,6 +68,53 @@ static struct img_transform transform(const char *key, const char *value)
 	return p.transform;
 }
 
+static void is_no_value(const char *key, const char *value)
+{
+	char detail[PARAMS_DETAIL_BYTES] = "";
+	struct params p;
+	bool ok;
+
+	params_init(&p);
+	ok = set(&p, key, value, detail);
+	check_case("%s=%s", key, value);
+	CHECK(!ok);
+	CHECK_PART(detail, " must be ");
+}
+
+static void test_rectangles_and_points(void)
+{
+	static const char *const no_rects[] = {
+		"",         ",",         "1,2,3",    "1,2,3,4,5",
+		"1,2,0,4",  "1,2,3,0",   "-1,2,3,4", "1, 2,3,4",
+		"1,2,3,4,", "1.5,2,3,4", "1,2,3,4a", "1,2,3,65501",
+	};
+	static const char *const no_points[] = {
+		"",       "0.5",   "0.5,",   "0.5,0.5,", "1.1,0",
+		"-0.1,0", "0.5,a", "0.5 ,1", "0,5e-1",   "nan,0",
+	};
+	static const char *const no_factors[] = { "", "0", "0.05", "9", "2x" };
+	struct img_transform t = transform("crop", "1,20,300,4000");
+
+	CHECK_NUMBER(t.crop.left_px, ==, 1);
+	CHECK_NUMBER(t.crop.top_px, ==, 20);
+	CHECK_NUMBER(t.crop.width_px, ==, 300);
+	CHECK_NUMBER(t.crop.height_px, ==, 4000);
+	t = transform("focus", "0,1");
+	CHECK_NUMBER(t.focus.x, ==, -IMG_POINT_PARTS / 2);
+	CHECK_NUMBER(t.focus.y, ==, IMG_POINT_PARTS / 2);
+	t = transform("focus", "0.5,0.3333");
+	CHECK_NUMBER(t.focus.x, ==, 0);
+	CHECK_NUMBER(t.focus.y, ==, -1667);
+	t = transform("dpr", "1.5");
+	CHECK(t.dpr > 1.49 && t.dpr < 1.51);
+	for (size_t i = 0; i < ARRAY_SIZE(no_rects); i++)
+		is_no_value("crop", no_rects[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(no_points); i++)
+		is_no_value("focus", no_points[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(no_factors); i++)
+		is_no_value("dpr", no_factors[i]);
+}
+
 static void test_words_mean_what_they_say(void)
 {
 	CHECK_NUMBER(transform("fit", "cover").fit, ==, IMG_FIT_COVER);
@@ -246,7 +293,10 @@ static const struct {
 	{ "optimise", "optimize" },
 	{ "gravitiy", "gravity" },
 	{ "fits", "fit" },
-	{ "crop", "fit" },
+	{ "resize", "fit" },
+	{ "extract", "crop" },
+	{ "mirror", "flip" },
+	{ "greyscale", "grayscale" },
 	{ "variants", "variant" },
 	{ "blurr", "blur" },
 	{ "interlaced", "progressive" },
@@ -311,6 +361,7 @@ int main(void)
 	test_defaults_change_nothing_but_quality();
 	test_good_values_are_taken();
 	test_words_mean_what_they_say();
+	test_rectangles_and_points();
 	test_each_switch_goes_both_ways();
 	test_all_fit_into_one_query();
 	test_bad_values_leave_all_as_it_was();

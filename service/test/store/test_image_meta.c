@@ -129,9 +129,29 @@ static void try_value(const struct param *param, const char *value)
 			     !is_auto);
 }
 
+/* The `k`th value of a kind without words. */
+static void print_number(char *value, size_t bytes, enum param_kind kind,
+			 double number, uint32_t k)
+{
+	switch (kind) {
+	case PARAM_COLOUR:
+		(void)snprintf(value, bytes, "%06x", (uint32_t)number);
+		break;
+	case PARAM_RECT:
+		(void)snprintf(value, bytes, "%u,%u,%u,%u", k == 0, k == 1,
+			       1 + (k == 2), 1 + (k == 3));
+		break;
+	case PARAM_POINT:
+		(void)snprintf(value, bytes, "0.%u,0.%u", k, 9 - k);
+		break;
+	default:
+		(void)snprintf(value, bytes, "%g", number);
+	}
+}
+
 static void test_each_value_has_its_own_id(void)
 {
-	char id[STORE_ID_BYTES], value[32];
+	char id[STORE_ID_BYTES], value[64];
 	struct params p;
 
 	params_init(&p);
@@ -146,12 +166,8 @@ static void test_each_value_has_its_own_id(void)
 		for (uint32_t k = 0; k < param->word_count; k++)
 			try_value(param, param->words[k].name);
 		for (uint32_t k = 0; param->word_count == 0 && k < 4; k++) {
-			if (param->kind == PARAM_COLOUR)
-				(void)snprintf(value, sizeof(value), "%06x",
-					       (uint32_t)numbers[k]);
-			else
-				(void)snprintf(value, sizeof(value), "%g",
-					       numbers[k]);
+			print_number(value, sizeof(value), param->kind,
+				     numbers[k], k);
 			try_value(param, value);
 		}
 	}

@@ -174,7 +174,7 @@ test_deleted_is_gone() {
 	expect_problem 404 not_found "$url/v1/images/$id/image"
 	expect_problem 404 not_found -X DELETE "$url/v1/images/$id"
 	expect_problem 405 method_not_allowed -X PUT "$url/v1/images/$id"
-	grep -qi '^allow: GET, HEAD, DELETE.$' head || fail "Allow"
+	grep -qi '^allow: GET, HEAD, DELETE, OPTIONS.$' head || fail "Allow"
 	expect_problem 405 method_not_allowed "$url/v1/images"
 	[ ! -e "store/${id:0:2}/$id" ] || fail "there are files"
 	stored w=301

@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# crop, rotate, flip, focus, dpr and grayscale: the pixels of results are those
+# that a program of its own takes from the upload, for every combination of turns.
+#
+# usage: DARKROOM=PROGRAM test_edits.sh SAMPLES_DIR
+. "$(dirname "$0")/../server.sh"
+have python3 || exit 77
+photo=$(realpath "$1/clownfish.jpg") # 2000 x 1500
+cd "$work"
+
+# A PPM whose pixels all differ: results of its size are exact.
+cat >grid.py <<'END'
+import sys, urllib.error, urllib.request
+
+WIDTH, HEIGHT = 7, 5
+
+def grid(width=WIDTH, height=HEIGHT):
+    return [[(x * 30 + 7, y * 40 + 9, (x * y * 13) % 256)
+        for x in range(width)] for y in range(height)]
+
+def write(rows):
+    head = b"P6 %d %d 255\n" % (len(rows[0]), len(rows))
+    return head + bytes(c for row in rows for pixel in row for c in pixel)
+
+def read(data):
+    kind, width, height, top, rest = data.split(maxsplit=4)
+    # One white space follows the head; the split has taken all of them.
+    rest = data[len(data) - int(width) * int(height) * (3 if kind == b"P6" else 1):]
+    step = 3 if kind == b"P6" else 1
+    rows = [rest[y * int(width) * step:(y + 1) * int(width) * step]
+        for y in range(int(height))]
+    return [[tuple(row[x * step:x * step + step])
+        for x in range(int(width))] for row in rows]
+
+def post(url, query, body):
+    request = urllib.request.Request(f"{url}/?format=ppm&{query}", body)
+    with urllib.request.urlopen(request) as reply:
+        return reply.read()
+
+def rotate(rows, degrees):
+    for _ in range(degrees // 90):
+        rows = [list(row) for row in zip(*rows[::-1])]
+    return rows
+
+def flip(rows, how):
+    return {"none": rows, "h": [row[::-1] for row in rows], "v": rows[::-1]}[how]
+END
+
+test_turns_and_parts_have_the_right_pixels() {
+	python3 - "$url" <<-'END' || fail "wrong pixels, above"
+		from grid import *
+		url, rows = sys.argv[1], grid()
+		def check(query, wanted):
+		    got = read(post(url, query, write(rows)))
+		    assert got == wanted, f"{query}: {got}, not {wanted}"
+		check("", rows)
+		for degrees in 0, 90, 180, 270:
+		    for how in "none", "h", "v":
+		        turned = flip(rotate(rows, degrees), how)
+		        query = f"flip={how}&rotate={degrees}"
+		        check(query, turned)
+		        for x, y, w, h in ((0, 0, 1, 1), (1, 2, 3, 2), (2, 1, 2, 99),
+		            (4, 4, 99, 1), (0, 0, 99, 99)):
+		            part = [row[x:x + w] for row in turned[y:y + h]]
+		            check(f"{query}&crop={x},{y},{w},{h}", part)
+		# The middle of what is kept; both ends stop it.
+		for fx, x in ((0, 0), (0.5, 1), (0.6428, 2), (1, 2)):
+		    part = [row[x:x + 5] for row in rows]
+		    check(f"w=5&h=5&fit=cover&focus={fx},0.2", part)
+		for fy, y in ((0.1, 0), (0.6, 2), (0.9, 3)):
+		    part = [row[1:6] for row in rows[y:y + 2]]
+		    check(f"crop=1,0,5,99&w=5&h=2&fit=cover&focus=0.5,{fy}", part)
+		# Both at once, in a variant of two.
+		check("variant=a:crop=1,2,3,2,rotate=180",
+		    [row[1:4] for row in rotate(rows, 180)[2:4]])
+	END
+}
+
+# Luma as in JPEG; transparency stays.
+test_grayscale_is_luma() {
+	python3 - "$url" "$photo" <<-'END' || fail "wrong greys, above"
+		from grid import *
+		url, photo = sys.argv[1], open(sys.argv[2], "rb").read()
+		for pixel, got in zip(sum(grid(), []),
+		    sum(read(post(url, "grayscale=1", write(grid()))), [])):
+		    luma = 0.299 * pixel[0] + 0.587 * pixel[1] + 0.114 * pixel[2]
+		    assert all(abs(c - luma) <= 1 for c in got), (pixel, got)
+		# The luma of a photo is the same with its colours and without.
+		body = urllib.request.urlopen(urllib.request.Request(
+		    f"{url}/?w=160&grayscale=1", photo)).read()
+		assert b"\xff\xc0\x00\x0b\x08\x00\x78\x00\xa0\x01" in body
+		open("grey.jpg", "wb").write(body)
+		open("colour.jpg", "wb").write(urllib.request.urlopen(
+		    urllib.request.Request(f"{url}/?w=160", photo)).read())
+	END
+	if have djpeg; then
+		djpeg -grayscale -pnm grey.jpg >grey.pgm
+		djpeg -grayscale -pnm colour.jpg >colour.pgm
+		cmp grey.pgm colour.pgm || fail "another luma"
+	fi
+	# For other formats, too, and with a profile that is converted.
+	for format in png webp avif jxl; do
+		curl -fsS --data-binary "@$photo" -o out \
+			"$url/?w=32&grayscale=1&icc=keep&format=$format" ||
+			[ "$(curl -sS --data-binary "@$photo" "$url/?format=$format" |
+				jq -r .code 2>/dev/null)" = bad_parameter ] ||
+			fail "not as $format"
+	done
+}
+
+test_a_pixel_ratio() {
+	for query in 'w=100&dpr=1.5 150 113' 'w=100&h=100&fit=cover&dpr=2 200 200' \
+		'crop=0,0,90,90&w=100&dpr=2 90 90'; do
+		read -r query width height <<<"$query"
+		curl -fsS --data-binary "@$photo" -H 'Accept: application/json' \
+			"$url/?$query&variant=a:q=50" -o out
+		[ "$(jq -c '.variants[0] | [.width, .height]' out)" = \
+			"[$width,$height]" ] || fail "$query: $(shown out)"
+	done
+}
+
+test_wrong_values_are_explained() {
+	expect_problem 422 crop_outside --data-binary "@$photo" \
+		"$url/?crop=2000,0,10,10"
+	jq -r .detail "$work/body" |
+		has 'begins at 2000,0; the picture has 2000 x 1500 pixels' ||
+		fail "$(shown "$work/body")"
+	expect_problem 422 crop_outside --data-binary "@$photo" \
+		"$url/?rotate=90&crop=0,2000,10,10"
+	expect_problem 422 crop_outside --data-binary "@$photo" \
+		"$url/?variant=a:w=9&variant=b:crop=1999,1500,1,1"
+	for query in crop=1,2,3 crop=1,2,0,3 rotate=45 flip=x focus=2,0 dpr=0 \
+		grayscale=2; do
+		expect_problem 400 bad_parameter --data-binary "@$photo" \
+			"$url/?$query"
+	done
+}
+
+start
+test_turns_and_parts_have_the_right_pixels
+test_grayscale_is_luma
+test_a_pixel_ratio
+test_wrong_values_are_explained
+check_drained
+stop
