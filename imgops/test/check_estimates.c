@@ -500,17 +500,14 @@ static void check_ppm(char kind, struct img_size size, uint32_t white)
 	free(ppm.data);
 }
 
-/* Of PNGs and WebPs, which are many: one of `made_step`. */
+/* Of gain maps, PNGs and others, which are many: one of `made_step`. */
 static size_t made_step = 1;
-
-#if defined(IMG_PNG) || defined(IMG_WEBP) || defined(IMG_JXL)
 static size_t made_count;
 
 static bool is_chosen(void)
 {
 	return made_count++ % made_step == 0;
 }
-#endif
 
 #ifdef IMG_PNG
 /* As for a PPM, there is no slack. */

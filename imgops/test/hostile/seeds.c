@@ -20,6 +20,8 @@ struct folder {
 	const char *word, *dir;
 };
 
+#if defined(IMG_WEBP) || defined(IMG_AVIF) || defined(IMG_JXL)
+
 /* Frees the file. */
 static void put(const struct folder *to, const char *name, struct bytes file)
 {
@@ -38,6 +40,8 @@ static void put(const struct folder *to, const char *name, struct bytes file)
 	(void)fclose(f);
 	free(file.data);
 }
+
+#endif
 
 #ifdef IMG_WEBP
 
