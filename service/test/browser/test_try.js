@@ -55,22 +55,26 @@ async function openForm(t) {
 	return page;
 }
 
+// The page sends the photo when it is chosen, and once more at the click.
 async function send(page, file) {
 	await page.choose("#photo", file);
 	await page.click("#send");
 }
 
-const resultIsShown = (page) => page.until(() => {
-	const image = document.querySelector("#result");
-	return image?.complete && image.naturalWidth > 0;
-});
+// The last that was sent has come back: an image before that may be of an earlier
+// upload, and vanish.
+const resultIsShown = (page) => page.until(() =>
+	/^Done/.test(document.querySelector("#sending").textContent)
+		&& document.querySelector("#result").naturalWidth > 0);
 
 const sumOf = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
-// Of an image: its size, and the SHA-256 of its file.
+// Of an image: its size, and the SHA-256 of its file.  The size is 0 if the
+// browser cannot show it.
 function shown(page, selector) {
 	return page.evaluate(async (s) => {
 		const image = document.querySelector(s);
+		await image.decode().catch(() => {});
 		const bytes = await window.blobs.get(image.src).arrayBuffer();
 		const sum = await crypto.subtle.digest("SHA-256", bytes);
 		return {
@@ -174,11 +178,11 @@ test("pictures of other formats come back", async (t) => {
 
 		writeFileSync(file, bytes);
 		await send(page, file);
-		await page.until((w) => document.querySelector("#result")
-			?.naturalWidth === w, width);
+		await resultIsShown(page);
 		const result = await shown(page, "#result");
 		const original = await shown(page, "#original");
 		assert.equal(original.sum, sumOf(bytes), format);
+		assert.equal(result.width, width, format);
 		assert.equal(result.height, height ?? Math.round(
 			width * original.height / original.width), format);
 	}
@@ -198,8 +202,7 @@ test("several results come back, and a placeholder", async (t) => {
 	await page.click("#add-variant");
 	await page.click("#add-variant");
 	await send(page, join(where, basename(photo)));
-	await page.until(() => document
-		.querySelectorAll("#results img").length === 2);
+	await resultIsShown(page);
 
 	const made = JSON.parse(await runCurl(page, where, basename(photo)));
 	assert.deepEqual(made.variants.map(({ name }) => name),
@@ -285,7 +288,6 @@ test("a problem makes pale what was before it", async (t) => {
 			document.getElementById(id)).opacity));
 	await send(page, photo);
 	await resultIsShown(page);
-	await page.until("document.querySelector('#saved').textContent");
 	assert.deepEqual(await opacities(), ["1", "1", "1"]);
 	await page.answer("POST", 422, "application/problem+json",
 		JSON.stringify({ status: 422, detail: "none of that" }));
@@ -321,8 +323,6 @@ for (const host of ["127.0.0.1", "localhost"])
 			.textContent.includes(url), at(divided.url));
 		await send(page, photo);
 		await resultIsShown(page);
-		await page.until(() => /^Done/.test(
-			document.querySelector("#sending").textContent));
 		assert.match(await page.text("#timeline"), /decode/);
 		assert.equal((await divided.stats()).uploads.finished > 0, true);
 	});
