@@ -185,7 +185,7 @@ done
 [ ! -e "$work/missing" ] || fail "makes a folder"
 
 # What compare_rounds cannot use is named.
-tool=$(dirname "$LOADGEN")/compare_rounds
+tool=${COMPARE_ROUNDS:-$(dirname "$LOADGEN")/compare_rounds}
 for line in 'A\t1' 'A\tx\t1' 'A\t1\tx' "$(printf 'A%.0s' {1..200})\t1\t1"; do
 	! printf "A\t1\t1\n$line\n" | "$tool" A >"$work/out" 2>"$work/log" ||
 		fail "takes '$line'"

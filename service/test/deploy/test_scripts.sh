@@ -135,6 +135,13 @@ tests_run() {
 		tr '\n' ' ')" = "$* " ] || fail "others than $*: $(<said)"
 }
 
+# has_built NAME...: script/test has built these programs, and no others
+has_built() {
+	[ "$(cd build/release && echo *.built)" = "${*/%/.built}" ] ||
+		fail "built: $(cd build/release && echo *.built), not $*"
+	rm build/release/*.built
+}
+
 test_skips_are_counted() {
 	cat >CMakePresets.json <<-'END'
 		{ "version": 3,
@@ -147,10 +154,15 @@ test_skips_are_counted() {
 		cmake_minimum_required(VERSION 3.25)
 		project(small NONE)
 		enable_testing()
-		add_test(NAME good COMMAND echo "nothing was skipped: all is here")
+		foreach(program quick long)
+			add_custom_target(${program} ALL COMMAND touch ${program}.built)
+		endforeach()
+		add_test(NAME good COMMAND
+			echo "nothing was skipped: all is here" ${CMAKE_BINARY_DIR}/quick)
 		add_test(NAME whole COMMAND sh -c "echo skipped: no browser; exit 77")
 		add_test(NAME mute COMMAND sh -c "exit 77")
 		add_test(NAME part COMMAND sh -c "echo a; echo 'skipped: no <node>'; echo 'skipped: no <node>'; echo b")
+		set_tests_properties(part PROPERTIES ENVIRONMENT "A=b;B=${CMAKE_BINARY_DIR}/long")
 		set_tests_properties(whole mute PROPERTIES SKIP_RETURN_CODE 77)
 		add_test(NAME again COMMAND echo "another build has it")
 		set_tests_properties(part PROPERTIES LABELS slow)
@@ -171,11 +183,14 @@ test_skips_are_counted() {
 		release: part: no <node>
 		release: whole: no browser
 	END
+	has_built long quick
 	run 0 script/test --fast
 	[ "$(<args)" = --fast-tests ] || fail "bootstrap $(<args)"
 	tests_run good mute whole
+	has_built quick
 	run 0 script/test --slow release
 	tests_run part
+	has_built long
 	: >bad
 	run 1 script/test release
 	tail -n 5 said | sort | diff last - || fail "the last lines of a failure"
