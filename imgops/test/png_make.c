@@ -100,9 +100,23 @@ static void put32(uint8_t *to, uint32_t v)
 		to[i] = (uint8_t)(v >> (24 - 8 * i));
 }
 
+/* The least power of two above `count`. */
+static size_t room(size_t count)
+{
+	size_t bytes = 64;
+
+	while (bytes <= count)
+		bytes *= 2;
+	return bytes;
+}
+
+/* Bytes that have been appended have room(count). */
 static void append(struct bytes *to, const void *data, size_t bytes)
 {
-	to->data = realloc(to->data, to->count + bytes + 1);
+	size_t wanted = room(to->count + bytes);
+
+	if (to->data == NULL || wanted > room(to->count))
+		to->data = realloc(to->data, wanted);
 	CHECK(to->data != NULL);
 	if (bytes > 0)
 		memcpy(to->data + to->count, data, bytes);
@@ -253,6 +267,9 @@ struct bytes png_make_of(const struct png_spec *s, struct bytes deflated)
 	}
 	png_add(&png, "IEND", NULL, 0);
 	free(deflated.data);
+	/* No byte after its end can be read unnoticed. */
+	png.data = realloc(png.data, png.count);
+	CHECK(png.data != NULL);
 	return png;
 }
 
