@@ -457,7 +457,7 @@ enum img_err probe_bytes(struct img_header *h, struct bytes file)
 
 void check_arrival(struct bytes file, bool is_final)
 {
-	enum { ENDS_BYTES = 2000, STEP_BYTES = 97 };
+	enum { ENDS_BYTES = 800, STEP_BYTES = 97 };
 	struct img_header whole, h = { 0 };
 	bool is_read = false;
 	size_t step;

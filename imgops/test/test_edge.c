@@ -323,6 +323,7 @@ static void check_result(struct jpeg_spec spec,
 	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
+/* Of all combinations a third, of which each value is a part. */
 static void test_results_are_near_the_exact_ones(void)
 {
 	static const enum img_filter filters[] = {
@@ -356,7 +357,8 @@ static void test_results_are_near_the_exact_ones(void)
 
 				if (t.filter != IMG_LANCZOS3)
 					t.box.width_px /= 3;
-				check_result(spec, &t, 3);
+				if (scramble(kind) % 3 == 0)
+					check_result(spec, &t, 3);
 			}
 	CHECK_NUMBER(reduced_count, >, result_count * 3 / 4);
 }

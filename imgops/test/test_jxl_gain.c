@@ -641,8 +641,8 @@ static void test_estimates_contain_the_map(void)
 		struct jxl_gain_spec spec = usual_file();
 		struct bytes file;
 
-		spec.base.width = spec.base.height = 600;
-		spec.map.width = spec.map.height = i & 1 ? 600 : 150;
+		spec.base.width = spec.base.height = 360;
+		spec.map.width = spec.map.height = i & 1 ? 360 : 90;
 		spec.map.is_grey = i & 2;
 		spec.map.is_noise = spec.base.is_noise = i & 4;
 		file = jxl_make_gain(&spec);
