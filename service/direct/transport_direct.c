@@ -331,26 +331,55 @@ static bool split_input(struct direct_connection *c)
 							    copy_head(c);
 }
 
-/* Give the request a piece of its body.  False: it wants no more now. */
-static bool give_piece(struct direct_connection *c, const char *data,
-		       size_t bytes)
+static bool has_body_left(const struct direct_connection *c)
 {
-	c->body_bytes_left -= bytes;
-	c->wants_more = request_piece(c->request, data, bytes);
-	return c->wants_more && !c->is_suspended;
+	const struct request_head *head = &c->reader.head;
+
+	return head->is_chunked ? !head->chunks.is_over :
+				  c->body_bytes_left > 0;
+}
+
+/*
+ * Give the request a piece of its body, or what its chunks have of it.  Returns
+ * how many bytes were read: the others are behind the body.
+ */
+static size_t give_piece(struct direct_connection *c, char *data, size_t bytes)
+{
+	struct request_head *head = &c->reader.head;
+	size_t used = bytes;
+
+	if (head->is_chunked)
+		bytes = chunks_decode(&head->chunks, data, bytes, &used);
+	else
+		c->body_bytes_left -= bytes;
+	if (bytes > 0)
+		c->wants_more = request_piece(c->request, data, bytes);
+	return used;
 }
 
 /* What was received together with the head. */
 static void give_input(struct direct_connection *c)
 {
-	size_t bytes =
-		min_u64(c->input_bytes - c->input_at, c->body_bytes_left);
-	const char *data = c->input + c->input_at;
+	size_t bytes = c->input_bytes - c->input_at;
 
-	c->input_at += bytes;
-	(void)give_piece(c, data, bytes);
+	if (!c->reader.head.is_chunked)
+		bytes = min_u64(bytes, c->body_bytes_left);
+	c->input_at += give_piece(c, c->input + c->input_at, bytes);
 	if (c->input_at == c->input_bytes)
 		drop_input(c);
+}
+
+/*
+ * Give the request what was received, and keep what is behind its body.  False:
+ * it wants no more now, or there is no memory.
+ */
+static bool give_received(struct direct_connection *c, char *data, size_t bytes)
+{
+	size_t used = give_piece(c, data, bytes);
+
+	if (used < bytes && !keep_input(c, data + used, bytes - used))
+		c->wants_more = false;
+	return c->wants_more && !c->is_suspended;
 }
 
 /* A transfer_fn: receive the body. */
@@ -359,19 +388,21 @@ static enum transfer_need step_body(void *arg, char *buffer, size_t bytes)
 	struct direct_connection *c = arg;
 	size_t done = 0;
 
-	while (c->body_bytes_left > 0) {
-		size_t max = min_u64(bytes, c->body_bytes_left);
+	while (has_body_left(c)) {
+		size_t max = c->reader.head.is_chunked ?
+				     bytes :
+				     min_u64(bytes, c->body_bytes_left);
 		ssize_t got = wire_recv(&c->wire, buffer, max);
 
 		if (got == WIRE_AGAIN)
 			return c->wire.need;
 		c->is_lost = got == WIRE_END;
-		if (c->is_lost || !give_piece(c, buffer, (size_t)got))
+		if (c->is_lost || !give_received(c, buffer, (size_t)got))
 			break;
-		if (c->body_bytes_left > 0 && is_drained(&c->wire, got, max))
+		if (has_body_left(c) && is_drained(&c->wire, got, max))
 			return TRANSFER_NEEDS_INPUT;
 		done += (size_t)got;
-		if (c->body_bytes_left > 0 && done >= WIRE_STEP_BYTES)
+		if (has_body_left(c) && done >= WIRE_STEP_BYTES)
 			return TRANSFER_YIELDS;
 	}
 	return TRANSFER_DONE;
@@ -425,14 +456,14 @@ static bool read_body(struct direct_connection *c)
 {
 	bool goes_on = true;
 
-	while (goes_on && c->body_bytes_left > 0 && !c->is_lost) {
+	while (goes_on && has_body_left(c) && !c->is_lost) {
 		if (c->input_at < c->input_bytes)
 			give_input(c);
 		else
 			uthread_transfer(c->wire.fd, step_body, c);
 		goes_on = await(c, c->wants_more);
 	}
-	return goes_on && c->body_bytes_left == 0;
+	return goes_on && !has_body_left(c);
 }
 
 /* Send the bytes that are made meanwhile.  False: the connection is lost. */
@@ -504,6 +535,8 @@ static enum request_ending answer(struct direct_connection *c)
 		return ENDED_BROKEN;
 	set_terms(c);
 	c->body_bytes_left = c->reader.length_bytes;
+	chunk_reader_init(&c->reader.head.chunks,
+			  c->io_thread->config.body_bytes_max);
 	if (!make_reply(c))
 		return c->is_lost ? ending_of_loss(c) : ENDED_BROKEN;
 	assert(c->has_reply);

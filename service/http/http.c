@@ -162,6 +162,7 @@ static bool start_io_thread(struct port *port, const struct port_config *c)
 			.has_tls = port->http->config.has_tls,
 			.connections_max = clients_slots(c->connections_max),
 			.connection_bytes = c->connection_bytes,
+			.body_bytes_max = port->http->config.body_bytes_max,
 		});
 
 	if (thread == NULL)

@@ -237,7 +237,8 @@ struct request {
 	bool is_signed;          /* allowed by the signature of its query */
 	bool is_admitted;        /* the head was accepted */
 	const char *method_name; /* a constant text, for the log */
-	uint64_t length_bytes;   /* of the body; 0 without has_length */
+	/* Of the body; 0 without has_length, also if it comes in chunks. */
+	uint64_t length_bytes;
 	struct trace_context trace;
 	const struct route *route;
 	/* For PROBLEM_METHOD_NOT_ALLOWED and OPTIONS: methods of the path. */
@@ -365,6 +366,12 @@ void request_count_abandoned(const struct request *r);
  * `trace`.  If there is a problem, may set `must_close`, `detail` and `excess`.
  */
 enum problem head_check(struct request *r);
+
+/*
+ * The body is over: have its chunks, if any, a fault?  Sets `must_close`,
+ * `detail` and `excess` then.
+ */
+enum problem head_check_chunks(struct request *r);
 
 /* The traceparent header of a reply: the same trace, and our span of it. */
 void trace_context_print(char out[TRACEPARENT_BYTES],

@@ -160,6 +160,15 @@ static enum request_state admit(struct request *r)
 	return end_admission(r, problem);
 }
 
+/* Chunks may be over before their end has come as an event. */
+static bool is_body_empty(const struct request *r)
+{
+	const struct chunk_reader *c = &r->head->chunks;
+
+	return r->head->is_chunked ? c->is_over && c->bytes == 0 :
+				     r->length_bytes == 0;
+}
+
 /*
  * The connection was resumed.  The transport calls with the first piece of the
  * body, or at the end of an empty one; some versions of libmicrohttpd call
@@ -176,7 +185,7 @@ static enum request_state end_waiting(struct request *r)
 		return REQUEST_CLOSED;
 	if (r->received_bytes > 0)
 		return r->must_close ? REQUEST_CUT_OFF : REQUEST_PIECE;
-	return r->length_bytes > 0 ? next : REQUEST_TURN;
+	return is_body_empty(r) ? REQUEST_TURN : next;
 }
 
 static enum request_state refuse_head(struct request *r)
@@ -219,8 +228,26 @@ static bool take_turn(struct request *r)
 	return client_hold(r->client, turn, request_suspendable(r));
 }
 
+/*
+ * The body is over, or its rest is not needed.  If its chunks have a fault,
+ * nothing behind them can be read.
+ */
+static void check_chunks(struct request *r)
+{
+	enum problem problem;
+
+	if (r->head->chunks.fault == CHUNKS_FINE)
+		return;
+	r->must_close = true;
+	if (r->problem != PROBLEM_NONE)
+		return;
+	problem = head_check_chunks(r);
+	request_refuse(r, problem);
+}
+
 static enum request_state wait_for_turn(struct request *r)
 {
+	check_chunks(r);
 	client_enter(r->client, CLIENT_WORK);
 	return take_turn(r) ? REQUEST_START : REQUEST_HELD;
 }
@@ -403,7 +430,11 @@ static bool is_cut(const struct request *r, enum request_ending how)
 {
 	if (r->status == 0)
 		return how == ENDED_BROKEN;
-	return r->must_close || r->received_bytes < r->length_bytes;
+	if (r->must_close || r->received_bytes < r->length_bytes)
+		return true;
+	/* It may have been refused before it had sent its head. */
+	return r->head != NULL && r->head->is_chunked &&
+	       !r->head->chunks.is_over;
 }
 
 /* If clients.c has sent the client a refusal, that was the reply. */

@@ -18,8 +18,8 @@
  *	request_new()    the request line is there
  *	request_head()   the head is complete
  *	request_piece()  a piece of the body is there; none or many
- *	request_next()   the body is complete; later, each time that the
- *	                 connection was resumed
+ *	request_next()   the body is complete, or its chunks have a fault;
+ *	                 later, each time that the connection was resumed
  *	request_end()    the reply was sent, or the connection ends
  *
  * request_new() may be followed by request_end() directly, and a request that
@@ -34,6 +34,8 @@
  */
 #ifndef SERVICE_TRANSPORT_H
 #define SERVICE_TRANSPORT_H
+
+#include "service/http/head/chunk_reader.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -105,6 +107,10 @@ struct request_head {
 	 */
 	bool is_exact;
 	bool is_last; /* the transport reads no other on the connection */
+	/* The body comes in chunks. */
+	bool is_chunked;
+	/* Then, what the transport has read of them until now. */
+	struct chunk_reader chunks;
 	const struct http_field *fields; /* the headers, in their order */
 	size_t field_count;
 };
@@ -191,6 +197,7 @@ struct io_thread_config {
 	bool has_tls; /* see tls_serve() */
 	uint32_t connections_max;
 	size_t connection_bytes; /* memory for a connection's input */
+	uint64_t body_bytes_max; /* of a body in chunks */
 };
 
 struct transport {

@@ -464,6 +464,11 @@ void memory_estimate_learn(struct memory_estimate *m, uint64_t body_bytes,
 	update_mean(&m->picture_bytes_mean, picture_bytes);
 }
 
+uint64_t memory_estimate_body(const struct memory_estimate *m)
+{
+	return atomic_load_explicit(&m->body_bytes_mean, memory_order_relaxed);
+}
+
 uint64_t memory_estimate_bytes(const struct memory_estimate *m,
 			       uint64_t body_bytes)
 {

@@ -193,6 +193,9 @@ void memory_estimate_init(struct memory_estimate *m);
 void memory_estimate_learn(struct memory_estimate *m, uint64_t body_bytes,
 			   uint64_t picture_bytes);
 
+/* The bytes of a body, in the mean. */
+uint64_t memory_estimate_body(const struct memory_estimate *m);
+
 /*
  * The estimated memory of the picture in a body of `body_bytes`: at most four
  * times the mean, so that small bodies with large results cannot make the

@@ -1061,6 +1061,11 @@ uint64_t pipeline_likely_bytes(const struct pipeline *p, uint64_t body_bytes)
 	return memory_estimate_bytes(&p->memory_estimate, body_bytes);
 }
 
+uint64_t pipeline_likely_body_bytes(const struct pipeline *p)
+{
+	return memory_estimate_body(&p->memory_estimate);
+}
+
 struct group *pipeline_group(const struct pipeline *p)
 {
 	return p->group;

@@ -231,6 +231,9 @@ bool pipeline_waits_for_memory(const struct pipeline *p);
  */
 uint64_t pipeline_likely_bytes(const struct pipeline *p, uint64_t body_bytes);
 
+/* The bytes of a body, in the mean of recent uploads. */
+uint64_t pipeline_likely_body_bytes(const struct pipeline *p);
+
 /* For Retry-After, in whole s, 1 .. 60: departures_retry_after_s(). */
 uint32_t pipeline_retry_after_s(struct pipeline *p);
 

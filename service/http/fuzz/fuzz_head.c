@@ -137,6 +137,7 @@ static void check_other(const struct head_reader *h, const char *text,
 		       0);
 		assert(parser.upgrade != 0 || (parser.flags & F_CHUNKED) != 0 ||
 		       other.length_bytes == h->length_bytes);
+		assert(!h->head.is_chunked || (parser.flags & F_CHUNKED) != 0);
 	}
 	free(a);
 	free(b);
@@ -174,6 +175,7 @@ static void check_same(const struct head_reader *a, const struct head_reader *b)
 {
 	assert(a->end == b->end && a->length_bytes == b->length_bytes &&
 	       a->is_head == b->is_head && a->is_http_1_0 == b->is_http_1_0);
+	assert(a->head.is_chunked == b->head.is_chunked);
 	assert(a->head.bytes == b->head.bytes &&
 	       a->head.is_exact == b->head.is_exact &&
 	       a->head.field_count == b->head.field_count);

@@ -15,6 +15,9 @@
 enum {
 	ROOM_BYTES_MIN = 64 << 10, /* size of the first buffer, at least */
 	ROOM_GROWTH = 4,
+	/* Without a length: less, because the last buffer may be too large. */
+	ROOM_GROWTH_UNKNOWN = 2,
+	LIKELY_PART = 4, /* of the budget, for a body without a length */
 };
 
 /* `data`: the beginning of the part. */
@@ -257,6 +260,21 @@ static uint64_t charge_without_picture(const struct body *b,
 }
 
 /*
+ * The memory that the picture in a body of this length will need, by estimate.
+ * It is limited, so that the estimate alone does not refuse an upload that
+ * would fit.
+ */
+static uint64_t estimate_picture(const struct body *b, uint64_t length_bytes)
+{
+	uint64_t bytes = pipeline_likely_bytes(b->pipeline, length_bytes);
+	uint64_t whole = charge_without_picture(b, length_bytes);
+	uint64_t most = b->charge->budget->limit_bytes / 2;
+	uint64_t left = whole < most ? most - whole : 0;
+
+	return bytes < left ? bytes : left;
+}
+
+/*
  * The charge with a part of the estimate for the picture.  The part grows with
  * the buffer: it is the whole estimate when the buffer has room for the whole
  * body.
@@ -264,22 +282,21 @@ static uint64_t charge_without_picture(const struct body *b,
 static uint64_t charge_with_picture(const struct body *b, uint64_t room_bytes)
 {
 	double part = (double)room_bytes / (double)(b->length_bytes + 1);
+	uint64_t picture = b->has_length ?
+				   (uint64_t)(part * (double)b->picture_bytes) :
+				   estimate_picture(b, room_bytes);
 
-	return charge_without_picture(b, room_bytes) +
-	       (uint64_t)(part * (double)b->picture_bytes);
+	return charge_without_picture(b, room_bytes) + picture;
 }
 
-/*
- * The memory that the picture will need, by estimate.  It is limited, so that
- * the estimate alone does not refuse an upload that would fit.
- */
-static uint64_t estimate_picture(const struct body *b, struct pipeline *p)
+/* The size of the buffer for `bytes`, if the length is not known. */
+static uint64_t unknown_room_for(const struct body *b, uint64_t bytes)
 {
-	uint64_t bytes = pipeline_likely_bytes(p, b->length_bytes);
-	uint64_t most = b->charge->budget->limit_bytes / 2;
-	uint64_t left = b->whole_bytes < most ? most - b->whole_bytes : 0;
+	uint64_t room = b->count_max > 0 ? b->count_max : b->first_bytes;
 
-	return bytes < left ? bytes : left;
+	while (room < bytes)
+		room *= ROOM_GROWTH_UNKNOWN;
+	return min_u64(room, b->length_bytes);
 }
 
 /*
@@ -291,6 +308,8 @@ static uint64_t room_for(const struct body *b, uint64_t bytes)
 {
 	uint64_t room = ROOM_BYTES_MIN;
 
+	if (!b->has_length)
+		return unknown_room_for(b, bytes);
 	while (room < bytes)
 		room *= ROOM_GROWTH;
 	if (room >= b->length_bytes ||
@@ -316,22 +335,45 @@ static enum problem charge_body(struct body *b, uint64_t bytes)
 	abort();
 }
 
+/*
+ * Without a length: the size of the first buffer.  If uploads wait for memory,
+ * it is enough for most bodies, because others may be refused when they grow.
+ */
+static uint64_t first_room(const struct body *b)
+{
+	uint64_t most = b->charge->budget->limit_bytes / LIKELY_PART;
+	uint64_t likely = 0, room = ROOM_BYTES_MIN;
+
+	if (pipeline_waits_for_memory(b->pipeline))
+		likely = 2 * pipeline_likely_body_bytes(b->pipeline);
+	while (room < likely && 2 * room <= most)
+		room *= 2;
+	return min_u64(room, b->length_bytes);
+}
+
 void body_begin(struct body *b, const char *type, bool is_exact,
-		uint64_t length_bytes, struct pipeline *p,
+		struct body_length length, struct pipeline *p,
 		struct charge *charge)
 {
 	charge->budget = pipeline_budget(p);
-	*b = (struct body){ .length_bytes = length_bytes, .charge = charge };
-	b->form_type = is_form(type) ? type : NULL;
-	b->is_exact = is_exact;
+	*b = (struct body){
+		.has_length = length.is_known,
+		.length_bytes = length.bytes,
+		.charge = charge,
+		.pipeline = p,
+		.form_type = is_form(type) ? type : NULL,
+		.is_exact = is_exact,
+	};
 	b->extra_bytes = body_extra_bytes(b);
-	b->whole_bytes = charge_without_picture(b, length_bytes);
-	b->picture_bytes = estimate_picture(b, p);
+	b->first_bytes = length.is_known ? length.bytes : first_room(b);
+	b->whole_bytes = charge_without_picture(b, b->first_bytes);
+	if (length.is_known)
+		b->picture_bytes = estimate_picture(b, length.bytes);
 }
 
 uint64_t body_need_bytes(const struct body *b)
 {
-	return charge_with_picture(b, b->length_bytes);
+	return charge_with_picture(b, b->first_bytes);
 }
 
 /*
@@ -347,7 +389,7 @@ enum problem body_admit(struct body *b, struct pipeline *p)
 
 	if (problem != PROBLEM_NONE)
 		return problem;
-	room_bytes = is_reserved ? b->length_bytes : room_for(b, 0);
+	room_bytes = is_reserved ? b->first_bytes : room_for(b, 0);
 	budget_lower(b->charge, is_reserved ?
 					charge_with_picture(b, room_bytes) :
 					charge_without_picture(b, room_bytes));
@@ -369,6 +411,8 @@ static enum problem make_room(struct body *b)
 	if (problem != PROBLEM_NONE)
 		return problem;
 	problem = body_grow(b, room_bytes);
+	if (!b->has_length)
+		b->whole_bytes = charge_without_picture(b, room_bytes);
 	budget_lower(b->charge, after);
 	return problem;
 }

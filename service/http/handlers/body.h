@@ -18,6 +18,11 @@
  * refused, all of that is charged before the first byte arrives, because bodies
  * that have arrived in part could all wait for each other.
  *
+ * If the length is not known, the buffer is doubled as the body grows, and the
+ * estimate is that for a body as large as the buffer.  What is missing then is
+ * charged or refused, and never waited for: an upload that waits has reserved,
+ * before the first byte, what a body of twice the mean needs.
+ *
  * Limits     BODY_FIELDS_MAX fields, BODY_FIELD_BYTES of names and values.
  */
 #ifndef SERVICE_BODY_H
@@ -58,26 +63,41 @@ struct body {
 	char detail[BODY_DETAIL_BYTES]; /* also of a body that is refused */
 	struct excess excess;           /* of a limit; {0}: none */
 
-	/* Bytes of the whole body, and those received. */
-	uint64_t length_bytes, received_bytes;
+	bool has_length;
+	/* Bytes of the whole body, or the most that it may have. */
+	uint64_t length_bytes;
+	uint64_t received_bytes;
+	/* As length_bytes; if the length is not known, of the first buffer. */
+	uint64_t first_bytes;
 	struct charge *charge; /* the charge of the upload */
 	/* Additional memory for a form. */
 	uint64_t extra_bytes;
-	uint64_t whole_bytes;   /* the body's charge when it is complete */
-	uint64_t picture_bytes; /* the estimate for its picture */
+	/* The body's charge when it is complete; without a length, as it is. */
+	uint64_t whole_bytes;
+	uint64_t
+		picture_bytes; /* with a length: the estimate for its picture */
+	const struct pipeline *pipeline;
+};
+
+/* How long a body will be. */
+struct body_length {
+	bool is_known;
+	uint64_t bytes; /* if it is not known, at most this */
 };
 
 /*
- * A body of `length_bytes` with this Content-Type (NULL: none) is expected; if
- * it is a form and `is_exact`, an exact one.
- * The text must stay until body_admit(); `charge` is empty.  Neither `b` nor
- * `charge` may move in memory until body_release().
+ * A body with this Content-Type (NULL: none) is expected; if it is a form and
+ * `is_exact`, an exact one.  The text must stay until body_admit(); `charge` is
+ * empty.  Neither `b` nor `charge` may move in memory until body_release().
  */
 void body_begin(struct body *b, const char *type, bool is_exact,
-		uint64_t length_bytes, struct pipeline *p,
+		struct body_length length, struct pipeline *p,
 		struct charge *charge);
 
-/* The charge for all of the body and the estimate for its picture. */
+/*
+ * The charge for all of the body and the estimate for its picture; without a
+ * length, for the first buffer.
+ */
 uint64_t body_need_bytes(const struct body *b);
 
 /*

@@ -596,7 +596,7 @@ static enum problem admit_upload(struct request *r)
 
 	own->request = r;
 	own->upload.number = r->number;
-	if (!r->has_length)
+	if (!r->has_length && !r->head->is_chunked)
 		return PROBLEM_LENGTH_REQUIRED;
 	if (atomic_load(&r->http->refusing)) {
 		r->must_close = true;
@@ -640,12 +640,15 @@ static bool wait_for_memory(struct request *r)
 	struct upload_request *own = r->own;
 	struct pipeline *p = r->config->pipeline;
 	struct upload *u = &own->upload;
+	const struct body_length length = {
+		r->has_length,
+		r->has_length ? r->length_bytes : r->config->body_bytes_max,
+	};
 	bool is_suspended;
 	uint64_t bytes;
 
 	body_begin(&own->body, request_header(r, "Content-Type"),
-		   r->config->form == FORM_STRICT, r->length_bytes, p,
-		   &u->charge);
+		   r->config->form == FORM_STRICT, length, p, &u->charge);
 	u->jpeg_charge_bytes = own->body.whole_bytes;
 	bytes = body_need_bytes(&own->body);
 	if (!pipeline_waits_for_memory(p) ||
@@ -706,7 +709,7 @@ static enum problem peek_at_header(struct request *r)
 	bool is_known;
 
 	if (own->peek_bytes_min == 0 || bytes < own->peek_bytes_min ||
-	    bytes == r->length_bytes)
+	    (r->has_length && bytes == r->length_bytes))
 		return PROBLEM_NONE;
 	own->peek_bytes_min = 2 * bytes;
 	u->jpeg = own->body.bytes;
@@ -731,6 +734,7 @@ static enum problem receive_piece(struct request *r, const char *data,
 	if (is_late(r))
 		return PROBLEM_DEADLINE_EXCEEDED;
 	problem = body_receive(&own->body, data, bytes);
+	own->upload.jpeg_charge_bytes = own->body.whole_bytes;
 	explain_body(r);
 	if (problem == PROBLEM_NONE)
 		problem = take_fields(r);

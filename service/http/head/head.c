@@ -271,29 +271,59 @@ static enum problem check_size(struct request *r, const struct findings *f)
 	return PROBLEM_NONE;
 }
 
+/* `what` has `bytes` of a body, which are too many. */
+static enum problem refuse_body(struct request *r, uint64_t bytes,
+				const char *what)
+{
+	char detail[REQUEST_DETAIL_BYTES];
+
+	r->must_close = true;
+	r->excess =
+		(struct excess){ (double)bytes,
+				 (double)r->config->body_bytes_max, "bytes" };
+	excess_explain(detail, sizeof(detail), &r->excess, what,
+		       "; --max-body allows ", ".");
+	request_explain(r, "%s", detail);
+	return PROBLEM_BODY_TOO_LARGE;
+}
+
 /* The length of the body; the transport has checked that it is a number. */
 static enum problem read_length(struct request *r, const struct findings *f)
 {
 	const char *length = request_header(r, "Content-Length");
-	uint64_t max = r->config->body_bytes_max;
-	char detail[REQUEST_DETAIL_BYTES];
 
-	if (f->length_count > 1 ||
-	    request_header(r, "Transfer-Encoding") != NULL) {
+	if (r->head->is_chunked)
+		return PROBLEM_NONE;
+	if (request_header(r, "Transfer-Encoding") != NULL) {
+		r->must_close = true;
+		request_explain(
+			r, "Transfer-Encoding may only be \"chunked\", once, "
+			   "without Content-Length, and in HTTP/1.1.");
+		return PROBLEM_LENGTH_REQUIRED;
+	}
+	if (f->length_count > 1) {
 		r->must_close = true;
 		return PROBLEM_LENGTH_REQUIRED;
 	}
 	r->has_length = length != NULL;
 	r->length_bytes = r->has_length ? strtoull(length, NULL, 10) : 0;
-	if (r->length_bytes <= max)
+	return r->length_bytes <= r->config->body_bytes_max ?
+		       PROBLEM_NONE :
+		       refuse_body(r, r->length_bytes, "The body has ");
+}
+
+enum problem head_check_chunks(struct request *r)
+{
+	const struct chunk_reader *c = &r->head->chunks;
+
+	if (c->fault == CHUNKS_FINE)
 		return PROBLEM_NONE;
+	if (c->fault == CHUNKS_TOO_LARGE)
+		return refuse_body(r, c->wanted_bytes,
+				   "The chunks of the body have ");
 	r->must_close = true;
-	r->excess = (struct excess){ (double)r->length_bytes, (double)max,
-				     "bytes" };
-	excess_explain(detail, sizeof(detail), &r->excess, "The body has ",
-		       "; --max-body allows ", ".");
-	request_explain(r, "%s", detail);
-	return PROBLEM_BODY_TOO_LARGE;
+	request_explain(r, "%s", chunk_fault_text(c->fault));
+	return PROBLEM_BAD_REQUEST;
 }
 
 /* A traceparent is ignored if it is invalid or not the only one. */

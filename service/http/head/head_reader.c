@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIELDS_MIN = 8, VERSION_BYTES = 8 };
+enum { FIELDS_MIN = 8, VERSION_BYTES = 8, LINE_END_BYTES = 2 };
 
 void head_reader_init(struct head_reader *h, size_t bytes_max)
 {
@@ -230,6 +230,43 @@ static enum head_event read_field(struct head_reader *h, char *text)
 	return HEAD_MORE;
 }
 
+/*
+ * Is the field written as all programs do: no space behind the value, and at
+ * most one before it?  Others are no part of the value, but a proxy may think
+ * that they are.
+ */
+static bool is_plain(const struct head_reader *h, uint32_t i)
+{
+	const struct http_field *f = &h->fields[i];
+	uint32_t value = h->places[i].value;
+	uint32_t before = value - h->places[i].name - (uint32_t)strlen(f->name);
+	uint32_t next = i + 1 < h->field_count ? h->places[i + 1].name :
+						 h->end - LINE_END_BYTES;
+
+	return (before == 1 || (before == 2 && f->value[-1] == ' ')) &&
+	       next == value + strlen(f->value) + LINE_END_BYTES;
+}
+
+/* Does the body come in chunks?  No other coding is accepted. */
+static bool is_chunked(const struct head_reader *h)
+{
+	uint32_t count = 0;
+	bool is_plain_chunked = false;
+
+	if (h->is_http_1_0 || !h->is_exact)
+		return false;
+	for (uint32_t i = 0; i < h->field_count; i++) {
+		if (http_field_is(&h->fields[i], "Content-Length"))
+			return false;
+		if (!http_field_is(&h->fields[i], "Transfer-Encoding"))
+			continue;
+		is_plain_chunked = strcmp(h->fields[i].value, "chunked") == 0 &&
+				   is_plain(h, i);
+		count++;
+	}
+	return count == 1 && is_plain_chunked;
+}
+
 /* The length of the body. */
 static enum head_fault read_length(struct head_reader *h)
 {
@@ -239,8 +276,12 @@ static enum head_fault read_length(struct head_reader *h)
 	const char *end;
 	uint64_t length = 0;
 
-	if (text == NULL || http_field_find(head->fields, head->field_count,
-					    "Transfer-Encoding") != NULL)
+	if (http_field_find(head->fields, head->field_count,
+			    "Transfer-Encoding") != NULL) {
+		h->head.is_chunked = is_chunked(h);
+		return HEAD_FINE;
+	}
+	if (text == NULL)
 		return HEAD_FINE;
 	end = text + strspn(text, "0123456789");
 	if (end == text || *end != '\0')
@@ -341,6 +382,6 @@ enum head_event head_read(struct head_reader *h, char *text, size_t bytes)
 
 bool head_expects_continue(const struct head_reader *h)
 {
-	return !h->is_http_1_0 && h->length_bytes > 0 &&
+	return !h->is_http_1_0 && (h->length_bytes > 0 || h->head.is_chunked) &&
 	       field_has_word(&h->head, "Expect", "100-continue");
 }

@@ -51,7 +51,7 @@ struct head_reader {
 	/* Of a complete head. */
 	struct request_head head;
 	uint32_t begin, end; /* positions: its first byte, the first after it */
-	uint64_t length_bytes;     /* of the body; 0: none */
+	uint64_t length_bytes;     /* of the body; 0: none, or in chunks */
 	bool is_http_1_0, is_head; /* from HEAD_TARGET on; the method is HEAD */
 
 	/* Private. */

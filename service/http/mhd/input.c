@@ -31,7 +31,10 @@ struct input {
 	size_t head_bytes_max;
 	size_t kept_bytes;        /* of the complete heads */
 	uint64_t body_bytes_left; /* of the last request */
-	bool is_last;             /* no other request follows it */
+	/* The last request, while its body comes in chunks; NULL: none. */
+	struct kept_head *chunked;
+	uint64_t body_bytes_max;
+	bool is_last; /* no other request follows it */
 	/* Of a head, to be passed on. */
 	char text[TEXT_BYTES];
 	size_t text_at, text_bytes;
@@ -51,7 +54,8 @@ struct pass {
 	bool is_apart;
 };
 
-struct input *input_new(size_t head_bytes_max, bool may_stop)
+struct input *input_new(size_t head_bytes_max, uint64_t body_bytes_max,
+			bool may_stop)
 {
 	struct input *in = calloc(1, sizeof(*in));
 
@@ -59,6 +63,7 @@ struct input *input_new(size_t head_bytes_max, bool may_stop)
 		return NULL;
 	STAILQ_INIT(&in->heads);
 	in->head_bytes_max = head_bytes_max;
+	in->body_bytes_max = body_bytes_max;
 	in->may_stop = may_stop;
 	return in;
 }
@@ -100,6 +105,10 @@ void input_drop_head(struct input *in)
 
 	if (h == NULL || h == in->last)
 		return;
+	if (h == in->chunked) {
+		in->chunked = NULL;
+		in->is_last = true;
+	}
 	STAILQ_REMOVE_HEAD(&in->heads, link);
 	in->kept_bytes -= size_of(h);
 	head_free(h);
@@ -199,7 +208,8 @@ static bool goes_on(const struct head_reader *h)
 
 		lengths += strcasecmp(name, "Content-Length") == 0;
 		hosts += strcasecmp(name, "Host") == 0;
-		if (strcasecmp(name, "Transfer-Encoding") == 0)
+		if (strcasecmp(name, "Transfer-Encoding") == 0 &&
+		    !head->is_chunked)
 			return false;
 	}
 	return lengths <= 1 && (h->is_http_1_0 || hosts == 1);
@@ -209,8 +219,7 @@ static bool goes_on(const struct head_reader *h)
  * The rest of a head for libmicrohttpd.  Each line stands for a longer one, or
  * for one as long, that the client has sent; unless it is the last head.
  */
-static void add_rest(struct input *in, const struct head_reader *h,
-		     bool has_more)
+static void add_rest(struct input *in, struct head_reader *h, bool has_more)
 {
 	const struct request_head *head = &h->head;
 
@@ -221,7 +230,9 @@ static void add_rest(struct input *in, const struct head_reader *h,
 		return;
 	}
 	in->body_bytes_left = h->length_bytes;
-	if (h->length_bytes > 0)
+	if (head->is_chunked)
+		add_text(in, "Transfer-Encoding:chunked\r\n");
+	else if (h->length_bytes > 0)
 		add_text(in, "Content-Length:%" PRIu64 "\r\n", h->length_bytes);
 	if (head_expects_continue(h) && !has_more)
 		add_text(in, "Expect:100-continue\r\n");
@@ -242,6 +253,10 @@ static void end_head(struct input *in, bool has_more)
 	shrink(h);
 	in->kept_bytes += size_of(h);
 	in->is_last = !goes_on(&h->reader);
+	if (!in->is_last && h->reader.head.is_chunked) {
+		chunk_reader_init(&h->reader.head.chunks, in->body_bytes_max);
+		in->chunked = h;
+	}
 	add_rest(in, &h->reader, has_more);
 	if (STAILQ_FIRST(&in->heads) != h &&
 	    in->kept_bytes > in->head_bytes_max)
@@ -284,22 +299,66 @@ static bool pass_line(struct input *in, struct pass *p)
 	return true;
 }
 
-static void pass_body(struct input *in, struct pass *p)
+/* Pass on at most `left` bytes of a body.  Returns how many. */
+static size_t pass_bytes(struct pass *p, uint64_t left)
 {
 	size_t most = p->is_apart ? room_of(p) : SIZE_MAX;
-	size_t bytes = min_u64(min_u64(most, in->body_bytes_left),
-			       (uint64_t)(p->end - p->from));
+	size_t bytes =
+		min_u64(min_u64(most, left), (uint64_t)(p->end - p->from));
 
 	memmove(p->to, p->from, bytes);
 	p->from += bytes;
 	p->to += bytes;
-	in->body_bytes_left -= bytes;
+	return bytes;
 }
 
 /* Nothing more is read. */
 static bool has_ended(const struct input *in)
 {
-	return in->is_last && in->body_bytes_left == 0;
+	return in->is_last && in->body_bytes_left == 0 && in->chunked == NULL;
+}
+
+/* The last chunk, for libmicrohttpd: nothing follows if there is a fault. */
+static void end_chunks(struct input *in)
+{
+	struct request_head *head = &in->chunked->reader.head;
+
+	if (head->chunks.fault != CHUNKS_FINE) {
+		in->is_last = true;
+		head->is_last = true;
+	}
+	if (head->chunks.fault == CHUNKS_BAD_DATA_END)
+		add_text(in, "\r\n");
+	add_text(in, "0\r\n\r\n");
+	in->chunked = NULL;
+}
+
+/* Read bytes of a chunk, or the line before or behind them. */
+static void pass_chunk(struct input *in, struct pass *p)
+{
+	struct chunk_reader *c = &in->chunked->reader.head.chunks;
+
+	if (c->left_bytes > 0) {
+		chunk_take(c, pass_bytes(p, c->left_bytes));
+		return;
+	}
+	switch (chunk_read(c, &p->from, p->end)) {
+	case CHUNK_MORE:
+		break;
+	case CHUNK_BEGIN:
+		add_text(in, "%" PRIx64 "\r\n", c->left_bytes);
+		break;
+	case CHUNK_DATA_END:
+		add_text(in, "\r\n");
+		break;
+	case CHUNK_END:
+	case CHUNK_BROKEN:
+		end_chunks(in);
+		break;
+	}
+	if (has_ended(in))
+		p->from = p->end;
+	pass_text(in, p);
 }
 
 /* Is there no room for what comes next? */
@@ -320,7 +379,10 @@ static bool pass_all(struct input *in, struct pass *p)
 		else if (is_full(in, p))
 			break;
 		else if (in->body_bytes_left > 0)
-			pass_body(in, p);
+			in->body_bytes_left -=
+				pass_bytes(p, in->body_bytes_left);
+		else if (in->chunked != NULL)
+			pass_chunk(in, p);
 		else if (!pass_line(in, p))
 			return false;
 	}
@@ -345,6 +407,14 @@ static bool pass_rest(struct input *in, struct pass *p)
 	return has_memory;
 }
 
+/* Was the beginning of a head or of a line of chunks received before? */
+static bool is_in_text(const struct input *in)
+{
+	return in->last != NULL ||
+	       (in->chunked != NULL &&
+		in->chunked->reader.head.chunks.left_bytes == 0);
+}
+
 /*
  * Receive and read.  The text of a head whose beginning was received before may
  * be longer than its rest: it needs room before that.
@@ -353,7 +423,7 @@ static ssize_t receive_some(struct input *in, struct pass *p,
 			    const struct input_source *s, bool *is_drained)
 {
 	size_t most = (size_t)(p->to_end - p->to);
-	size_t before = in->last != NULL ? TEXT_BYTES : 0;
+	size_t before = is_in_text(in) ? TEXT_BYTES : 0;
 	bool is_apart = most <= before;
 	char *at = is_apart ? in->rest : p->to + before;
 	ssize_t got;

@@ -8,21 +8,26 @@
  *
  *	P / HTTP/1.1               or HEAD, or 1.0
  *	Host:
- *	Content-Length:12
+ *	Content-Length:12          or Transfer-Encoding:chunked
  *	Expect:100-continue        if the body has not begun to arrive
  *	Connection:keep-alive      or close
  *
- * Bodies are passed on as they are.  So all versions of libmicrohttpd see the
- * same, refuse nothing by themselves, and cannot find another end of a request
- * than we do.
+ * Bodies are passed on as they are.  If a body comes in chunks, our own reader
+ * (chunk_reader.h) reads them, and passes on the same chunks with plain sizes,
+ * without extensions and trailers.  Chunks with a fault end there, as if that
+ * was the last one: so libmicrohttpd reports the end, and then the fault is in
+ * the head.  So all versions of libmicrohttpd see the same, refuse nothing by
+ * themselves, and cannot find another end of a request than we do.
  *
  * Behind a head whose request is the last of its connection in any case,
  * nothing is passed on but its body: a head with a fault, or one that head.c
- * refuses and closes the connection.
+ * refuses and closes the connection.  Nor is anything behind chunks with a
+ * fault.
  *
- * What stands for a head is never longer than the head, unless it is the last
- * one; but the head may have been received before, in parts.  input_read()
- * passes on all at once that is not a part of a head, or as much as there is
+ * What stands for a head, or for a line of chunks, is never longer than that,
+ * unless nothing follows it; but the head may have been received before, in
+ * parts.  input_read() passes on all at once that is not a part of a head or
+ * of such a line, or as much as there is
  * room for, so that libmicrohttpd, which waits for its socket, never waits for
  * bytes that are here.
  *
@@ -39,6 +44,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct input;
@@ -59,11 +65,12 @@ enum {
 };
 
 /*
- * `may_stop`: input_read() need not pass on all that it could, because
- * libmicrohttpd calls again as long as the socket has bytes (poll(), without
- * TLS).  NULL: no memory.
+ * `body_bytes_max`: of a body in chunks.  `may_stop`: input_read() need not
+ * pass on all that it could, because libmicrohttpd calls again as long as the
+ * socket has bytes (poll(), without TLS).  NULL: no memory.
  */
-struct input *input_new(size_t head_bytes_max, bool may_stop);
+struct input *input_new(size_t head_bytes_max, uint64_t body_bytes_max,
+			bool may_stop);
 
 /* NULL is fine. */
 void input_free(struct input *in);
@@ -80,6 +87,7 @@ size_t input_waiting(const struct input *in);
 
 /*
  * The first head that was passed on.  It is complete if all of it was passed
+ * on; its `chunks` are what was read of them, which may be more than was passed
  * on.  NULL: none was.
  */
 const struct request_head *input_head(const struct input *in);

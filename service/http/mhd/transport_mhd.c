@@ -70,9 +70,9 @@ static struct mhd_connection *connection_new(const struct io_thread *thread,
 
 	if (c == NULL)
 		return NULL;
-	c->input = input_new(thread->config.connection_bytes,
-			     thread->config.has_threads &&
-				     !thread->config.has_tls);
+	c->input = input_new(
+		thread->config.connection_bytes, thread->config.body_bytes_max,
+		thread->config.has_threads && !thread->config.has_tls);
 	if (c->input == NULL) {
 		free(c);
 		return NULL;

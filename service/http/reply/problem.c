@@ -80,8 +80,8 @@ static const struct {
 	[PROBLEM_REQUEST_TIMEOUT] = { 408, "request_timeout", "Request timeout",
 				      "The request came too slowly." },
 	[PROBLEM_LENGTH_REQUIRED] = { 411, "length_required", "Length required",
-				      "Send one Content-Length and no "
-				      "Transfer-Encoding." },
+				      "Send one Content-Length, or the body "
+				      "in chunks." },
 	[PROBLEM_PRECONDITION_FAILED] = { 412, "precondition_failed",
 					  "Precondition failed",
 					  "The stored image does not meet "

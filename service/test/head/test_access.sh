@@ -268,7 +268,7 @@ test_the_page_of_the_admin_port_is_told_why() {
 	start --admin-listen 127.0.0.1:0 --max-body 100K
 	page same-site "$admin"
 	told_why 413 body_too_large --data-binary "@$photo" "$url/?w=64"
-	told_why 411 length_required -d x -H 'Transfer-Encoding: chunked' \
+	told_why 411 length_required -d x -H 'Transfer-Encoding: gzip' \
 		"$url/?w=64"
 	told_why 414 target_too_long -d x "$url/?w=$long"
 	told_why 431 headers_too_large -d x -H "A: $long" -H "B: $long" \

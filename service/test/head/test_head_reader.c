@@ -225,6 +225,71 @@ static void test_large_heads_are_refused(void)
 	CHECK_TEXT(h.head.target, "/a?b");
 }
 
+/* Does the body of a head with these fields come in chunks? */
+static bool comes_in_chunks(const char *before, const char *fields,
+			    const char *after)
+{
+	char head[TEXT_BYTES];
+	int bytes = snprintf(head, sizeof(head), LINE "%s%s%s\r\n", before,
+			     fields, after);
+
+	CHECK_NUMBER(read_text(head, (size_t)bytes), ==, HEAD_COMPLETE);
+	CHECK_NUMBER(h.head.fault, ==, HEAD_FINE);
+	divide(head, (size_t)bytes);
+	return h.head.is_chunked;
+}
+
+/* What another reader could take for another coding, or for none, does not. */
+static void test_chunks_are_announced_plainly(void)
+{
+	static const char *const others[] = {
+		"Transfer-Encoding: Chunked\r\n",
+		"Transfer-Encoding: CHUNKED\r\n",
+		"Transfer-Encoding: chunked \r\n",
+		"Transfer-Encoding: chunked\t\r\n",
+		"Transfer-Encoding:  chunked\r\n",
+		"Transfer-Encoding:\tchunked\r\n",
+		"Transfer-Encoding: \tchunked\r\n",
+		"Transfer-Encoding : chunked\r\n",
+		"Transfer-Encoding:\r\n chunked\r\n",
+		"Transfer-Encoding: chunked\r\n \r\n",
+		"Transfer-Encoding: chunked\n",
+		"Transfer-Encoding:\r\n",
+		"Transfer-Encoding: identity\r\n",
+		"Transfer-Encoding: xchunked\r\n",
+		"Transfer-Encoding: chunkedx\r\n",
+		"Transfer-Encoding: \"chunked\"\r\n",
+		"Transfer-Encoding: chunked;x\r\n",
+		"Transfer-Encoding: chunked,\r\n",
+		"Transfer-Encoding: gzip, chunked\r\n",
+		"Transfer-Encoding: chunked, chunked\r\n",
+		"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+		"Transfer-Encoding: chunked\r\nTransfer-Encoding:\r\n",
+		"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n",
+		"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+		"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+		"Content-Length:\r\nTransfer-Encoding: chunked\r\n",
+		"Transfer_Encoding: chunked\r\n",
+		"X-Transfer-Encoding: chunked\r\n",
+	};
+	static const char old[] = "P / HTTP/1.0\r\n"
+				  "Transfer-Encoding: chunked\r\n\r\n";
+
+	CHECK(comes_in_chunks("", "Transfer-Encoding: chunked\r\n", ""));
+	CHECK(comes_in_chunks("", "Transfer-Encoding:chunked\r\n", "X: y\r\n"));
+	CHECK(comes_in_chunks("X: y\r\n", "transfer-encoding: chunked\r\n",
+			      ""));
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		check_case("%s", others[i]);
+		CHECK(!comes_in_chunks("", others[i], ""));
+		CHECK(!comes_in_chunks("", others[i], "X: y\r\n"));
+		CHECK(!comes_in_chunks("X: y\r\n", others[i], ""));
+	}
+	check_case("%s", "HTTP/1.0");
+	CHECK_NUMBER(read_text(HEAD(old)), ==, HEAD_COMPLETE);
+	CHECK(!h.head.is_chunked);
+}
+
 int main(void)
 {
 	head_reader_init(&h, HEAD_BYTES_MAX);
@@ -236,6 +301,7 @@ int main(void)
 	test_large_heads_are_refused();
 	test_white_space_around_a_value_is_removed();
 	test_expect_is_a_list();
+	test_chunks_are_announced_plainly();
 	head_reader_release(&h);
 	return 0;
 }

@@ -106,9 +106,13 @@ test_white_space_behind_a_value() {
 
 test_codings() {
 	local value
-	for value in chunked Chunked xchunked 'chunked, identity' identity \
-		'gzip, chunked' '\tchunked' 'chunked ' '' '\vchunked' '"chunked"' \
-		'chunked\r\nTransfer-Encoding: identity'; do
+	for value in Chunked xchunked 'chunked, identity' identity 'chunked,' \
+		'gzip, chunked' 'chunked, chunked' '\tchunked' 'chunked ' ' chunked' '' \
+		'\vchunked' 'chunked\v' '"chunked"' 'chunked;x' \
+		'chunked\r\nTransfer-Encoding: identity' \
+		'chunked\r\nTransfer-Encoding: chunked' \
+		'chunked\r\ntransfer-encoding:' 'chunked\r\nContent-Length: 5' \
+		'chunked\r\nContent-Length:'; do
 		for length in '' 'Content-Length: 0\r\n' 'Content-Length: 5\r\n'; do
 			refused '411 400' \
 				"$(post "${length}Transfer-Encoding: $value")0\r\n\r\n"
@@ -125,11 +129,98 @@ test_codings() {
 			"$(post "Content-Length: 5\\r\\n$value")0\r\n\r\n"
 		refused '411 400' "$(get "$value")0\r\n\r\n"
 	done
-	# Chunks are not read, whether they are valid or not.
-	for value in '5\r\nhello\r\n0\r\n\r\n' '-5\r\nhello\r\n' 'zz\r\n' \
-		'ffffffffffffffffff\r\n' '5;x="\n"\r\nhello\r\n0\r\n\r\n'; do
-		refused 411 "$(post 'Transfer-Encoding: chunked')$value"
+	for length in 0 5; do
+		refused 411 "$(post "Content-Length: $length\r\nTransfer-Encoding: chunked")0\r\n\r\n"
+		refused 411 "$(get "Transfer-Encoding: chunked\r\nContent-Length: $length")0\r\n\r\n"
 	done
+	refused 411 'POST / HTTP/1.0\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'
+	refused 411 'GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'
+}
+
+# Framing that two parsers may read differently ends the connection, with a
+# route that takes a body and with one that ignores it.
+test_chunks() {
+	local value head
+	for value in '' + - 0x ' ' '\t' ';' x '\0' 0000000000000000 '\n' '\r\n'; do
+		refused 400 "$(post 'Transfer-Encoding: chunked')${value}5\r\nhello\r\n0x\r\n\r\n"
+	done
+	for value in '5 \r\nhello' '5\t\r\nhello' '5,\r\nhello' '5h\r\nhello' \
+		'5\nhello' '5\rhello' '5\0\r\nhello' '5;a\nhello' '5;a\rhello' \
+		'5;x="\n"\r\nhello' '5;\0\r\nhello' '5\r\r\nhello' \
+		'5\r\nhello\r\n5 ;a\r\nhello' '5\r\nhello\r\n\r\n'; do
+		refused 400 "$(post 'Transfer-Encoding: chunked')$value\r\n0\r\n\r\n"
+		refused 400 "$(get 'Transfer-Encoding: chunked')$value\r\n0\r\n\r\n"
+		coded bad_request
+	done
+	# 2^64 + 5 and others are too large, or have too many digits.
+	for value in 10000000000000005 fffffffffffffffff; do
+		refused 400 "$(post 'Transfer-Encoding: chunked')$value\r\nhello\r\n0\r\n\r\n"
+	done
+	for value in ffffffffffffffff 8000000000000000 7fffffffffffffff FFFFFFFF; do
+		refused 413 "$(post 'Transfer-Encoding: chunked')$value\r\nhello\r\n0\r\n\r\n"
+		refused 413 "$(get 'Transfer-Encoding: chunked')1\r\nx\r\n$value\r\nhello\r\n0\r\n\r\n"
+		coded body_too_large
+	done
+	# Nothing, or not a line's end, behind the bytes.
+	for value in '' '\n' '\r' '\r\r\n' ' \r\n' 'x\r\n' '\0\r\n'; do
+		refused 400 "$(post 'Transfer-Encoding: chunked')5\r\nhello${value}0\r\n\r\n"
+		refused 400 "$(get 'Transfer-Encoding: chunked')5\r\nhello${value}0\r\n\r\n"
+	done
+	# Without the empty line, the next request is a trailer that is none.
+	for value in '' 'X\r\n' 'X : y\r\n' ' X: y\r\n' 'X: y\r\n z\r\n' ': y\r\n' \
+		'X: \0\r\n' 'X: y\n' 'X: y\rz\r\n' '\n' '\r' 'Content-Length : 5\r\n'; do
+		refused 400 "$(post 'Transfer-Encoding: chunked')5\r\nhello\r\n0\r\n$value"
+		refused 400 "$(get 'Transfer-Encoding: chunked')0\r\n$value"
+	done
+	# Endless.
+	head=$(post 'Transfer-Encoding: chunked')
+	value=$(head -c 5000 /dev/zero | tr '\0' a)
+	refused 400 "${head}5;$value"
+	refused 400 "${head}0\r\nX: $value$value"
+	refused 400 "${head}0\r\n$(printf 'X: y\\r\\n%.0s' {1..2000})"
+	# Or the file is refused before that.
+	refused '400 415' "$head$(printf "1;${value:0:100}\\\\r\\\\nx\\\\r\\\\n%.0s" {1..400})"
+}
+
+# Whole requests are read to their end, and trailers are no part of the head.
+test_good_chunks() {
+	local value
+	for value in '5\r\nhello\r\n0\r\n\r\n' '0005;a="b"\r\nhello\r\n00;c\r\n\r\n' \
+		'1\r\nh\r\n4\r\nello\r\n0\r\n\r\n' \
+		'5\r\nhello\r\n0\r\nConnection: close\r\nHost: evil.example\r\nContent-Length: 99\r\nTransfer-Encoding: gzip\r\n\r\n'; do
+		raw "$(post 'Transfer-Encoding: chunked')$value$(post 'transfer-encoding:chunked')$value$(get 'Transfer-Encoding: chunked')$value$last_get"
+		[ "$(grep -ao 'HTTP/1\.1 [1-5][0-9][0-9]' "$work/raw" |
+			cut -c 10- | paste -sd ' ')" = '415 415 200 200' ] ||
+			fail "$value: $(shown "$work/raw")"
+	done
+	raw "$(post 'Transfer-Encoding: chunked')0\r\n\r\n$last_get"
+	grep -aq '"code":"empty_body"' "$work/raw" || fail "no empty body"
+	[ "$(answers)" = 2 ] || fail "not 2 answers: $(shown "$work/raw")"
+	# 100 Continue, only if the client has not begun to send the body.
+	raw "$(post 'Transfer-Encoding: chunked\r\nExpect: 100-continue')5\r\nhello\r\n0\r\n\r\n$last_get"
+	! grep -aq '^HTTP/1.1 100' "$work/raw" || fail "100 for a body that is here"
+	[ "$(answers)" = 2 ] || fail "not 2 answers: $(shown "$work/raw")"
+}
+
+# A body in chunks, cut into two packets at any byte, is read; and a client may
+# disconnect after any byte.
+test_cut_chunks() {
+	local head body cut open line
+	printf -v head 'POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n'
+	printf -v body '0a;a="b"\r\n0123456789\r\n1\r\nx\r\n0\r\nX: y\r\n\r\n'
+	for ((cut = 1; cut < ${#body}; cut++)); do
+		exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
+		printf %s "$head${body:0:cut}" >&"$open"
+		((cut % 5)) || sleep 0.02 # packets of their own
+		printf %s "${body:cut}" >&"$open"
+		read -r -t 60 -u "$open" line || fail "no answer, cut at $cut"
+		[[ $line = 'HTTP/1.1 415 '* ]] || fail "cut at $cut: $line"
+		exec {open}>&-
+		exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
+		printf %s "$head${body:0:cut}" >&"$open"
+		exec {open}>&-
+	done
+	check_drained
 }
 
 test_headers() {
@@ -347,6 +438,9 @@ begin
 test_lengths
 test_white_space_behind_a_value
 test_codings
+test_chunks
+test_good_chunks
+test_cut_chunks
 test_headers
 test_request_lines
 test_absolute_targets
@@ -367,6 +461,9 @@ stop
 begin --policy thread-per-connection
 test_lengths
 test_white_space_behind_a_value
+test_chunks
+test_good_chunks
+test_cut_chunks
 test_expectations
 test_expectations_without_a_body
 test_pipelined_requests

@@ -133,8 +133,11 @@ test_errors_have_their_code() {
 	get -H 'Expect: 100-continue' --data-binary "@$work/large" "$url/"
 	is '.status == 413 and .code == "body_too_large" and .path == "/" and
 		.bytes_in == 0'
-	get -H 'Transfer-Encoding: chunked' --data-binary x "$url/"
+	get -H 'Transfer-Encoding: gzip' --data-binary x "$url/"
 	is '.status == 411'
+	# Without the framing of its chunks.
+	get -H 'Transfer-Encoding: chunked' --data-binary hello "$url/"
+	is '.status == 415 and .bytes_in == 5'
 }
 
 test_traces_are_told() {

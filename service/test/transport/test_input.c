@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promise: libmicrohttpd gets a plain head for each head that was received, and
- * the body behind it, whatever the head is like, wherever the bytes are divided
- * and however little room there is; it never has to wait for bytes that are
- * here; nothing is passed on behind a head that ends the connection; and what
- * is kept of requests that follow each other has a limit.
+ * the body behind it, in plain chunks if it came in chunks, whatever they are
+ * like, wherever the bytes are divided and however little room there is; it
+ * never has to wait for bytes that are here; nothing is passed on behind a head
+ * that ends the connection, or behind chunks with a fault; and what is kept of
+ * requests that follow each other has a limit.
  */
 #include "service/http/mhd/input.h"
 
@@ -19,6 +20,7 @@
 enum {
 	BYTES_MAX = 64 * 1024,
 	HEAD_BYTES_MAX = 4096,
+	BODY_BYTES_MAX = 1000,
 	ROUNDS = 3000,
 	NOTHING = -11,
 };
@@ -62,7 +64,7 @@ static size_t pass_whole(struct input *in, const char *text, size_t bytes,
 static void check(const char *text, size_t bytes, const char *expected)
 {
 	static char to[BYTES_MAX];
-	struct input *in = input_new(HEAD_BYTES_MAX, false);
+	struct input *in = input_new(HEAD_BYTES_MAX, BODY_BYTES_MAX, false);
 	size_t got;
 
 	CHECK(in != NULL);
@@ -97,6 +99,64 @@ static void test_heads_are_plain(void)
 	      "P / HTTP/1.1\r\nHost:\r\n\r\n");
 }
 
+#define CHUNKED "POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n"
+#define PLAIN_CHUNKED "P / HTTP/1.1\r\nHost:\r\nTransfer-Encoding:chunked\r\n"
+
+static void test_chunks_are_plain(void)
+{
+	check(TEXT(CHUNKED "\r\n0\r\n\r\n"), PLAIN_CHUNKED "\r\n0\r\n\r\n");
+	check(TEXT(CHUNKED "\r\n00A;x=\"y\"\r\n0123456789\r\n1\r\nx\r\n"
+			   "000;z\r\nHost: other\r\nX: y\r\n\r\n"
+			   "GET / HTTP/1.1\r\n" HOST "\r\n"),
+	      PLAIN_CHUNKED "\r\na\r\n0123456789\r\n1\r\nx\r\n0\r\n\r\n"
+			    "P / HTTP/1.1\r\nHost:\r\n\r\n");
+	check(TEXT(CHUNKED "Expect: 100-continue\r\n\r\n"),
+	      PLAIN_CHUNKED "Expect:100-continue\r\n\r\n");
+	check(TEXT(CHUNKED "Expect: 100-continue\r\n\r\n1"),
+	      PLAIN_CHUNKED "\r\n");
+	check(TEXT(CHUNKED "Connection: close\r\n\r\n0\r\n\r\n"),
+	      PLAIN_CHUNKED "Connection:close\r\n\r\n0\r\n\r\n");
+}
+
+/* What is wrong is in the head, and the body ends before it. */
+static void check_fault(const char *text, size_t bytes, const char *expected,
+			enum chunk_fault fault)
+{
+	static char to[BYTES_MAX];
+	struct input *in = input_new(HEAD_BYTES_MAX, BODY_BYTES_MAX, false);
+	const char *after = "0\r\n\r\nGET / HTTP/1.1\r\n" HOST "\r\n";
+	size_t got;
+
+	CHECK(in != NULL);
+	got = pass_whole(in, text, bytes, to);
+	got += pass_whole(in, after, strlen(after), to + got);
+	CHECK_NUMBER(got, ==, strlen(expected));
+	CHECK(memcmp(to, expected, got) == 0);
+	CHECK(input_head(in)->chunks.is_over);
+	CHECK_NUMBER(input_head(in)->chunks.fault, ==, fault);
+	CHECK(input_head(in)->is_last);
+	input_free(in);
+}
+
+static void test_nothing_follows_bad_chunks(void)
+{
+	check_fault(TEXT(CHUNKED "\r\nx"), PLAIN_CHUNKED "\r\n0\r\n\r\n",
+		    CHUNKS_BAD_SIZE);
+	check_fault(TEXT(CHUNKED "\r\n5\r\nhello\r\n-1\r\n"),
+		    PLAIN_CHUNKED "\r\n5\r\nhello\r\n0\r\n\r\n",
+		    CHUNKS_BAD_SIZE);
+	check_fault(TEXT(CHUNKED "\r\n5\r\nhello, world\r\n"),
+		    PLAIN_CHUNKED "\r\n5\r\nhello\r\n0\r\n\r\n",
+		    CHUNKS_BAD_DATA_END);
+	check_fault(TEXT(CHUNKED "\r\n5\r\nhello\rx"),
+		    PLAIN_CHUNKED "\r\n5\r\nhello\r\n0\r\n\r\n",
+		    CHUNKS_BAD_DATA_END);
+	check_fault(TEXT(CHUNKED "\r\n0\r\nX\r\n"),
+		    PLAIN_CHUNKED "\r\n0\r\n\r\n", CHUNKS_BAD_TRAILER);
+	check_fault(TEXT(CHUNKED "\r\n3e9\r\nx"), PLAIN_CHUNKED "\r\n0\r\n\r\n",
+		    CHUNKS_TOO_LARGE);
+}
+
 /* Nor is a body that nobody reads, or whose length two might read otherwise. */
 static void test_nothing_follows_the_last_head(void)
 {
@@ -120,11 +180,53 @@ static void test_nothing_follows_the_last_head(void)
 		       "hello" NEXT) },
 		{ TEXT("GET / HTTP/1.1\r\n" HOST "Content-Length: 5\r\n"
 		       "Transfer-Encoding: chunked\r\n\r\nhello" NEXT) },
+		{ TEXT("GET / HTTP/1.1\r\n" HOST
+		       "Transfer-Encoding: gzip, chunked\r\n\r\n" NEXT) },
+		{ TEXT("GET / HTTP/1.1\r\n" HOST
+		       "Transfer-Encoding: chunked\r\n"
+		       "Transfer-Encoding: chunked\r\n\r\n" NEXT) },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(heads); i++)
 		check(heads[i].text, heads[i].bytes, "P / HTTP/1.1\r\n" CLOSED);
 	check(TEXT("HEAD / HTTP/3.0\r\n" NEXT), "HEAD / HTTP/1.1\r\n" CLOSED);
+}
+
+/* `bytes` of a body that looks like heads. */
+static size_t add_bytes(char *to, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		to[i] = "G / HTTP/1.1\r\nHost:\r\n\r\n"[i % 23];
+	return bytes;
+}
+
+/* A body in chunks; some have a fault. */
+static size_t add_chunks(char *to, uint64_t *chance)
+{
+	static const char *const behind[] = { "", "", ";a=\"b\"", "", "", " " };
+	static const char *const ends[] = {
+		"0\r\n\r\n",
+		"00;x\r\nHost: y\r\nX:\r\n\r\n",
+		"0\r\n\r\n",
+		"0\r\nX\r\n\r\n",
+	};
+	size_t at = 0;
+
+	for (uint32_t i = random_below(chance, 5); i > 0; i--) {
+		size_t bytes = 1 + random_below(chance, 150);
+
+		at += (size_t)sprintf(
+			to + at, "%0*zx%s\r\n", (int)random_below(chance, 5),
+			bytes,
+			behind[random_below(chance, ARRAY_SIZE(behind))]);
+		at += add_bytes(to + at, bytes);
+		at += (size_t)sprintf(to + at, "%s",
+				      random_below(chance, 30) == 0 ? "\n" :
+								      "\r\n");
+	}
+	return at +
+	       (size_t)sprintf(to + at, "%s",
+			       ends[random_below(chance, ARRAY_SIZE(ends))]);
 }
 
 /* A head of the next request, and its body. */
@@ -150,13 +252,15 @@ static size_t add_request(char *to, uint64_t *chance, bool may_end)
 
 	at = (size_t)sprintf(to, "%s",
 			     lines[random_below(chance, (uint32_t)count)]);
+	if (body > 0 && random_below(chance, 3) == 0) {
+		at += (size_t)sprintf(to + at,
+				      "Transfer-Encoding:chunked\r\n\r\n");
+		return at + add_chunks(to + at, chance);
+	}
 	if (body > 0)
 		at += (size_t)sprintf(to + at, "Content-Length:%zu\r\n", body);
 	at += (size_t)sprintf(to + at, "\r\n");
-	/* Bodies that look like heads. */
-	for (size_t i = 0; i < body; i++)
-		to[at++] = "G / HTTP/1.1\r\nHost:\r\n\r\n"[i % 23];
-	return at;
+	return at + add_bytes(to + at, body);
 }
 
 /*
@@ -167,7 +271,7 @@ static void pass_parts(const char *text, size_t bytes, const char *expected,
 		       size_t count, uint64_t chance)
 {
 	bool may_stop = random_below(&chance, 2) == 0;
-	struct input *in = input_new(HEAD_BYTES_MAX, may_stop);
+	struct input *in = input_new(HEAD_BYTES_MAX, BODY_BYTES_MAX, may_stop);
 	struct source s = { .text = text, .bytes = bytes, .chance = chance };
 	struct input_source from = { receive, &s, true };
 	char to[1024];
@@ -206,7 +310,8 @@ static void test_the_same_is_passed_on_in_parts(void)
 	uint64_t chance = 1;
 
 	for (int i = 0; i < ROUNDS; i++) {
-		struct input *in = input_new(HEAD_BYTES_MAX, false);
+		struct input *in =
+			input_new(HEAD_BYTES_MAX, BODY_BYTES_MAX, false);
 		uint32_t requests = 1 + random_below(&chance, 8);
 		size_t bytes = 0, count;
 
@@ -227,7 +332,7 @@ static void test_heads_are_kept_in_their_order(void)
 				   "GET /2 HTTP/1.1\r\n" HOST "\r\n"
 				   "GET /3 HTTP/1.1\r\n";
 	static char to[BYTES_MAX];
-	struct input *in = input_new(HEAD_BYTES_MAX, false);
+	struct input *in = input_new(HEAD_BYTES_MAX, BODY_BYTES_MAX, false);
 
 	CHECK(in != NULL);
 	CHECK(input_head(in) == NULL);
@@ -250,7 +355,7 @@ static void test_what_is_kept_has_a_limit(void)
 {
 	static const char head[] = "GET /1 HTTP/1.1\r\n" HOST "\r\n";
 	static char to[BYTES_MAX];
-	struct input *in = input_new(HEAD_BYTES_MAX, false);
+	struct input *in = input_new(HEAD_BYTES_MAX, BODY_BYTES_MAX, false);
 	int kept = 0;
 
 	CHECK(in != NULL);
@@ -274,6 +379,8 @@ static void test_what_is_kept_has_a_limit(void)
 int main(void)
 {
 	test_heads_are_plain();
+	test_chunks_are_plain();
+	test_nothing_follows_bad_chunks();
 	test_nothing_follows_the_last_head();
 	test_the_same_is_passed_on_in_parts();
 	test_heads_are_kept_in_their_order();
