@@ -196,10 +196,11 @@ test_good_chunks() {
 	raw "$(post 'Transfer-Encoding: chunked')0\r\n\r\n$last_get"
 	grep -aq '"code":"empty_body"' "$work/raw" || fail "no empty body"
 	[ "$(answers)" = 2 ] || fail "not 2 answers: $(shown "$work/raw")"
-	# 100 Continue, only if the client has not begun to send the body.
+	# With a 100 or without, as the packets come.
 	raw "$(post 'Transfer-Encoding: chunked\r\nExpect: 100-continue')5\r\nhello\r\n0\r\n\r\n$last_get"
-	! grep -aq '^HTTP/1.1 100' "$work/raw" || fail "100 for a body that is here"
-	[ "$(answers)" = 2 ] || fail "not 2 answers: $(shown "$work/raw")"
+	[ "$(grep -ao 'HTTP/1\.1 [2-5][0-9][0-9]' "$work/raw" |
+		cut -c 10- | paste -sd ' ')" = '415 200' ] ||
+		fail "$(shown "$work/raw")"
 }
 
 # A body in chunks, cut into two packets at any byte, is read; and a client may
