@@ -205,16 +205,24 @@ static void show_part_of(struct img_view *view, struct img_rect part,
 	view->height *= (double)part.height_px / all.height_px;
 }
 
+/* A side of the box in pixels of the result; one that is given is not lost. */
+static uint32_t box_side(uint32_t side_px, double dpr)
+{
+	double side = round(side_px * dpr);
+
+	if (side_px == 0)
+		return 0;
+	return (uint32_t)fmin(fmax(side, 1), IMG_SIDE_PX_MAX);
+}
+
 /* The box in pixels of the result. */
 static struct img_size box_of(const struct img_transform *t)
 {
 	struct img_size box = t->box;
 
 	if (t->dpr > 0) {
-		box.width_px = (uint32_t)fmin(round(box.width_px * t->dpr),
-					      IMG_SIDE_PX_MAX);
-		box.height_px = (uint32_t)fmin(round(box.height_px * t->dpr),
-					       IMG_SIDE_PX_MAX);
+		box.width_px = box_side(box.width_px, t->dpr);
+		box.height_px = box_side(box.height_px, t->dpr);
 	}
 	return box;
 }

@@ -111,7 +111,8 @@ test_grayscale_is_luma() {
 
 test_a_pixel_ratio() {
 	for query in 'w=100&dpr=1.5 150 113' 'w=100&h=100&fit=cover&dpr=2 200 200' \
-		'crop=0,0,90,90&w=100&dpr=2 90 90'; do
+		'crop=0,0,90,90&w=100&dpr=2 90 90' \
+		'w=4&h=3&dpr=0.1&fit=fill 1 1' 'w=1&dpr=0.4 1 1'; do
 		read -r query width height <<<"$query"
 		curl -fsS --data-binary "@$photo" -H 'Accept: application/json' \
 			"$url/?$query&variant=a:q=50" -o out
