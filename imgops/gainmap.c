@@ -183,14 +183,14 @@ void gainmap_result(struct gainmap_result *r, const struct image *decoded,
 		r->transform.blur_sigma_px = 0;
 }
 
-static bool is_single(const struct img_gain *gain, enum img_space space)
+bool gain_is_single(const struct img_gain *gain, enum img_space space)
 {
 	return gain->channel_count == 1 && space == IMG_GREY;
 }
 
 bool gain_has_base_colours(const struct img_gain *gain, enum img_space space)
 {
-	return gain->uses_base_colours || is_single(gain, space);
+	return gain->uses_base_colours || gain_is_single(gain, space);
 }
 
 /*
@@ -233,7 +233,7 @@ static enum img_err set_colours(struct img_gainmap *to, const struct image *src,
 	    gain_has_base_colours(&from->gain, named->space))
 		to->gain.uses_base_colours = true;
 	if (to->gain.uses_base_colours &&
-	    (!is_converted || is_single(&from->gain, named->space)))
+	    (!is_converted || gain_is_single(&from->gain, named->space)))
 		return IMG_OK;
 	if (to->gain.uses_base_colours)
 		named = src;

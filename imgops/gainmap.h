@@ -19,6 +19,12 @@
 bool gain_is_valid(const struct img_gain *gain);
 
 /*
+ * Does a map of samples in `space` brighten all channels alike?  Then grey
+ * stays grey.
+ */
+bool gain_is_single(const struct img_gain *gain, enum img_space space);
+
+/*
  * Is a map of samples in `space` to be applied in the colours of its base?  The
  * gain of a map of one channel multiplies light, and its offsets are white.
  * Both mean the same in all primaries of one white.

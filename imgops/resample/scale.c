@@ -289,6 +289,14 @@ static bool scale_pixels(struct image *dst, const struct image *src,
 	return ok;
 }
 
+/* Would the map show colours in a result that is to have none? */
+static bool adds_colours(const struct img_gainmap *map,
+			 const struct img_transform *transform)
+{
+	return transform->greyscale &&
+	       !gain_is_single(&map->gain, map->image.space);
+}
+
 /* False: no memory. */
 static bool scale_gainmap(struct image *dst, const struct image *src,
 			  const struct img_view *view, const struct colour *c,
@@ -302,7 +310,7 @@ static bool scale_gainmap(struct image *dst, const struct image *src,
 	if (!transform->keep_gainmap)
 		dst->notes &= ~(uint32_t)IMG_NOTE_NO_GAINMAP;
 	else if (src->gainmap != NULL && img_keeps_gainmap(transform) &&
-		 !is_sdr_now)
+		 !is_sdr_now && !adds_colours(src->gainmap, transform))
 		return gainmap_scale(dst, src, view, transform, is_converted,
 				     memory) == IMG_OK;
 	else if (src->gainmap != NULL)

@@ -204,6 +204,34 @@ static void test_other_formats_drop_it(void)
 	img_release(&img);
 }
 
+static void test_no_colours_in_a_grey_result(void)
+{
+	const struct img_size size = { 40, 24 };
+	struct img_view view = whole_view(size);
+	struct img_transform t = { .quality = 80,
+				   .keep_gainmap = true,
+				   .greyscale = true };
+
+	for (int is_colour = 0; is_colour < 2; is_colour++) {
+		struct image out = { 0 };
+		struct heap h;
+
+		heap_init(&h);
+
+		struct image img =
+			make(size, size, is_colour ? IMG_YCBCR : IMG_GREY, &h);
+
+		CHECK_NUMBER(img_scale(&out, &img, &view, &t, &h.memory), ==,
+			     IMG_OK);
+		CHECK((out.gainmap == NULL) == is_colour);
+		CHECK_NUMBER(out.notes, ==,
+			     (is_colour ? IMG_NOTE_NO_GAINMAP : 0));
+		img_release(&out);
+		img_release(&img);
+		CHECK_NUMBER(h.live_count, ==, 0);
+	}
+}
+
 static void test_strange_numbers_are_refused(void)
 {
 	const struct img_size size = { 40, 24 };
@@ -269,6 +297,7 @@ int main(void)
 	test_is_blurred();
 	test_is_applied_in_its_colours();
 	test_other_formats_drop_it();
+	test_no_colours_in_a_grey_result();
 	test_strange_numbers_are_refused();
 	test_failing_memory();
 	return 0;
