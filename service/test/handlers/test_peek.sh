@@ -74,7 +74,7 @@ test_refused_while_it_comes() {
 	refused_early 413 picture_too_large "$work/form" \
 		'multipart/form-data; boundary=frontier' w=64
 	# A field before the file is also refused early.
-	sed 's/name="q"/name="Q1"/' "$work/form" >"$work/wrong"
+	sed 's/name="q"/name="w"/' "$work/form" >"$work/wrong"
 	refused_early 400 bad_parameter "$work/wrong" \
 		'multipart/form-data; boundary=frontier' w=64
 	refused_early 415 not_a_jpeg "$work/zeros" image/jpeg w=64

@@ -302,7 +302,7 @@ static const struct {
 	  "EncodingType is not url" },
 };
 
-/* All commands read lists by the same code: each list is given to one of them. */
+/* All commands read lists by the same code: each list is for one of them. */
 static void test_what_is_no_complete_list_is_refused(void)
 {
 	static const char *const commands[] = { "list", "check", "verify" };
