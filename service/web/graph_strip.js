@@ -73,6 +73,7 @@ function makeLines({ word, lines, top = 0 }) {
 		class: `line${isAlarm ? " alarm" : ""}${i > 0 ? " dashed" : ""}`,
 	}));
 	const svg = svgElement("svg", { class: "spark", role: "img",
+		"aria-label": `${word}: no figures yet`,
 		viewBox: `0 -1 ${BOX.width} ${BOX.height + 2}`,
 		preserveAspectRatio: "none" }, ...paths);
 	const words = element("span", { class: "range quiet" });
