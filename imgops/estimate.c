@@ -76,6 +76,14 @@ static const struct step_estimate *encode_of(const struct workload *w)
 	return format_of_result(w->transform)->encode_estimate;
 }
 
+/* With a limit of bytes, a sample and another result are there, too. */
+static uint64_t encode_bytes(const struct workload *w)
+{
+	uint64_t bytes = encode_of(w)->bytes(w);
+
+	return w->transform->bytes_max > 0 ? 2 * bytes : bytes;
+}
+
 static uint64_t step_ns(const struct step_estimate *step,
 			const struct workload *w)
 {
@@ -86,6 +94,12 @@ static uint64_t step_ns(const struct step_estimate *step,
 	for (uint32_t i = 0; i < step->term_count; i++)
 		sum += counts[i] * step->terms[i].ns;
 	return (uint64_t)sum;
+}
+
+static uint64_t encode_ns(const struct workload *w)
+{
+	return (uint64_t)(max_bytes_work(&w->scaled, w->transform) *
+			  (double)step_ns(encode_of(w), w));
 }
 
 /*
@@ -108,8 +122,7 @@ struct peak {
 static void add_to_peak(struct peak *peak, const struct workload *w)
 {
 	uint64_t scale = scale_estimate.bytes(w);
-	uint64_t finish =
-		max_u64(blur_estimate.bytes(w), encode_of(w)->bytes(w));
+	uint64_t finish = max_u64(blur_estimate.bytes(w), encode_bytes(w));
 	uint64_t gap = max_u64(scale, finish) - scale;
 
 	peak->sum += max_u64(scale, finish);
@@ -166,7 +179,7 @@ static void add_cost(struct img_cost *all, const struct img_header *header,
 		add_to_peak(&peak, &w);
 		part->scale_ns += step_ns(&scale_estimate, &w);
 		part->blur_ns += step_ns(&blur_estimate, &w);
-		part->encode_ns += step_ns(encode_of(&w), &w);
+		part->encode_ns += encode_ns(&w);
 	}
 	all->bytes += peak_bytes(&peak, &w);
 }

@@ -56,6 +56,13 @@ struct step_estimate {
 };
 
 /*
+ * How many times as much work img_encode() is at most, because of a limit of
+ * bytes, in encodes of the whole picture; max_bytes.c.
+ */
+double max_bytes_work(const struct image *scaled,
+		      const struct img_transform *transform);
+
+/*
  * Samples to count for rows of `width` samples: a row takes as long as one of
  * `least` samples, however narrow it is, and rows are processed in groups.
  */

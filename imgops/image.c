@@ -237,6 +237,7 @@ const char *img_strerror(enum img_err err)
 		[IMG_ERR_TOO_LARGE] = "the picture is too large",
 		[IMG_ERR_TOO_MANY_SCANS] = "the file has too many scans",
 		[IMG_ERR_NO_MEMORY] = "out of memory",
+		[IMG_ERR_TOO_MANY_BYTES] = "no result is as small as asked",
 		[IMG_ERR_OUTSIDE] = "the part asked for is not in the picture",
 		[IMG_ERR_IRREGULAR] = "an irregular file",
 		[IMG_ERR_NEEDS_ALL_SCANS] = "a file that needs all scans",

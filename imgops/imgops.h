@@ -39,7 +39,8 @@ enum img_err {
 	IMG_ERR_TOO_LARGE,      /* over a limit: side, pixels, memory */
 	IMG_ERR_TOO_MANY_SCANS, /* more scans than allowed: a "scan bomb" */
 	IMG_ERR_NO_MEMORY,
-	IMG_ERR_OUTSIDE, /* `crop` begins outside of the picture */
+	IMG_ERR_OUTSIDE,        /* `crop` begins outside of the picture */
+	IMG_ERR_TOO_MANY_BYTES, /* no result is within `bytes_max` */
 	/* Only of img_decode(), see there. */
 	IMG_ERR_IRREGULAR,
 	IMG_ERR_NEEDS_ALL_SCANS,
@@ -328,6 +329,8 @@ struct img_transform {
 	double blur_sigma_px; /* in pixels of the result; 0: no blur */
 	enum img_format_number format;
 	int quality; /* 1 .. 100 */
+	/* Less quality for a result of at most so many bytes; 0: no limit. */
+	uint32_t bytes_max;
 	bool progressive;
 	bool optimize; /* Huffman tables for this picture; two passes */
 	bool lossless; /* if the format can; then `quality` is not used */
@@ -634,7 +637,10 @@ MUST_CHECK enum img_err img_blur(struct image *dst, const struct image *src,
  * src->gainmap.  Overwrites the padding of `src`.  *bytes is a block from
  * `memory`.
  *
- * Errors: NO_MEMORY.
+ * With a limit of bytes, it is the result of the highest quality that fits, as
+ * far as two more results tell (max_bytes.c): never a larger one.
+ *
+ * Errors: NO_MEMORY, TOO_MANY_BYTES.
  */
 MUST_CHECK enum img_err img_encode(uint8_t **bytes, size_t *count,
 				   struct image *src,

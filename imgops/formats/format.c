@@ -235,13 +235,3 @@ enum img_err img_decode_any(struct image *dst, const uint8_t *bytes,
 	} while (img_decode_again(&h, err));
 	return err;
 }
-
-enum img_err img_encode(uint8_t **bytes, size_t *count, struct image *src,
-			const struct img_transform *transform,
-			const struct memory *memory)
-{
-	assert(image_is_shaped(src));
-	assert((src->profile != NULL) == (src->profile_bytes > 0));
-	return format_of_result(transform)->encode(bytes, count, src, transform,
-						   memory);
-}

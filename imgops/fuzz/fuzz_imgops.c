@@ -80,6 +80,7 @@ static struct img_transform transform_of(const uint8_t *o)
 		.keep_gainmap = o[2] & 128,
 		.blur_sigma_px = o[4] < 128 ? 0 : 0.3 + o[5] * 0.39,
 		.quality = o[6] % 100 + 1,
+		.bytes_max = o[5] % 4 == 1 ? o[4] * 20u : 0,
 		.lossless = o[7] & 128,
 		.effort = o[7] / 16 % 5,
 		.background = o[2] * 0x10101u,

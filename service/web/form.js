@@ -15,7 +15,7 @@ const isCheckbox = ({ kind, words }) => kind === "switch"
 	&& words[0].name === "0";
 
 function explanation({ kind, help, min, max, default: none, ifAbsent }) {
-	const range = ["side", "quality"].includes(kind)
+	const range = ["side", "bytes", "quality"].includes(kind)
 		? [`${min} to ${max}`] : [];
 
 	return [help, ...range,
@@ -35,6 +35,7 @@ function makeControl(parameter, attributes) {
 
 	switch (kind) {
 	case "side":
+	case "bytes":
 		return element("input",
 			{ ...attributes, type: "number", min, max, value });
 	case "sigma":

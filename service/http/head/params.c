@@ -90,6 +90,9 @@ static const struct param_word formats[] = {
 	.kind = PARAM_SIGMA, .min = 0.3, .max = 100, MEMBER(double, field)
 #define FACTOR(field, from, to)                                                \
 	.kind = PARAM_FACTOR, .min = from, .max = to, MEMBER(double, field)
+#define BYTES(field)                                                           \
+	.kind = PARAM_BYTES, .min = 100, .max = 1 << 30,                       \
+	MEMBER(uint32_t, field), .if_absent = "no limit"
 #define RECT(field)                                                            \
 	.kind = PARAM_RECT, .max = IMG_SIDE_PX_MAX,                            \
 	MEMBER(struct img_rect, field)
@@ -167,6 +170,9 @@ const struct param params_table[] = {
 	{ "gainmap", "Gain map", SWITCH(transform.keep_gainmap, gainmaps),
 	  .default_text = "strip", .help = "what happens to a file's gain map",
 	  .is_advanced = true, .other_names = "hdr keepgainmap", .since = 4 },
+	{ "max_bytes", "Most bytes", BYTES(transform.bytes_max),
+	  .help = "less quality, if needed, for a result of at most so many",
+	  .is_advanced = true, .other_names = "maxbytes max_size", .since = 6 },
 	{ "rotate", "Rotate",
 	  WORD(enum img_rotation, transform.rotation, rotations),
 	  .default_text = "0",
@@ -233,6 +239,11 @@ static const char *print_range(char out[RANGE_BYTES], const struct param *param)
 	case PARAM_SIDE:
 		(void)snprintf(out, RANGE_BYTES,
 			       "a whole number of pixels from %g to %g",
+			       param->min, param->max);
+		return out;
+	case PARAM_BYTES:
+		(void)snprintf(out, RANGE_BYTES,
+			       "a whole number of bytes from %.0f to %.0f",
 			       param->min, param->max);
 		return out;
 	case PARAM_QUALITY:
@@ -376,6 +387,7 @@ static bool read_value(struct params *p, const struct param *param,
 
 	switch (param->kind) {
 	case PARAM_SIDE:
+	case PARAM_BYTES:
 		if (!read_whole(param, text, &n))
 			return false;
 		*(uint32_t *)field = (uint32_t)n;
@@ -458,6 +470,7 @@ static void print_value(char out[VALUE_BYTES], const struct params *p,
 	out[0] = '\0';
 	switch (param->kind) {
 	case PARAM_SIDE:
+	case PARAM_BYTES:
 		if (*(const uint32_t *)field > 0)
 			(void)snprintf(out, VALUE_BYTES, "%" PRIu32,
 				       *(const uint32_t *)field);

@@ -49,6 +49,7 @@ enum param_kind {
 	PARAM_SIGMA,   /* double, 0 or min .. max */
 	PARAM_FACTOR,  /* double, min .. max */
 	PARAM_COLOUR,  /* uint32_t, 0xRRGGBB, min .. max */
+	PARAM_BYTES,   /* uint32_t, min .. max; 0: not given */
 	PARAM_RECT,    /* struct img_rect: "x,y,w,h" */
 	PARAM_POINT,   /* struct img_point: "x,y", each 0 .. 1 */
 	PARAM_SWITCH,  /* bool: words for false and true */

@@ -16,11 +16,11 @@
 #include <string.h>
 
 static const char *const kinds[] = {
-	[PARAM_SIDE] = "side",     [PARAM_QUALITY] = "quality",
-	[PARAM_SIGMA] = "sigma",   [PARAM_FACTOR] = "factor",
-	[PARAM_RECT] = "rect",     [PARAM_POINT] = "point",
-	[PARAM_COLOUR] = "colour", [PARAM_SWITCH] = "switch",
-	[PARAM_WORD] = "word",
+	[PARAM_BYTES] = "bytes",     [PARAM_SIDE] = "side",
+	[PARAM_QUALITY] = "quality", [PARAM_SIGMA] = "sigma",
+	[PARAM_FACTOR] = "factor",   [PARAM_RECT] = "rect",
+	[PARAM_POINT] = "point",     [PARAM_COLOUR] = "colour",
+	[PARAM_SWITCH] = "switch",   [PARAM_WORD] = "word",
 };
 
 static bool has_range(const struct param *param)

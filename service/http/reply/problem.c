@@ -145,6 +145,10 @@ static const struct {
 					"Truncated picture",
 					"The file ends before its last "
 					"pixel." },
+	[PROBLEM_TOO_MANY_BYTES] = { 422, "max_bytes_too_small",
+				     "Too many bytes",
+				     "No result is as small as max_bytes; ask "
+				     "for fewer pixels, or another format." },
 	[PROBLEM_CROP_OUTSIDE] = { 422, "crop_outside", "Crop outside",
 				   "The crop begins outside of the picture." },
 	[PROBLEM_TOO_MANY_SCANS] = { 422, "too_many_scans", "Too many scans",
@@ -229,6 +233,8 @@ static enum problem problem_of_image(enum img_err err,
 		return PROBLEM_PICTURE_TOO_LARGE;
 	case IMG_ERR_TOO_MANY_SCANS:
 		return PROBLEM_TOO_MANY_SCANS;
+	case IMG_ERR_TOO_MANY_BYTES:
+		return PROBLEM_TOO_MANY_BYTES;
 	case IMG_ERR_OUTSIDE:
 		return PROBLEM_CROP_OUTSIDE;
 	case IMG_ERR_LOST:
@@ -290,6 +296,7 @@ bool problem_is_final(enum problem problem)
 	case PROBLEM_TRUNCATED_JPEG:
 	case PROBLEM_PICTURE_TOO_LARGE:
 	case PROBLEM_CROP_OUTSIDE:
+	case PROBLEM_TOO_MANY_BYTES:
 	case PROBLEM_TOO_MANY_SCANS:
 	case PROBLEM_TOO_MUCH_MEMORY:
 	case PROBLEM_OUTPUT_TOO_LARGE:

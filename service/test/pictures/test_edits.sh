@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # crop, rotate, flip, focus, dpr and grayscale: the pixels of results are those
 # that a program of its own takes from the upload, for every combination of turns.
+# max_bytes: no result is larger.
 #
 # usage: DARKROOM=PROGRAM test_edits.sh SAMPLES_DIR
 . "$(dirname "$0")/../server.sh"
@@ -121,6 +122,24 @@ test_a_pixel_ratio() {
 	done
 }
 
+test_a_result_is_no_larger_than_asked() {
+	local most bytes
+	for most in 5000 8000 20000 999999; do
+		curl -fsS --data-binary "@$photo" -o out \
+			"$url/?w=400&max_bytes=$most"
+		bytes=$(wc -c <out)
+		[ "$bytes" -le $most ] || fail "$bytes, not $most"
+		[ $most = 999999 ] || [ "$bytes" -ge $((most * 8 / 10)) ] ||
+			fail "$bytes of $most"
+	done
+	curl -fsS --data-binary "@$photo" -o whole "$url/?w=400"
+	cmp out whole || fail "another result, although it fits"
+	expect_problem 422 max_bytes_too_small --data-binary "@$photo" \
+		"$url/?w=400&max_bytes=100"
+	expect_problem 400 bad_parameter --data-binary "@$photo" \
+		"$url/?w=400&max_bytes=99"
+}
+
 test_wrong_values_are_explained() {
 	expect_problem 422 crop_outside --data-binary "@$photo" \
 		"$url/?crop=2000,0,10,10"
@@ -142,6 +161,7 @@ start
 test_turns_and_parts_have_the_right_pixels
 test_grayscale_is_luma
 test_a_pixel_ratio
+test_a_result_is_no_larger_than_asked
 test_wrong_values_are_explained
 check_drained
 stop

@@ -145,7 +145,7 @@ static void print_number(char *value, size_t bytes, enum param_kind kind,
 		(void)snprintf(value, bytes, "0.%u,0.%u", k, 9 - k);
 		break;
 	default:
-		(void)snprintf(value, bytes, "%g", number);
+		(void)snprintf(value, bytes, "%.10g", number);
 	}
 }
 

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * img_encode() with a limit of bytes.
+ *
+ * The first result has the quality that was asked for.  If it is too large, the
+ * quality that fits is looked for in a sample: bands of rows of the picture, of
+ * which the sizes at other qualities take a part of the time.  The picture is
+ * taken to shrink as its sample does.  Two more results follow at most: one of
+ * that quality, and, if it is too large or much smaller than allowed, one of a
+ * quality that is corrected by what was wrong with the guess.
+ */
+#include "imgops/estimate.h"
+#include "imgops/formats/format.h"
+#include "imgops/image.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+	QUALITIES = 101, /* 1 to 100 */
+	BAND_ROWS = 32,
+	SAMPLE_PIXELS_MIN = 1 << 16,
+	SAMPLE_PART = 8, /* of the picture, at least */
+	RESULTS_MAX = 3,
+	TRIALS_MAX = 10, /* as estimated; of the sample */
+};
+
+/* Parts of the limit: aimed at first, and enough. */
+#define AIM 0.985
+#define AIM_AFTER_TOO_MUCH 0.97
+#define ENOUGH 0.95
+/* From one quality to another, sizes fall about as this root of it. */
+#define FALL 1.6
+
+struct search {
+	const struct img_transform *transform;
+	const struct memory *memory;
+	struct image sample;
+	size_t sample_bytes[QUALITIES]; /* 0: not known */
+};
+
+static enum img_err encode(uint8_t **bytes, size_t *count, struct image *src,
+			   const struct img_transform *transform, int quality,
+			   const struct memory *memory)
+{
+	struct img_transform t = *transform;
+
+	t.quality = quality;
+	return format_of_result(&t)->encode(bytes, count, src, &t, memory);
+}
+
+static uint32_t band_count(uint32_t width, uint32_t height)
+{
+	uint64_t pixels = (uint64_t)width * height / SAMPLE_PART;
+	uint64_t rows;
+
+	if (pixels < SAMPLE_PIXELS_MIN)
+		pixels = SAMPLE_PIXELS_MIN;
+	rows = (pixels + width - 1) / width;
+	return (uint32_t)((rows + BAND_ROWS - 1) / BAND_ROWS);
+}
+
+/* Copy a band of each plane; `from` and `to` are rows of luma, and even. */
+static void copy_band(struct image *dst, uint32_t to, const struct image *src,
+		      uint32_t from)
+{
+	for (uint32_t i = 0; i < src->plane_count; i++) {
+		const struct img_plane *in = &src->planes[i];
+		const struct img_plane *out = &dst->planes[i];
+		uint32_t step = in->height < src->planes[0].height ? 2 : 1;
+
+		for (uint32_t y = 0; y < BAND_ROWS / step; y++)
+			memcpy(out->samples +
+				       (to / step + y) * out->stride_bytes,
+			       in->samples +
+				       (from / step + y) * in->stride_bytes,
+			       in->width);
+	}
+}
+
+/* A small picture is its own sample: then `sample` has no block. */
+static bool take_sample(struct search *s, const struct image *src)
+{
+	uint32_t width = src->planes[0].width, height = src->planes[0].height;
+	uint32_t bands = band_count(width, height);
+	uint32_t rows = bands * BAND_ROWS;
+
+	if (2 * rows > height) {
+		s->sample = *src;
+		s->sample.profile = NULL;
+		s->sample.profile_bytes = 0;
+		s->sample.gainmap = NULL;
+		return true;
+	}
+	image_shape(&s->sample, (struct img_size){ width, rows }, src->space,
+		    image_has_full_chroma(src));
+	if (!image_alloc(&s->sample, s->memory))
+		return false;
+	for (uint32_t i = 0; i < bands; i++) {
+		uint64_t free_rows = height - BAND_ROWS;
+		uint32_t from =
+			(uint32_t)((2 * i + 1) * free_rows / (2 * bands)) & ~1u;
+
+		copy_band(&s->sample, i * BAND_ROWS, src, from);
+	}
+	return true;
+}
+
+/* The size of the sample; 0: no memory. */
+static size_t sample_size(struct search *s, int quality)
+{
+	size_t *known = &s->sample_bytes[quality];
+	uint8_t *bytes = NULL;
+
+	if (*known == 0 && encode(&bytes, known, &s->sample, s->transform,
+				  quality, s->memory) != IMG_OK)
+		*known = 0;
+	memory_free(s->memory, bytes);
+	return *known;
+}
+
+/* A result. */
+struct made {
+	uint8_t *bytes;
+	size_t count;
+	int quality;
+};
+
+/*
+ * Between two qualities, of which `low` may be 0: where the sample may have
+ * `wanted` bytes, if the logarithm of its size is about linear.
+ */
+static int between(const struct search *s, int low, int high, double wanted)
+{
+	double at_low = (double)s->sample_bytes[low];
+	double at_high = (double)s->sample_bytes[high];
+	int middle = (low + high) / 2;
+
+	if (low > 0 && at_low < wanted && wanted < at_high)
+		middle = low + (int)(log(wanted / at_low) /
+				     log(at_high / at_low) * (high - low));
+	if (low == 0 && wanted < at_high)
+		middle = (int)(high * pow(wanted / at_high, FALL));
+	if (middle <= low)
+		return low + 1;
+	return middle < high ? middle : high - 1;
+}
+
+/*
+ * *quality becomes the highest, below `below`, at which the picture should have
+ * at most `most` bytes, since it has made->count at made->quality; 0: none.
+ */
+static enum img_err guess(struct search *s, const struct made *made,
+			  double most, int below, int *quality)
+{
+	size_t same = sample_size(s, made->quality);
+	double wanted = most / (double)made->count * (double)same;
+	int low = 0, high = below;
+
+	if (same == 0 || sample_size(s, below) == 0)
+		return IMG_ERR_NO_MEMORY;
+	while (high - low > 1) {
+		int middle = between(s, low, high, wanted);
+		size_t size = sample_size(s, middle);
+
+		if (size == 0)
+			return IMG_ERR_NO_MEMORY;
+		if ((double)size <= wanted)
+			low = middle;
+		else
+			high = middle;
+	}
+	*quality = low;
+	return IMG_OK;
+}
+
+/* On an error, there are no bytes. */
+static enum img_err make(struct made *made, struct image *src,
+			 const struct img_transform *transform, int quality,
+			 const struct memory *memory)
+{
+	enum img_err err;
+
+	*made = (struct made){ .quality = quality };
+	err = encode(&made->bytes, &made->count, src, transform, quality,
+		     memory);
+	if (err != IMG_OK)
+		made->bytes = NULL;
+	return err;
+}
+
+/* `best` is too large; if none fits, it stays so. */
+static enum img_err make_smaller(struct made *best, struct image *src,
+				 struct search *s)
+{
+	double limit = (double)s->transform->bytes_max, aim = AIM;
+	int below = best->quality;
+	struct made last = *best, next;
+	int quality;
+
+	for (int i = 1; i < RESULTS_MAX; i++) {
+		enum img_err err =
+			guess(s, &last, aim * limit, below, &quality);
+
+		if (err != IMG_OK)
+			return err;
+		if (quality == 0 || quality == last.quality)
+			break;
+		err = make(&next, src, s->transform, quality, s->memory);
+		if (err != IMG_OK)
+			return err;
+		last = (struct made){ .count = next.count, .quality = quality };
+		if (next.count <= s->transform->bytes_max ||
+		    best->count > s->transform->bytes_max) {
+			memory_free(s->memory, best->bytes);
+			*best = next;
+		} else {
+			memory_free(s->memory, next.bytes);
+		}
+		if (next.count > s->transform->bytes_max) {
+			below = quality;
+			aim = AIM_AFTER_TOO_MUCH;
+		} else if ((double)next.count >= ENOUGH * limit) {
+			break;
+		}
+	}
+	return IMG_OK;
+}
+
+/* Does the size of the result depend on the quality? */
+static bool has_quality(const struct img_transform *t)
+{
+	return !t->lossless && (t->format == IMG_FORMAT_JPEG ||
+				format_of_result(t)->qualities != NULL);
+}
+
+/* `best` is too large. */
+static enum img_err fit(struct made *best, struct image *src,
+			const struct img_transform *transform,
+			const struct memory *memory)
+{
+	struct search s = { .transform = transform, .memory = memory };
+	enum img_err err = IMG_OK;
+
+	if (has_quality(transform)) {
+		err = take_sample(&s, src) ? make_smaller(best, src, &s) :
+					     IMG_ERR_NO_MEMORY;
+		if (s.sample.block != src->block)
+			img_release(&s.sample);
+	}
+	if (err == IMG_OK && best->count > transform->bytes_max)
+		err = IMG_ERR_TOO_MANY_BYTES;
+	return err;
+}
+
+enum img_err img_encode(uint8_t **bytes, size_t *count, struct image *src,
+			const struct img_transform *transform,
+			const struct memory *memory)
+{
+	struct made best;
+	enum img_err err;
+
+	assert(image_is_shaped(src));
+	assert((src->profile != NULL) == (src->profile_bytes > 0));
+	err = make(&best, src, transform, transform->quality, memory);
+	if (err == IMG_OK && transform->bytes_max > 0 &&
+	    best.count > transform->bytes_max)
+		err = fit(&best, src, transform, memory);
+	if (err != IMG_OK) {
+		memory_free(memory, best.bytes);
+		return err;
+	}
+	*bytes = best.bytes;
+	*count = best.count;
+	return IMG_OK;
+}
+
+double max_bytes_work(const struct image *scaled,
+		      const struct img_transform *transform)
+{
+	double height = scaled->planes[0].height;
+	double rows = (double)band_count(scaled->planes[0].width,
+					 scaled->planes[0].height) *
+		      BAND_ROWS;
+
+	if (transform->bytes_max == 0 || !has_quality(transform))
+		return 1;
+	/* A sample of more than half is the whole picture. */
+	return RESULTS_MAX +
+	       TRIALS_MAX * (2 * rows > height ? 1 : rows / height);
+}
