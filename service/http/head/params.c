@@ -183,9 +183,7 @@ const struct param params_table[] = {
 	  .help = "which sides change places, after rotate",
 	  .is_advanced = true, .other_names = "mirror flop", .since = 5 },
 	{ "crop", "Crop", RECT(transform.crop), .if_absent = "all of it",
-	  .help = "the part that is used: left, top, width and height in "
-		  "pixels "
-		  "of the upload, upright",
+	  .help = "the part that is used, in pixels of the upload, upright",
 	  .is_advanced = true, .other_names = "extract region rect",
 	  .since = 5 },
 	{ "focus", "Focus", POINT(transform.focus), .default_text = "0.5,0.5",

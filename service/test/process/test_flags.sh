@@ -49,6 +49,8 @@ while read -r name _; do
 done <"$work/policies"
 "$DARKROOM" -h >"$work/help" || fail "no help by -h"
 "$DARKROOM" --help | cmp - "$work/help" || fail "-h is not --help"
+# A text that is too long for a line is printed after an empty one.
+! grep -n ' $' "$work/help" || fail "a parameter's help does not fit into a line"
 
 # The server listens at all addresses of the machine, of IPv4 and IPv6; that
 # needs keys or --insecure.
