@@ -40,6 +40,7 @@ enum {
 	 * docs/operations/limits.md.
 	 */
 	PROBE_TURN_MS = 5,
+	PREFLIGHT_TURN_MS = 2, /* before each upload to a signed URL */
 	OTHER_TURN_MS = 5,
 	TURNS_AT_ONCE = 100,
 };
@@ -194,6 +195,7 @@ static struct clients *start_clients(const struct http *h,
 		.per_address_max = c->per_address_max,
 		.trusted = h->trusted,
 		.turn_ms = { [CLIENT_TURN_PROBE] = PROBE_TURN_MS,
+			     [CLIENT_TURN_PREFLIGHT] = PREFLIGHT_TURN_MS,
 			     [CLIENT_TURN_OTHER] = OTHER_TURN_MS },
 		.turns_at_once = TURNS_AT_ONCE,
 		.head_ms = h->config.head_ms,

@@ -72,11 +72,11 @@ static bool waits_for_turn(const struct request *r)
 	case ROLE_PROBE:
 	case ROLE_PAGE:
 	case ROLE_REPORT:
+	case ROLE_PREFLIGHT:
 		return true;
 	case ROLE_UPLOAD:
 	case ROLE_IMAGE:
 	case ROLE_REMOVAL:
-	case ROLE_PREFLIGHT:
 		return r->problem != PROBLEM_NONE &&
 		       (r->is_turned_away || problem_is_of_request(r->problem));
 	case ROLES:
@@ -108,7 +108,9 @@ static enum request_state find_route(struct request *r)
 
 	if (r->problem == PROBLEM_NONE)
 		r->problem = problem;
-	r->reader_origin = browsers_reader(r);
+	/* With a head like that, it may have several Origins. */
+	if (r->problem != PROBLEM_BAD_REQUEST)
+		r->reader_origin = browsers_reader(r);
 	if (r->reader_origin == NULL && browsers_is_admin_page(r) &&
 	    !auth_is_on(r->config->auth))
 		r->reader_origin = request_header(r, "Origin");
@@ -215,17 +217,25 @@ static enum request_state take_piece(struct request *r)
 	return r->problem == PROBLEM_NONE ? REQUEST_BODY : REQUEST_DISCARD;
 }
 
+static enum client_turn turn_of(const struct request *r)
+{
+	switch (request_role(r)) {
+	case ROLE_PROBE:
+		return CLIENT_TURN_PROBE;
+	case ROLE_PREFLIGHT:
+		return CLIENT_TURN_PREFLIGHT;
+	default:
+		return CLIENT_TURN_OTHER;
+	}
+}
+
 /* False: the request is held until its turn comes. */
 static bool take_turn(struct request *r)
 {
-	enum client_turn turn = request_role(r) == ROLE_PROBE ?
-					CLIENT_TURN_PROBE :
-					CLIENT_TURN_OTHER;
-
 	if (r->has_turn || !waits_for_turn(r))
 		return true;
 	r->has_turn = true;
-	return client_hold(r->client, turn, request_suspendable(r));
+	return client_hold(r->client, turn_of(r), request_suspendable(r));
 }
 
 /*

@@ -51,10 +51,12 @@ static const struct route routes[] = {
 	{ "/v1/load", METHOD_GET, ROLE_REPORT, .handler = &load_handler },
 };
 
-/* OPTIONS of any of them. */
+/* OPTIONS of any of them, and of those that only our own page may use. */
 static const struct route preflight_route = { "", METHOD_OPTIONS,
 					      ROLE_PREFLIGHT,
 					      .handler = &preflight_handler };
+static const struct route own_options_route = { "", METHOD_OPTIONS, ROLE_PAGE,
+						.handler = &preflight_handler };
 
 static const struct {
 	enum method method;
@@ -203,9 +205,17 @@ static void print_methods(char *text, unsigned int allowed)
 	}
 }
 
+/* May pages of --cors-origin send requests of this role? */
+static bool is_for_others(enum role role)
+{
+	return role == ROLE_UPLOAD || role == ROLE_IMAGE ||
+	       role == ROLE_REMOVAL;
+}
+
 enum problem route_find(struct request *r)
 {
 	unsigned int wanted = find_method(r->head->method), allowed = 0;
+	bool is_shared = false;
 
 	r->is_head = strcmp(r->head->method, "HEAD") == 0;
 	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
@@ -216,6 +226,7 @@ enum problem route_find(struct request *r)
 			continue;
 		r->route = route;
 		allowed |= route->method;
+		is_shared |= is_for_others(route->role);
 		if (route->method == wanted)
 			return PROBLEM_NONE;
 	}
@@ -227,6 +238,6 @@ enum problem route_find(struct request *r)
 	print_methods(r->allow, METHOD_OPTIONS);
 	if (wanted != METHOD_OPTIONS)
 		return PROBLEM_METHOD_NOT_ALLOWED;
-	r->route = &preflight_route;
+	r->route = is_shared ? &preflight_route : &own_options_route;
 	return PROBLEM_NONE;
 }

@@ -97,7 +97,8 @@ enum client_refusal {
 /* Kinds of requests whose rate is limited; each kind has its own turns. */
 enum client_turn {
 	CLIENT_TURN_PROBE,
-	CLIENT_TURN_OTHER, /* reports, the page, paths that do not exist */
+	CLIENT_TURN_PREFLIGHT, /* OPTIONS */
+	CLIENT_TURN_OTHER,     /* reports, the page, paths that do not exist */
 	CLIENT_TURNS
 };
 

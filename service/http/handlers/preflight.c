@@ -2,7 +2,7 @@
 /*
  * OPTIONS: which methods a path has; and the preflights of browsers, which ask
  * whether a page of another origin may send a request (CORS).  They need no
- * key, take no slot, and cost what a probe costs.
+ * key and take no slot, but their rate is limited.
  */
 #include "service/http/head/browsers.h"
 #include "service/http/request.h"

@@ -73,6 +73,24 @@ static bool has_usual_port(struct text_part origin)
 	return false;
 }
 
+/* Has the host no port, or one from 1 to 65535 without zeros before it? */
+static bool has_plain_port(struct text_part host)
+{
+	const char *end = host.text + host.bytes, *colon = end;
+	uint32_t port = 0;
+
+	while (colon > host.text && colon[-1] != ':' && colon[-1] != ']')
+		colon--;
+	if (colon == host.text || colon[-1] == ']')
+		return true;
+	for (const char *c = colon; c < end; c++) {
+		if (*c < '0' || *c > '9' || port > UINT16_MAX)
+			return false;
+		port = port * 10 + (uint32_t)(*c - '0');
+	}
+	return colon < end && *colon != '0' && port <= UINT16_MAX;
+}
+
 /* Is it as a browser sends it in Origin? */
 static bool is_origin(struct text_part p)
 {
@@ -80,7 +98,8 @@ static bool is_origin(struct text_part p)
 	struct text_part scheme = { p.text, strcspn(p.text, ":,") };
 
 	return is_scheme(scheme) && is_lower(p) && host.bytes > 0 &&
-	       !has_usual_port(p) && host_cut_port(&host) &&
+	       has_plain_port(host) && !has_usual_port(p) &&
+	       host_cut_port(&host) &&
 	       (host_is_name(host) || host_is_address(host));
 }
 

@@ -81,7 +81,7 @@ struct findings {
 	bool is_other_scheme;     /* http:// with TLS, or https:// without */
 	bool lacks_memory;        /* there is none for the parameters */
 	bool expects_more; /* it expects something other than "100-continue" */
-	uint32_t length_count, host_count, parent_count;
+	uint32_t length_count, host_count, origin_count, parent_count;
 	const char *parent; /* the last traceparent header */
 };
 
@@ -200,6 +200,8 @@ static void read_field(const struct http_field *field, struct findings *f)
 		f->length_count++;
 	else if (http_field_is(field, "Host"))
 		f->host_count++;
+	else if (http_field_is(field, "Origin"))
+		f->origin_count++;
 	else if (http_field_is(field, HTTP_HEADER_TRACEPARENT)) {
 		f->parent_count++;
 		f->parent = field->value;
@@ -392,7 +394,7 @@ enum problem head_check(struct request *r)
 
 	if (r->head->fault != HEAD_FINE)
 		return explain_fault(r);
-	if (!is_strict || f.host_count > 1 ||
+	if (!is_strict || f.host_count > 1 || f.origin_count > 1 ||
 	    (needs_host && f.host_count == 0)) {
 		r->must_close = true;
 		return PROBLEM_BAD_REQUEST;

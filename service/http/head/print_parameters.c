@@ -98,8 +98,8 @@ static void print_dictionary(void)
 		for (uint32_t k = 0; k < p->word_count; k++)
 			(void)printf("\"%s=%s\"\n", p->name, p->words[k].name);
 		if (has_range(p))
-			(void)printf("\"%s=%g\"\n\"%s=%g\"\n", p->name, p->min,
-				     p->name, p->max);
+			(void)printf("\"%s=%.10g\"\n\"%s=%.10g\"\n", p->name,
+				     p->min, p->name, p->max);
 	}
 }
 
@@ -115,7 +115,7 @@ static void print_list(void)
 			(void)printf("%s%s", k > 0 ? " " : "",
 				     p->words[k].name);
 		if (has_range(p))
-			(void)printf("%g %g", p->min, p->max);
+			(void)printf("%.10g %.10g", p->min, p->max);
 		(void)printf("\n");
 	}
 }

@@ -7,7 +7,7 @@
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM [SANITIZED=1] test_control.sh SAMPLES_DIR
 . "$(dirname "$0")/../server.sh"
 dir=$(realpath "$1")
-per_s=200 probes_per_s=200
+per_s=200 probes_per_s=200 preflights_per_s=500
 at_once=100
 
 # loop PATH FLAGS...: start three clients that send this request again and again,
@@ -85,6 +85,7 @@ test_all() {
 	for path in '/trace?ms=60000' /stats /nothing; do
 		test_loops_have_a_rate "$path" "$per_s"
 	done
+	test_loops_have_a_rate / "$preflights_per_s" -X OPTIONS
 	# Whatever is answered by an error without work.
 	test_loops_have_a_rate /v1/images/nothing "$per_s"
 	test_loops_have_a_rate / "$per_s" --data-binary ''

@@ -156,11 +156,17 @@ test_other_pages_may_not() {
 		answers 403 -H "Origin: $origin" -X DELETE "$url/v1/images/x"
 	done
 	[ "$(uploads_sent)" = "$sent" ] || fail "an upload was processed"
+	answers 400 -H "Origin: $shop" -H "Origin: $evil" \
+		--data-binary "@$photo" "$url/?w=64"
+	nobody_may_read
 	# Reports are for no page but our own.
 	for origin in $evil $shop; do
 		answers 403 -H "Origin: $origin" "$url/stats"
 		nobody_may_read
 	done
+	preflight 403 $shop /stats
+	nobody_may_read
+	answers 204 -X OPTIONS "$url/stats"
 	# Nor a name that was made to point here.
 	answers 421 -H "Origin: $shop" -H 'Host: evil.example' \
 		--data-binary "@$photo" "$url/?w=64"
