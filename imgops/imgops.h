@@ -461,6 +461,8 @@ struct img_view {
 	struct img_size size;            /* of the result */
 	/* 1..8: the EXIF orientation of the file's rows. */
 	uint32_t orientation;
+	/* What is beyond a `crop`, in parts of the sides: no filter sees it. */
+	double cut_left, cut_top, cut_right, cut_bottom;
 };
 
 /*

@@ -201,6 +201,14 @@ static void show_part_of(struct img_view *view, struct img_rect part,
 {
 	view->left = (part.left_px + view->left * part.width_px) / all.width_px;
 	view->top = (part.top_px + view->top * part.height_px) / all.height_px;
+	view->cut_left = (double)part.left_px / all.width_px;
+	view->cut_top = (double)part.top_px / all.height_px;
+	view->cut_right =
+		(double)(all.width_px - part.left_px - part.width_px) /
+		all.width_px;
+	view->cut_bottom =
+		(double)(all.height_px - part.top_px - part.height_px) /
+		all.height_px;
 	view->width *= (double)part.width_px / all.width_px;
 	view->height *= (double)part.height_px / all.height_px;
 }

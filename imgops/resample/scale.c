@@ -40,8 +40,9 @@ enum { PRODUCTS_PER_PAUSE = 1 << 22 };
 
 /* How one plane becomes another. */
 struct plan {
-	struct axis x, y; /* axes of the source */
-	bool aside;       /* the axes are exchanged in the result */
+	struct axis x, y;   /* axes of the source, or of its part */
+	uint32_t left, top; /* where that part begins */
+	bool aside;         /* the axes are exchanged in the result */
 	/* Samples are only copied, without a filter. */
 	bool is_copy;
 	/* Weights and band are set only for Lanczos-3, unless is_copy. */
@@ -74,6 +75,30 @@ static void show_part(struct axis *a, double span, double from, double share)
 		mend_rounding(span * (a->mirrored ? 1 - from - share : from));
 }
 
+/*
+ * Leave out the samples that are cut off.  One that an edge goes through stays.
+ * Returns how many there are before the others.
+ */
+static uint32_t cut_axis(struct axis *a, double span, double before,
+			 double after)
+{
+	uint32_t first, end = a->in;
+
+	if (a->mirrored) {
+		double swapped = before;
+
+		before = after;
+		after = swapped;
+	}
+	first = (uint32_t)floor(mend_rounding(span * before));
+	if (after > 0)
+		end = min_u32(
+			end, (uint32_t)ceil(mend_rounding(span * (1 - after))));
+	a->in = end - first;
+	a->start -= first;
+	return first;
+}
+
 /* Set the axes as EXIF 2.32, 4.6.4 displays the file's rows and columns. */
 static void set_axes(struct plan *p, const struct img_plane *dst,
 		     const struct img_plane *src, const struct img_view *view)
@@ -104,6 +129,12 @@ static void set_axes(struct plan *p, const struct img_plane *dst,
 		  view->width);
 	show_part(down, aside ? src->span_x : src->span_y, view->top,
 		  view->height);
+	p->left = cut_axis(&p->x, src->span_x,
+			   aside ? view->cut_top : view->cut_left,
+			   aside ? view->cut_bottom : view->cut_right);
+	p->top = cut_axis(&p->y, src->span_y,
+			  aside ? view->cut_left : view->cut_top,
+			  aside ? view->cut_right : view->cut_bottom);
 }
 
 static void plan_release(struct plan *p, const struct memory *memory)
@@ -216,13 +247,18 @@ static void scale_plane(struct img_plane *dst, const struct img_plane *src,
 static bool fill_plane(struct img_plane *dst, const struct img_plane *src,
 		       const struct plan *p, const struct memory *memory)
 {
+	struct img_plane part = *src;
+
+	part.samples += p->left + p->top * src->stride_bytes;
+	part.width = p->x.in;
+	part.height = p->y.in;
 	if (p->filter != IMG_LANCZOS3)
-		return resample_plane(dst, src, &p->x, &p->y, p->aside,
+		return resample_plane(dst, &part, &p->x, &p->y, p->aside,
 				      p->filter, memory);
 	if (p->is_copy)
-		copy_plane(dst, src, p, memory);
+		copy_plane(dst, &part, p, memory);
 	else
-		scale_plane(dst, src, p, memory);
+		scale_plane(dst, &part, p, memory);
 	return true;
 }
 

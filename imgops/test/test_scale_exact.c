@@ -111,9 +111,14 @@ static void test_a_part_of_the_same_size_is_a_copy(void)
 		uint32_t top = scramble(4 * i + 1) % 32;
 		uint32_t width = 1 + scramble(4 * i + 2) % (64 - left);
 		uint32_t height = 1 + scramble(4 * i + 3) % (32 - top);
-		struct img_view view = { left / 64.0,       top / 32.0,
-					 width / 64.0,      height / 32.0,
-					 { width, height }, 1 };
+		struct img_view view = {
+			.left = left / 64.0,
+			.top = top / 32.0,
+			.width = width / 64.0,
+			.height = height / 32.0,
+			.size = { width, height },
+			.orientation = 1,
+		};
 		struct image dst = { 0 };
 
 		CHECK_NUMBER(

@@ -79,7 +79,9 @@ static void check_ramp(double span, uint32_t out_count, double out_span,
 {
 	uint8_t in[LINE];
 	struct img_plane p = plane_of(in, LINE, 1), shape;
-	struct img_view view = { left, 0, share, 1, { 0, 0 }, 1 };
+	struct img_view view = {
+		.left = left, .width = share, .height = 1, .orientation = 1
+	};
 	double *out;
 
 	for (int i = 0; i < LINE; i++)

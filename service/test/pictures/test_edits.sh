@@ -78,7 +78,34 @@ test_turns_and_parts_have_the_right_pixels() {
 	END
 }
 
-# Luma as in JPEG; transparency stays.
+# What a filter makes of a part is what it makes of a picture that ends there.
+test_nothing_beyond_a_crop_is_seen() {
+	python3 - "$url" <<-'END' || fail "wrong pixels, above"
+		from grid import *
+		url = sys.argv[1]
+		rows = [[((x * 7919 + y * 104729) % 251, (x * x + y) % 256,
+		    (x * 31 ^ y * 57) % 256) for x in range(60)] for y in range(50)]
+		for turn in "", "rotate=90", "rotate=180&flip=h", "flip=v", \
+		    "rotate=270&flip=h":
+		    turned = read(post(url, turn, write(rows)))
+		    for x, y, w, h in (20, 20, 20, 20), (0, 3, 17, 40), \
+		        (31, 0, 13, 9), (5, 5, 999, 999):
+		        part = write([row[x:x + w] for row in turned[y:y + h]])
+		        for how in "w=10", "w=7&h=9&fit=fill", "w=30&enlarge=1", \
+		            "w=8&h=8&fit=cover", "w=9&filter=mitchell", \
+		            "w=40&enlarge=1&filter=triangle":
+		            got = post(url, f"{turn}&crop={x},{y},{w},{h}&{how}",
+		                write(rows))
+		            wanted = post(url, how, part)
+		            # A turned picture is rounded in another order.
+		            most = max(abs(a - b) for a, b in zip(got, wanted))
+		            assert len(got) == len(wanted) and \
+		                most <= (2 if turn else 0), \
+		                f"{turn} {x},{y},{w},{h} {how}: {most}"
+	END
+}
+
+# Luma as in JPEG.
 test_grayscale_is_luma() {
 	python3 - "$url" "$photo" <<-'END' || fail "wrong greys, above"
 		from grid import *
@@ -159,6 +186,7 @@ test_wrong_values_are_explained() {
 
 start
 test_turns_and_parts_have_the_right_pixels
+test_nothing_beyond_a_crop_is_seen
 test_grayscale_is_luma
 test_a_pixel_ratio
 test_a_result_is_no_larger_than_asked
