@@ -226,7 +226,7 @@ static void check_track(const struct job jobs[2])
 {
 	char name[TRACK_NAME_BYTES];
 	struct span spans[16];
-	uint64_t next = 0, missed;
+	uint64_t next = 0, missed = 0;
 	uint32_t count;
 
 	CHECK_NUMBER(group_worker_count(run.group), ==, 0);
