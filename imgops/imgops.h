@@ -300,8 +300,9 @@ enum img_filter {
 	IMG_MITCHELL,    /* B = C = 1/3 */
 };
 
-/* The wanted result.  Zero is the default of every member except `quality`. */
 /*
+ * The wanted result.  Zero is the default of every member except `quality`.
+ *
  * The picture is turned upright, rotated, flipped and cut to `crop`, in this
  * order; what is then seen is the displayed picture, which is fitted into the
  * box.
@@ -309,7 +310,7 @@ enum img_filter {
 struct img_transform {
 	/* A side of 0 has no limit; then every fit acts as "inside". */
 	struct img_size box;
-	double dpr; /* the box is so many times larger; 0: as given */
+	double dpr; /* a factor of the box's sides; 0: 1 */
 	enum img_fit fit;
 	enum img_gravity gravity;
 	/* For IMG_CENTRE: the middle of what is kept, if possible. */
@@ -329,7 +330,7 @@ struct img_transform {
 	double blur_sigma_px; /* in pixels of the result; 0: no blur */
 	enum img_format_number format;
 	int quality; /* 1 .. 100 */
-	/* Less quality for a result of at most so many bytes; 0: no limit. */
+	/* A larger result gets less quality; 0: no limit. */
 	uint32_t bytes_max;
 	bool progressive;
 	bool optimize; /* Huffman tables for this picture; two passes */

@@ -79,7 +79,7 @@ static void copy_band(struct image *dst, uint32_t to, const struct image *src,
 	}
 }
 
-/* A small picture is its own sample: then `sample` has no block. */
+/* A small picture is its own sample: `sample` then shares its block. */
 static bool take_sample(struct search *s, const struct image *src)
 {
 	uint32_t width = src->planes[0].width, height = src->planes[0].height;

@@ -18,6 +18,7 @@
  *	images/           what POST /v1/images does in addition; GET and DELETE
  *	                  of /v1/images/...
  *	control.c         page, probes, reports, GET /v1/live
+ *	preflight.c       OPTIONS of all paths
  *
  * The functions with names such as reply_...() queue a reply.  False: there was
  * no memory for it or the client has disconnected, and the connection is

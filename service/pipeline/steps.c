@@ -23,15 +23,20 @@ enum {
 
 #define LOST_NS_MIN (1000 * NS_PER_MS)
 
-/* The most blocks of the pool at once; a gain map has as many once more. */
+/*
+ * The most blocks of the pool at once.  A gain map has as many once more; with
+ * a limit of bytes there are a sample of the picture and another result.
+ */
 static size_t blocks_max(const struct upload *u)
 {
 	size_t blocks = 0;
 
-	for (uint32_t i = 0; i < u->variant_count; i++)
-		blocks += u->variants[i].transform.keep_gainmap ?
-				  2 * BLOCKS_MAX :
-				  BLOCKS_MAX;
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		const struct img_transform *t = &u->variants[i].transform;
+
+		blocks += t->keep_gainmap ? 2 * BLOCKS_MAX : BLOCKS_MAX;
+		blocks += t->bytes_max > 0 ? 2 : 0;
+	}
 	return blocks;
 }
 

@@ -61,7 +61,7 @@ const char *browsers_reader(const struct request *r);
  */
 bool browsers_is_admin_page(const struct request *r);
 
-/* Could that be another one for another Origin?  It is r->reader_origin. */
+/* Does r->reader_origin depend on the request's Origin? */
 bool browsers_reader_varies(const struct request *r);
 
 /*
@@ -73,7 +73,7 @@ enum problem browsers_check_page(struct request *r, bool is_public);
 /* The same, if the client has shown that it may send the request. */
 enum problem browsers_check_origin(struct request *r);
 
-/* Say that pages of this Origin may not do that. */
+/* Returns PROBLEM_CROSS_SITE, and explains it. */
 enum problem browsers_refuse(struct request *r);
 
 #endif

@@ -171,7 +171,8 @@ const struct param params_table[] = {
 	  .default_text = "strip", .help = "what happens to a file's gain map",
 	  .is_advanced = true, .other_names = "hdr keepgainmap", .since = 4 },
 	{ "max_bytes", "Most bytes", BYTES(transform.bytes_max),
-	  .help = "less quality, if needed, for a result of at most so many",
+	  .help = "the most bytes of the result, which gets less quality if "
+		  "needed",
 	  .is_advanced = true, .other_names = "maxbytes max_size", .since = 6 },
 	{ "rotate", "Rotate",
 	  WORD(enum img_rotation, transform.rotation, rotations),
@@ -191,7 +192,7 @@ const struct param params_table[] = {
 	  .only_with = "fit=cover", .is_advanced = true,
 	  .other_names = "fp focalpoint", .since = 5 },
 	{ "dpr", "Pixel ratio", FACTOR(transform.dpr, 0.1, 8),
-	  .default_text = "1", .help = "w and h are so many times larger",
+	  .default_text = "1", .help = "w and h are multiplied by it",
 	  .is_advanced = true, .other_names = "devicepixelratio", .since = 5 },
 	{ "grayscale", "Grey", SWITCH(transform.greyscale, zero_one),
 	  .default_text = "0", .help = "without colours", .is_advanced = true,
