@@ -34,7 +34,10 @@ static const struct {
 			  { "B", 1 },
 			  { "", 1 << 20 } } },
 	[FLAG_TIME] = { "a time",
-			{ { "s", 1000 }, { "ms", 1 }, { "", 1000 } } },
+			{ { "s", 1000 },
+			  { "ms", 1 },
+			  { "", 1000 },
+			  { "h", 3600e3 } } },
 };
 
 static bool is_whole(const struct flag *f)

@@ -241,6 +241,8 @@ static void check_store_needed(const struct options *o)
 		{ "store-quota", "it needs --store DIR", o->store != NULL },
 		{ "store-threads", "it needs --store", o->store != NULL },
 		{ "spool", "it needs --store DIR", o->store != NULL },
+		{ "inbox-quota", "it needs --store", o->store != NULL },
+		{ "inbox-time", "it needs --store", o->store != NULL },
 		{ "store-cache-quota", "it needs --store-cache DIR",
 		  o->store_cache != NULL },
 	};
@@ -250,6 +252,8 @@ static void check_store_needed(const struct options *o)
 		if (!flags[i].is_there &&
 		    options_is_changed(o, flags[i].flag, value))
 			refuse_flag(o, flags[i].flag, value, flags[i].needed);
+	if (o->inbox != NULL && o->store == NULL)
+		refuse_flag(o, "inbox", o->inbox, "it needs --store");
 }
 
 /* s3:/photos and S3://photos would be folders. */

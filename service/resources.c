@@ -3,6 +3,7 @@
 
 #include "service/http/connection/listen.h"
 #include "service/pipeline/pipeline_graph.h"
+#include "service/store/inbox.h"
 #include "service/store/remote/keeper.h"
 #include "service/user.h"
 
@@ -583,6 +584,33 @@ static int open_store(struct server_resources *r, const struct options *o)
 	return refuse_as_user(o, EXIT_FAILURE, "store", o->store, error.text);
 }
 
+/*
+ * Opened after the store in whose folder it may be, which no other server has
+ * then.
+ */
+static int open_inbox(struct server_resources *r, const struct options *o)
+{
+	struct error error;
+	char *path = NULL;
+
+	if (o->inbox != NULL)
+		path = strdup(o->inbox);
+	else if (o->store == NULL || remote_is_url(o->store))
+		return EXIT_SUCCESS;
+	else if (asprintf(&path, "%s/inbox", o->store) < 0)
+		path = NULL;
+	error_set(&error, "no memory");
+	if (path != NULL)
+		r->inbox = inbox_open(path, o->inbox_quota_bytes, &error);
+	free(path);
+	if (r->inbox != NULL)
+		return EXIT_SUCCESS;
+	return refuse_as_user(o, EXIT_FAILURE,
+			      o->inbox != NULL ? "inbox" : "store",
+			      o->inbox != NULL ? o->inbox : o->store,
+			      error.text);
+}
+
 static int open_trace(struct server_resources *r, const struct options *o)
 {
 	if (o->trace == NULL)
@@ -637,6 +665,8 @@ int server_resources_init(struct server_resources *r, const struct options *o)
 	if (status == EXIT_SUCCESS)
 		status = open_store(r, o);
 	if (status == EXIT_SUCCESS)
+		status = open_inbox(r, o);
+	if (status == EXIT_SUCCESS)
 		status = open_trace(r, o);
 	return status;
 }
@@ -649,6 +679,7 @@ void server_resources_release(struct server_resources *r)
 		(void)close(r->admin_fd);
 	if (r->agent_fd >= 0)
 		(void)close(r->agent_fd);
+	inbox_close(r->inbox);
 	store_close(r->store);
 	if (r->trace != NULL)
 		(void)fclose(r->trace);

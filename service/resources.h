@@ -61,6 +61,7 @@ struct server_resources {
 	struct secrets secrets;
 	struct stage_graph graph; /* the graph for --balance partition */
 	struct store *store;      /* NULL: not asked for */
+	struct inbox *inbox;      /* NULL: there is none */
 	FILE *trace;              /* NULL: not asked for, or taken over */
 };
 

@@ -9,6 +9,7 @@
 #include "service/report/report.h"
 #include "service/decoder/decoders.h"
 #include "service/resources.h"
+#include "service/store/inbox.h"
 #include "service/user.h"
 
 #include "stages/cores.h"
@@ -446,6 +447,8 @@ static int serve_http(struct server *s, const sigset_t *signals)
 		.hides_reports = s->resources.secrets.is_exposed,
 		.pipeline = s->pipeline,
 		.store = s->resources.store,
+		.inbox = s->resources.inbox,
+		.inbox_s = s->options->inbox_ms / 1000,
 		.read_bytes_max = options_read_bytes(s->options),
 		.read_threads = read_threads(s),
 		.spools = s->options->spool == SPOOL_STORE &&
@@ -512,6 +515,7 @@ static int serve_with_reports(struct server *s, const sigset_t *signals)
 	s->stats.io_threads = options_io_threads(
 		s->options, pipeline_worker_count(s->pipeline));
 	s->stats.store = s->resources.store;
+	s->stats.inbox = s->resources.inbox;
 	s->stats.commit = s->options->commit;
 	s->stats.uthreads = s->uthreads;
 	s->live = live_new(&s->stats);
@@ -588,13 +592,15 @@ static void enter_sandbox(struct server *s)
 {
 	const struct options *o = s->options;
 	char *graph = o->save_graph != NULL ? strdup(o->save_graph) : NULL;
-	const char *folders[3] = { NULL };
+	const char *folders[4] = { NULL };
 	uint32_t count = 0;
 
 	if (graph != NULL)
 		folders[count++] = dirname(graph);
 	if (o->store != NULL && !remote_is_url(o->store))
 		folders[count++] = o->store;
+	if (o->inbox != NULL)
+		folders[count++] = o->inbox;
 
 	if (o->sandbox != SANDBOX_OFF)
 		sandbox_enter(&s->sandbox, folders, o->counts_hardware);
@@ -608,7 +614,7 @@ static int check_sandbox(const struct server *s)
 
 	log_sandbox(s);
 	if (o->sandbox != SANDBOX_OFF && s->sandbox.landlock_abi == 0 &&
-	    (o->save_graph != NULL ||
+	    (o->save_graph != NULL || o->inbox != NULL ||
 	     (o->store != NULL && !remote_is_url(o->store))))
 		log_message(s->log, LOG_LEVEL_WARN,
 			    "no Landlock: with --store or --save-graph, an "
@@ -627,6 +633,25 @@ static void log_store(void *arg, bool is_wrong, const char *text)
 
 	log_message(s->log, is_wrong ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "%s",
 		    text);
+}
+
+/* An inbox_report_fn. */
+static void log_inbox(void *arg, const char *text)
+{
+	const struct server *s = arg;
+
+	log_message(s->log, LOG_LEVEL_WARN, "inbox: %s", text);
+}
+
+/* Returns an exit status. */
+static int start_inbox(struct server *s)
+{
+	if (s->resources.inbox == NULL ||
+	    inbox_start(s->resources.inbox, log_inbox, s))
+		return EXIT_SUCCESS;
+	log_message(s->log, LOG_LEVEL_ERROR,
+		    "the thread of the inbox could not be started");
+	return EXIT_FAILURE;
 }
 
 /* Returns an exit status. */
@@ -692,7 +717,10 @@ static int run_logged(struct server *s, const sigset_t *signals)
 		if (status == EXIT_SUCCESS)
 			status = start_store(s);
 		if (status == EXIT_SUCCESS)
+			status = start_inbox(s);
+		if (status == EXIT_SUCCESS)
 			status = run_stages(s, signals);
+		inbox_stop(s->resources.inbox);
 		store_stop(s->resources.store);
 		log_stop(s->log, LAST_LINES_MS);
 	}

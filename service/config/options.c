@@ -310,6 +310,19 @@ static const struct flag own_flags[] = {
 	{ "store-quota", "SIZE", "0", "disk space of the store; 0: no limit",
 	  FLAG_FIELD(struct options, store_quota_bytes), .unit = FLAG_SIZE,
 	  .most = UINT64_C(1) << 60 },
+	{ "inbox", "DIR", NULL,
+	  "keep uploads by ticket or in parts (/v1/uploads) in this folder\n"
+	  "until they are complete; default: in the store's, or nowhere with\n"
+	  "s3://",
+	  FLAG_FIELD(struct options, inbox) },
+	{ "inbox-quota", "SIZE", "4G",
+	  "disk space of the inbox; 0: no limit",
+	  FLAG_FIELD(struct options, inbox_quota_bytes), .unit = FLAG_SIZE,
+	  .most = UINT64_C(1) << 60 },
+	{ "inbox-time", "TIME", "24h",
+	  "the longest time that a ticket or a resumable upload is kept",
+	  FLAG_FIELD(struct options, inbox_ms), .unit = FLAG_TIME,
+	  .least = 1000, .most = 30 * 86400000.0 },
 	{ "spool", "store|none", "store",
 	  "where an upload is written before it is answered 202: to the\n"
 	  "store, so that it survives a restart or a crash, or nowhere",

@@ -79,6 +79,9 @@ struct options {
 	const char *s3_region;
 	bool s3_path_style;
 	const char *s3_credentials_file;
+	const char *inbox; /* NULL: in the folder of the store, if any */
+	uint64_t inbox_quota_bytes;
+	uint32_t inbox_ms;
 	const char *store_cache;
 	uint64_t store_cache_quota_bytes;
 	enum spool_mode spool;

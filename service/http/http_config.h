@@ -19,6 +19,7 @@
 enum role {
 	ROLE_NONE,    /* no such path */
 	ROLE_UPLOAD,  /* the main port; with a key or a signature */
+	ROLE_TICKET,  /* the main port; everybody who knows the ticket */
 	ROLE_IMAGE,   /* the main port; everybody who knows the id */
 	ROLE_REMOVAL, /* removal of an image: the main port; with a key */
 	ROLE_PROBE,   /* both ports; everybody */
@@ -56,6 +57,7 @@ struct http_counts {
 enum http_form { FORM_LENIENT, FORM_STRICT };
 
 struct auth;
+struct inbox;
 struct log;
 struct minute;
 struct pipeline;
@@ -107,6 +109,8 @@ struct http_config {
 	uint64_t read_bytes_max;
 	uint32_t read_threads;
 	bool spools; /* the upload is on the disk before a 202 */
+	struct inbox *inbox; /* for /v1/uploads; NULL: none */
+	uint32_t inbox_s;    /* the longest time of a ticket, in seconds */
 	struct auth *auth;
 	bool has_tls; /* see tls_serve() */
 	/*

@@ -17,6 +17,7 @@
  *	upload_request.c  POST / and /v1/process, and /v1/images; with body.c
  *	images/           what POST /v1/images does in addition; GET and DELETE
  *	                  of /v1/images/...
+ *	uploads/          the same for /v1/uploads
  *	control.c         page, probes, reports, GET /v1/live
  *	preflight.c       OPTIONS of all paths
  *
@@ -86,7 +87,9 @@ enum method {
 	METHOD_GET = 1,
 	METHOD_POST = 2,
 	METHOD_DELETE = 4,
-	METHOD_OPTIONS = 8
+	METHOD_OPTIONS = 8,
+	METHOD_PUT = 16,
+	METHOD_PATCH = 32,
 };
 
 /*
@@ -128,7 +131,9 @@ struct handler {
 	/*
 	 * REQUEST_START: the whole request has arrived; begin to work for it.
 	 * True: the connection is suspended, and resumed when the work is done.
-	 * False: the work is already done, or `problem` is set.
+	 * False: the work is already done, or `problem` is set.  If it sets
+	 * `starts_again`, it is called again when that work is done, also if
+	 * there is a problem then.
 	 */
 	bool (*start)(struct request *r);
 	/*
@@ -141,6 +146,12 @@ struct handler {
 	 * what only the work needs; the rest of the body may still be read.
 	 */
 	void (*refuse)(struct request *r);
+	/*
+	 * The connection's part has ended, perhaps before the request was
+	 * complete; its client and its head are about to be freed.  May keep
+	 * the request for a while, by another holder.
+	 */
+	void (*end)(struct request *r);
 	/*
 	 * Does the work go on when the connection has ended?  Then its reply
 	 * was 202.
@@ -162,6 +173,11 @@ struct handler {
 
 extern const struct handler upload_handler; /* upload_request.c */
 extern const struct handler stored_upload_handler;
+extern const struct handler new_ticket_handler;
+extern const struct handler ticket_upload_handler;
+extern const struct handler ticket_part_handler;
+extern const struct handler ticket_handler; /* uploads/ticket_request.c */
+extern const struct handler ticket_removal_handler;
 extern const struct handler image_handler; /* images/images.c */
 extern const struct handler image_removal_handler;
 extern const struct handler picture_handler;
@@ -183,6 +199,7 @@ struct route {
 	const struct handler *handler;
 	int report; /* the enum report_kind, if its handler is about one */
 	bool takes_metrics_key; /* of --metrics-key-file */
+	bool speaks_tus;        /* see head/tus.h */
 };
 
 /* See the table in request_steps.c. */
@@ -203,6 +220,7 @@ enum request_state {
 	REQUEST_HELD,
 	REQUEST_START,
 	REQUEST_WORK,
+	REQUEST_WORKED,
 	REQUEST_REPLY,
 	REQUEST_REPLIED,
 	REQUEST_STREAM,
@@ -244,6 +262,7 @@ struct request {
 	const struct route *route;
 	/* For PROBLEM_METHOD_NOT_ALLOWED and OPTIONS: methods of the path. */
 	char allow[64];
+	bool speaks_tus; /* the path does */
 	/* The segments of the path that {} stands for. */
 	char segments[SEGMENTS_MAX][SEGMENT_BYTES];
 	/* Owner of the key; "": the server has no keys. */
@@ -273,6 +292,7 @@ struct request {
 	bool is_gone;         /* the client has disconnected while it waited */
 	bool has_turn;        /* it has waited for its turn, or waits */
 	bool is_turned_away;  /* there were too many reads of stored images */
+	bool starts_again;    /* start() is called again, after the work */
 	bool is_stream;       /* the reply has no end */
 	enum problem problem; /* the first problem that was found */
 	char *detail; /* request_explain(); NULL: the problem's own.  Owned. */

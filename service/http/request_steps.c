@@ -11,6 +11,7 @@
  *
  *	HEAD > CHECK > ROUTE > AUTHORISE > ADMIT > BODY (<> PIECE) > TURN
  *	TURN (> HELD) > START (> WORK) > REPLY > REPLIED or STREAM
+ *	START (> WORK > WORKED) > START, if the work has several parts
  *	REPLY > HELD > START > REPLY, if the work has found a problem
  *
  * If there is a problem:
@@ -75,6 +76,7 @@ static bool waits_for_turn(const struct request *r)
 	case ROLE_PREFLIGHT:
 		return true;
 	case ROLE_UPLOAD:
+	case ROLE_TICKET:
 	case ROLE_IMAGE:
 	case ROLE_REMOVAL:
 		return r->problem != PROBLEM_NONE &&
@@ -266,10 +268,15 @@ static enum request_state start_work(struct request *r)
 {
 	if (r->has_turn && client_is_shut(r->client))
 		return REQUEST_CLOSED;
-	if (r->problem == PROBLEM_NONE && r->handler->start != NULL &&
-	    r->handler->start(r))
+	if ((r->problem == PROBLEM_NONE || r->starts_again) &&
+	    r->handler->start != NULL && r->handler->start(r))
 		return REQUEST_WORK;
-	return REQUEST_REPLY;
+	return r->starts_again ? REQUEST_START : REQUEST_REPLY;
+}
+
+static enum request_state end_work(struct request *r)
+{
+	return r->starts_again ? REQUEST_START : REQUEST_REPLY;
 }
 
 static enum request_state send_reply(struct request *r)
@@ -342,7 +349,8 @@ static const struct step {
 	 * Suspended: the pipeline, the store or reports.c works for the
 	 * request.
 	 */
-	[REQUEST_WORK] = { .after = { [EVENT_NEXT] = REQUEST_REPLY } },
+	[REQUEST_WORK] = { .after = { [EVENT_NEXT] = REQUEST_WORKED } },
+	[REQUEST_WORKED] = { end_work },
 	[REQUEST_REPLY] = { send_reply },
 	/*
 	 * The reply is queued, or it has no end.  The transport may still read
@@ -608,6 +616,8 @@ void request_end(struct connection *c, struct request *r,
 			    r->segments[0]);
 	if (r->state != REQUEST_HEAD || r->status != 0)
 		log_request_end(r, how);
+	if (r->handler->end != NULL)
+		r->handler->end(r);
 	if (r->state != REQUEST_HEAD)
 		request_release(r);
 	else

@@ -13,10 +13,11 @@
 #include <string.h>
 
 const char *const role_names[ROLES] = {
-	[ROLE_NONE] = "none",     [ROLE_UPLOAD] = "upload",
-	[ROLE_IMAGE] = "image",   [ROLE_REMOVAL] = "removal",
-	[ROLE_PROBE] = "probe",   [ROLE_PAGE] = "page",
-	[ROLE_REPORT] = "report", [ROLE_PREFLIGHT] = "preflight",
+	[ROLE_NONE] = "none",       [ROLE_UPLOAD] = "upload",
+	[ROLE_TICKET] = "ticket",   [ROLE_IMAGE] = "image",
+	[ROLE_REMOVAL] = "removal", [ROLE_PROBE] = "probe",
+	[ROLE_PAGE] = "page",       [ROLE_REPORT] = "report",
+	[ROLE_PREFLIGHT] = "preflight",
 };
 
 /*
@@ -36,6 +37,18 @@ static const struct route routes[] = {
 	  .handler = &image_removal_handler },
 	{ "/v1/images/{id}/{variant}", METHOD_GET, ROLE_IMAGE,
 	  .handler = &picture_handler },
+	{ "/v1/uploads", METHOD_POST, ROLE_UPLOAD,
+	  .handler = &new_ticket_handler, .speaks_tus = true },
+	{ "/v1/uploads/{id}", METHOD_GET, ROLE_TICKET,
+	  .handler = &ticket_handler, .speaks_tus = true },
+	{ "/v1/uploads/{id}", METHOD_PUT, ROLE_TICKET,
+	  .handler = &ticket_upload_handler, .speaks_tus = true },
+	{ "/v1/uploads/{id}", METHOD_POST, ROLE_TICKET,
+	  .handler = &ticket_upload_handler, .speaks_tus = true },
+	{ "/v1/uploads/{id}", METHOD_PATCH, ROLE_TICKET,
+	  .handler = &ticket_part_handler, .speaks_tus = true },
+	{ "/v1/uploads/{id}", METHOD_DELETE, ROLE_TICKET,
+	  .handler = &ticket_removal_handler, .speaks_tus = true },
 	{ "/healthz", METHOD_GET, ROLE_PROBE, .handler = &health_handler },
 	{ "/readyz", METHOD_GET, ROLE_PROBE, .handler = &ready_handler },
 	{ "/metrics", METHOD_GET, ROLE_REPORT, .handler = &report_handler,
@@ -64,6 +77,8 @@ static const struct {
 } methods[] = {
 	{ METHOD_GET, { "GET", "HEAD" } },
 	{ METHOD_POST, { "POST", NULL } },
+	{ METHOD_PUT, { "PUT", NULL } },
+	{ METHOD_PATCH, { "PATCH", NULL } },
 	{ METHOD_DELETE, { "DELETE", NULL } },
 	{ METHOD_OPTIONS, { "OPTIONS", NULL } },
 };
@@ -89,6 +104,7 @@ static bool serves(const struct port *port, enum role role)
 	case ROLES:
 		break;
 	case ROLE_UPLOAD:
+	case ROLE_TICKET:
 	case ROLE_IMAGE:
 	case ROLE_REMOVAL:
 		return port == &h->main;
@@ -208,16 +224,31 @@ static void print_methods(char *text, unsigned int allowed)
 /* May pages of --cors-origin send requests of this role? */
 static bool is_for_others(enum role role)
 {
-	return role == ROLE_UPLOAD || role == ROLE_IMAGE ||
-	       role == ROLE_REMOVAL;
+	return role == ROLE_UPLOAD || role == ROLE_TICKET ||
+	       role == ROLE_IMAGE || role == ROLE_REMOVAL;
+}
+
+/*
+ * tus: clients that cannot send PATCH or DELETE send POST with this header.  It
+ * counts only below /v1/uploads/, where no signature is about a method.
+ */
+static const char *method_of(const struct request *r)
+{
+	const char *instead = request_header(r, "X-HTTP-Method-Override");
+
+	return instead != NULL && strcmp(r->head->method, "POST") == 0 &&
+			       strncmp(r->path, "/v1/uploads/", 12) == 0 ?
+		       instead :
+		       r->head->method;
 }
 
 enum problem route_find(struct request *r)
 {
-	unsigned int wanted = find_method(r->head->method), allowed = 0;
+	const char *method = method_of(r);
+	unsigned int wanted = find_method(method), allowed = 0;
 	bool is_shared = false;
 
-	r->is_head = strcmp(r->head->method, "HEAD") == 0;
+	r->is_head = strcmp(method, "HEAD") == 0;
 	for (size_t i = 0; i < ARRAY_SIZE(routes); i++) {
 		const struct route *route = &routes[i];
 
@@ -225,6 +256,7 @@ enum problem route_find(struct request *r)
 		    !matches(route->path, r->path, r->segments))
 			continue;
 		r->route = route;
+		r->speaks_tus = route->speaks_tus;
 		allowed |= route->method;
 		is_shared |= is_for_others(route->role);
 		if (route->method == wanted)

@@ -117,7 +117,7 @@ struct request_head {
 
 enum {
 	REPLY_HEADERS_MAX = 24,
-	REPLY_TEXT_BYTES = 2048,
+	REPLY_TEXT_BYTES = 4096,
 	REPLY_PIECES_MAX = 33,
 };
 

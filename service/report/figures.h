@@ -16,6 +16,7 @@
 #include "service/http/http_config.h"
 #include "service/report/report.h"
 #include "service/decoder/decoders.h"
+#include "service/store/inbox.h"
 #include "service/store/store.h"
 
 #include "base/json.h"
@@ -68,7 +69,7 @@ struct process_stats {
 struct counts {
 	bool always; /* true */
 	bool has_fibres, has_threads;
-	bool has_store, has_disk, has_quota, is_remote;
+	bool has_store, has_disk, has_quota, is_remote, has_inbox;
 	bool has_decoder;
 	bool has_hardware;
 	uint64_t uptime_ns;
@@ -79,6 +80,7 @@ struct counts {
 	struct fibre_stats fibres;
 	struct uthreads_counts threads;
 	struct store_stats store;
+	struct inbox_stats inbox;
 	struct decoder_stats decoder;
 	struct http_report http; /* zero in /stats */
 };

@@ -40,6 +40,7 @@ struct stats_source {
 	const struct pipeline_config *config;
 	const struct sandbox *sandbox;
 	struct store *store; /* NULL: none */
+	struct inbox *inbox; /* NULL: none */
 	const char *commit;  /* of the sources; NULL: unknown */
 	uint32_t io_threads; /* set before the first reading, too */
 	/* The threads of connections, as io_threads; NULL: none. */

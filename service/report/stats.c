@@ -142,6 +142,7 @@ void stats_read(struct stats_source *source, const struct http_report *http,
 		.always = true,
 		.has_threads = source->uthreads != NULL,
 		.has_store = source->store != NULL,
+		.has_inbox = source->inbox != NULL,
 		.has_decoder = source->config->decoders != NULL,
 		.has_hardware = group_counts_hardware(g),
 		.uploads_max = source->config->uploads_max,
@@ -158,6 +159,8 @@ void stats_read(struct stats_source *source, const struct http_report *http,
 		decoders_read(source->config->decoders, &out->decoder);
 	if (out->has_store)
 		store_stats(source->store, &out->store);
+	if (out->has_inbox)
+		inbox_read_stats(source->inbox, &out->inbox);
 	out->is_remote = out->has_store && out->store.remote.is_remote;
 	out->has_disk = out->has_store && !out->is_remote;
 	out->has_quota = out->has_disk && out->store.quota_bytes > 0;

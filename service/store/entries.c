@@ -750,6 +750,106 @@ enum store_answer entry_extend(struct entries *e,
 	return answer;
 }
 
+/* A file of entry_append() begins with the number of bytes behind it. */
+enum { COUNT_BYTES = 8 };
+
+/* False: it has no such number. */
+static bool read_count(int fd, uint64_t *count)
+{
+	uint8_t bytes[COUNT_BYTES];
+
+	if (pread(fd, bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return false;
+	*count = 0;
+	for (int i = COUNT_BYTES - 1; i >= 0; i--)
+		*count = *count << 8 | bytes[i];
+	return true;
+}
+
+/* The bytes before the number was written are synced, and then the number. */
+static bool write_count(int fd, uint64_t count)
+{
+	uint8_t bytes[COUNT_BYTES];
+
+	for (int i = 0; i < COUNT_BYTES; i++)
+		bytes[i] = (uint8_t)(count >> (8 * i));
+	if (fdatasync(fd) != 0)
+		return false;
+	return pwrite(fd, bytes, sizeof(bytes), 0) == (ssize_t)sizeof(bytes) &&
+	       fdatasync(fd) == 0;
+}
+
+/* errno is 0: the quota would be exceeded. */
+static bool append_to_file(struct entries *e, int fd, uint64_t offset,
+			   const struct store_file *more)
+{
+	const uint64_t end = COUNT_BYTES + offset + more->count;
+	const struct store_file whole = { "", NULL, (size_t)end };
+	uint64_t before = disk_bytes_of(fd), after;
+	uint64_t wanted = estimate_file_bytes(e, &whole);
+	bool ok;
+	int saved;
+
+	wanted = wanted > before ? wanted - before : 0;
+	if (!reserve_bytes(e, wanted)) {
+		errno = 0;
+		return false;
+	}
+	ok = lseek(fd, (off_t)(COUNT_BYTES + offset), SEEK_SET) >= 0 &&
+	     file_write_all(fd, more->bytes, more->count) &&
+	     write_count(fd, offset + more->count);
+	saved = errno;
+	after = disk_bytes_of(fd);
+	/* Unsigned arithmetic: also correct if the file has grown by more. */
+	release_bytes(e, before + wanted - after);
+	errno = saved;
+	return ok;
+}
+
+enum store_answer entry_append(struct entries *e,
+			       const struct entry_folder *folder,
+			       const char *id, const char *name,
+			       uint64_t offset, const void *bytes, size_t count)
+{
+	const struct store_file more = { name, bytes, count };
+	int entry = folder_open(folder->fd, id), fd;
+	enum store_answer answer = STORE_OK;
+
+	assert(store_is_file_name(name) && count > 0);
+	if (entry < 0)
+		return missing_at(e, folder, id);
+	fd = openat(entry, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+		    0666);
+	if (fd < 0 || !append_to_file(e, fd, offset, &more) ||
+	    (offset == 0 && fsync(entry) != 0))
+		answer = errno == 0 ? STORE_FULL :
+				      failed_at(e, folder, id, name);
+	if (fd >= 0)
+		folder_close(fd);
+	folder_close(entry);
+	return answer;
+}
+
+enum store_answer entry_read_appended(int entry, const char *name, int *fd,
+				      uint64_t *bytes)
+{
+	enum store_answer answer = entry_read(entry, name, fd, bytes);
+	uint64_t size, count;
+
+	if (answer != STORE_OK)
+		return answer;
+	size = *bytes;
+	if (read_count(*fd, &count) && size >= COUNT_BYTES &&
+	    count <= size - COUNT_BYTES &&
+	    lseek(*fd, COUNT_BYTES, SEEK_SET) == COUNT_BYTES) {
+		*bytes = count;
+		return STORE_OK;
+	}
+	folder_close(*fd);
+	/* A crash came before the first number was synced. */
+	return STORE_NOT_FOUND;
+}
+
 enum store_answer entry_reduce(struct entries *e,
 			       const struct entry_folder *folder,
 			       const char *id, const char *name)

@@ -177,6 +177,25 @@ MUST_CHECK enum store_answer entry_extend(struct entries *e,
 					  const char *id,
 					  const struct store_file *file);
 
+/*
+ * Append to a file of an entry, which is made by the first call: `offset` bytes
+ * have been appended before.  They are synced before they count, so a crash
+ * leaves either what was there or more.  After any other answer than STORE_OK,
+ * those before are still there.
+ */
+MUST_CHECK enum store_answer entry_append(struct entries *e,
+					  const struct entry_folder *folder,
+					  const char *id, const char *name,
+					  uint64_t offset, const void *bytes,
+					  size_t count);
+
+/*
+ * Open a file of entry_append(), of an open entry, at the first byte that was
+ * appended; the caller closes *fd.  *bytes is their number.
+ */
+MUST_CHECK enum store_answer entry_read_appended(int entry, const char *name,
+						 int *fd, uint64_t *bytes);
+
 /* Remove a file of an entry, if it has it, and sync that. */
 enum store_answer entry_reduce(struct entries *e,
 			       const struct entry_folder *folder,

@@ -1098,6 +1098,19 @@ void clients_end_holding(struct clients *t)
 	(void)pthread_mutex_unlock(&t->lock);
 }
 
+void client_give_way(struct client *c)
+{
+	struct clients *t = c->clients;
+
+	(void)pthread_mutex_lock(&t->lock);
+	if (c->phase == CLIENT_BODY && !c->is_shut &&
+	    atomic_load(&c->refusal) == CLIENT_WELCOME) {
+		refuse_client(c, CLIENT_TOO_SLOW, clock_now_ns());
+		wake_for(c);
+	}
+	(void)pthread_mutex_unlock(&t->lock);
+}
+
 bool client_is_shut(const struct client *c)
 {
 	struct clients *t = c->clients;

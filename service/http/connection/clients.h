@@ -226,6 +226,12 @@ void client_gather(struct client *c, uint64_t wanted_bytes);
 bool client_hold(struct client *c, enum client_turn kind,
 		 struct connection *connection);
 
+/*
+ * Another request wants what this one has: refuse the client as too slow, if
+ * its body is still arriving.  Any thread, while there is the client.
+ */
+void client_give_way(struct client *c);
+
 /* Was the client shut down, because of a time limit or for a new connection? */
 bool client_is_shut(const struct client *c);
 

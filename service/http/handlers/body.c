@@ -348,6 +348,8 @@ static uint64_t first_room(const struct body *b)
 		likely = 2 * pipeline_likely_body_bytes(b->pipeline);
 	while (room < likely && 2 * room <= most)
 		room *= 2;
+	if (room < b->before)
+		room = b->before;
 	return min_u64(room, b->length_bytes);
 }
 
@@ -359,6 +361,9 @@ void body_begin(struct body *b, const char *type, bool is_exact,
 	*b = (struct body){
 		.has_length = length.is_known,
 		.length_bytes = length.bytes,
+		.before = length.before,
+		.count = (size_t)length.before,
+		.received_bytes = length.before,
 		.charge = charge,
 		.pipeline = p,
 		.form_type = is_form(type) ? type : NULL,
@@ -389,7 +394,7 @@ enum problem body_admit(struct body *b, struct pipeline *p)
 
 	if (problem != PROBLEM_NONE)
 		return problem;
-	room_bytes = is_reserved ? b->first_bytes : room_for(b, 0);
+	room_bytes = is_reserved ? b->first_bytes : room_for(b, b->before);
 	budget_lower(b->charge, is_reserved ?
 					charge_with_picture(b, room_bytes) :
 					charge_without_picture(b, room_bytes));

@@ -63,6 +63,8 @@ struct body {
 	char detail[BODY_DETAIL_BYTES]; /* also of a body that is refused */
 	struct excess excess;           /* of a limit; {0}: none */
 
+	/* Bytes of the picture that came before; the caller sets them. */
+	uint64_t before;
 	bool has_length;
 	/* Bytes of the whole body, or the most that it may have. */
 	uint64_t length_bytes;
@@ -83,6 +85,8 @@ struct body {
 struct body_length {
 	bool is_known;
 	uint64_t bytes; /* if it is not known, at most this */
+	/* Of these, bytes of the picture that came in earlier requests. */
+	uint64_t before;
 };
 
 /*

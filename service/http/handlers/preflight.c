@@ -5,6 +5,7 @@
  * key and take no slot, but their rate is limited.
  */
 #include "service/http/head/browsers.h"
+#include "service/http/head/tus.h"
 #include "service/http/request.h"
 
 #include <inttypes.h>
@@ -25,6 +26,8 @@ static bool reply_preflight(struct request *r)
 		return reply_with_problem(r, browsers_refuse(r));
 	reply_begin_bytes(r, &p, "", 0);
 	reply_add_header(&p, "Allow", r->allow);
+	if (r->speaks_tus)
+		tus_add_options(&p, r->config->body_bytes_max);
 	if (is_preflight(r)) {
 		reply_add_header(&p, "Access-Control-Allow-Methods", r->allow);
 		/* "*" stands for all but this one. */

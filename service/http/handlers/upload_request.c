@@ -27,7 +27,9 @@
  */
 #include "service/http/handlers/upload_request.h"
 
+#include "service/http/handlers/uploads/arrival.h"
 #include "service/http/head/auth.h"
+#include "service/http/head/digest.h"
 #include "service/http/reply/result.h"
 
 #include "base/clock.h"
@@ -93,6 +95,22 @@ static void free_decoded_body(struct upload *u)
 	u->jpeg_charge_bytes = 0;
 }
 
+/* NULL: it is not for /v1/uploads. */
+static const struct arrival *own_arrival(const struct request *r)
+{
+	const struct upload_request *own = r->own;
+
+	return own->arrival;
+}
+
+/* Is it, with this body, complete? */
+static bool is_whole(const struct request *r)
+{
+	const struct arrival *a = own_arrival(r);
+
+	return a == NULL || a->is_last;
+}
+
 /* Will the results be stored? */
 static bool is_stored(const struct request *r)
 {
@@ -131,6 +149,11 @@ static void drop_body(struct request *r)
 	body_release(&own->body);
 	budget_lower(&u->charge, upload_result_bytes(u));
 	budget_give_slot(&u->charge);
+}
+
+void upload_drop_body(struct request *r)
+{
+	drop_body(r);
 }
 
 /* Bytes that a kind of file has at an offset; "?" is any byte. */
@@ -279,6 +302,11 @@ static enum problem explained_problem(struct request *r)
 	return problem;
 }
 
+enum problem upload_problem(struct request *r)
+{
+	return explained_problem(r);
+}
+
 /* False: `detail` says what is wrong with it. */
 static bool set_parameter(struct request *r, const char *key, const char *value)
 {
@@ -291,7 +319,7 @@ static bool set_parameter(struct request *r, const char *key, const char *value)
 		request_explain(r, "%s", detail);
 		return false;
 	}
-	if (is_stored(r))
+	if (is_stored(r) && own->arrival == NULL)
 		return storing_set_respond(r, value);
 	request_explain(r, "respond is only for POST /v1/images.");
 	return false;
@@ -316,11 +344,17 @@ static void explain_field(struct request *r, const char *name)
 			detail);
 }
 
-/* Take the parameters of the query, up to the first bad one. */
+/* Take the parameters of the query or the ticket, up to the first bad one. */
 static enum problem take_parameters(struct request *r)
 {
-	for (uint32_t i = 0; i < r->argument_count; i++) {
-		const struct http_field *a = &r->arguments[i];
+	const struct arrival *arrival = own_arrival(r);
+	const struct http_field *all =
+		arrival != NULL ? arrival->ticket.parameters : r->arguments;
+	uint32_t count = arrival != NULL ? arrival->ticket.parameter_count :
+					   r->argument_count;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct http_field *a = &all[i];
 
 		if (!auth_takes_parameter(r->config->auth, a->name) &&
 		    !set_parameter(r, a->name, a->value))
@@ -413,7 +447,9 @@ static enum problem take_field(struct request *r, struct field *f)
 	/* Browsers send an empty field for an input that was not filled in. */
 	if (f->value[0] == '\0')
 		return PROBLEM_NONE;
-	if (r->config->form == FORM_LENIENT && !is_parameter(f))
+	/* What a ticket is for was said by who has asked for it. */
+	if (own_arrival(r) != NULL ||
+	    (r->config->form == FORM_LENIENT && !is_parameter(f)))
 		return ignore_field(r, f);
 	compare_with_query(f, r);
 	if (f->is_given)
@@ -509,13 +545,38 @@ static void explain_body(struct request *r)
 	r->excess = own->body.excess;
 }
 
+static enum problem check_digest(struct request *r)
+{
+	const struct upload_request *own = r->own;
+
+	if (own->digest == NULL || digest_end(own->digest))
+		return PROBLEM_NONE;
+	if (own->digest->is_tus)
+		return PROBLEM_CHECKSUM_MISMATCH;
+	request_explain(r, "The body does not have the digest of its %s.",
+			own->digest->header);
+	return PROBLEM_DIGEST_MISMATCH;
+}
+
+/* May the body be empty?  So it is if a ticket is only made. */
+static bool may_be_empty(const struct request *r)
+{
+	const struct arrival *a = own_arrival(r);
+
+	return a != NULL && a->kind != ARRIVAL_WHOLE;
+}
+
 /* The body is complete, and with it the last field. */
 static enum problem finish_body(struct request *r)
 {
 	struct upload_request *own = r->own;
 	bool is_form = own->body.form != NULL;
-	enum problem problem = body_finish(&own->body);
+	enum problem problem = check_digest(r);
 
+	if (problem == PROBLEM_NONE)
+		problem = body_finish(&own->body);
+	if (problem == PROBLEM_EMPTY_BODY && may_be_empty(r))
+		problem = PROBLEM_NONE;
 	if (problem == PROBLEM_NONE && is_form)
 		problem = take_fields(r);
 	if (problem == PROBLEM_NONE && own->fields_at > 0)
@@ -589,6 +650,26 @@ static bool is_late(const struct request *r)
 	       clock_now_ns() >= own->upload.deadline_ns;
 }
 
+/* Does the client say which digest the body has? */
+static enum problem begin_digest(struct request *r)
+{
+	struct upload_request *own = r->own;
+	struct digest digest;
+
+	if (!digest_begin(&digest, r->head)) {
+		request_explain(r, "%s is malformed, or has no known algorithm.",
+				digest.header);
+		return PROBLEM_BAD_DIGEST;
+	}
+	if (digest.header == NULL)
+		return PROBLEM_NONE;
+	own->digest = malloc(sizeof(*own->digest));
+	if (own->digest == NULL)
+		return PROBLEM_OUT_OF_MEMORY;
+	*own->digest = digest;
+	return PROBLEM_NONE;
+}
+
 static enum problem admit_upload(struct request *r)
 {
 	struct upload_request *own = r->own;
@@ -596,7 +677,7 @@ static enum problem admit_upload(struct request *r)
 
 	own->request = r;
 	own->upload.number = r->number;
-	if (!r->has_length && !r->head->is_chunked)
+	if (!r->has_length && !r->head->is_chunked && !may_be_empty(r))
 		return PROBLEM_LENGTH_REQUIRED;
 	if (atomic_load(&r->http->refusing)) {
 		r->must_close = true;
@@ -612,8 +693,11 @@ static enum problem admit_upload(struct request *r)
 	own->fd = r->connection->fd;
 	problem = take_parameters(r);
 	if (problem == PROBLEM_NONE)
+		problem = begin_digest(r);
+	if (problem == PROBLEM_NONE)
 		problem = make_variants(r);
-	if (problem == PROBLEM_NONE && !pipeline_has_slot(r->config->pipeline))
+	if (problem == PROBLEM_NONE && is_whole(r) &&
+	    !pipeline_has_slot(r->config->pipeline))
 		problem = PROBLEM_OVERLOADED;
 	return problem;
 }
@@ -631,6 +715,17 @@ static void end_memory_wait(struct budget_waiter *w)
 		container_of(w, struct upload_request, memory_wait)->request);
 }
 
+static struct body_length body_length_of(const struct request *r)
+{
+	if (own_arrival(r) != NULL)
+		return arrival_length(r);
+	return (struct body_length){
+		.is_known = r->has_length,
+		.bytes = r->has_length ? r->length_bytes :
+					 r->config->body_bytes_max,
+	};
+}
+
 /*
  * The body and its picture are reserved as a whole, so that no upload keeps
  * memory while it waits for more, except one whose estimate was too low.
@@ -640,10 +735,7 @@ static bool wait_for_memory(struct request *r)
 	struct upload_request *own = r->own;
 	struct pipeline *p = r->config->pipeline;
 	struct upload *u = &own->upload;
-	const struct body_length length = {
-		r->has_length,
-		r->has_length ? r->length_bytes : r->config->body_bytes_max,
-	};
+	const struct body_length length = body_length_of(r);
 	bool is_suspended;
 	uint64_t bytes;
 
@@ -709,7 +801,7 @@ static enum problem peek_at_header(struct request *r)
 	bool is_known;
 
 	if (own->peek_bytes_min == 0 || bytes < own->peek_bytes_min ||
-	    (r->has_length && bytes == r->length_bytes))
+	    (r->has_length && bytes == r->length_bytes && is_whole(r)))
 		return PROBLEM_NONE;
 	own->peek_bytes_min = 2 * bytes;
 	u->jpeg = own->body.bytes;
@@ -733,6 +825,8 @@ static enum problem receive_piece(struct request *r, const char *data,
 
 	if (is_late(r))
 		return PROBLEM_DEADLINE_EXCEEDED;
+	if (own->digest != NULL)
+		digest_add(own->digest, data, bytes);
 	problem = body_receive(&own->body, data, bytes);
 	own->upload.jpeg_charge_bytes = own->body.whole_bytes;
 	explain_body(r);
@@ -756,7 +850,9 @@ static bool submit_upload(struct request *r)
 
 	u->jpeg = own->body.bytes;
 	u->jpeg_bytes = own->body.count;
-	u->is_gone = is_client_gone;
+	/* What a client sends in parts goes on without it. */
+	if (own->arrival == NULL)
+		u->is_gone = is_client_gone;
 	u->done = on_upload_done;
 	if (!is_stored(r))
 		u->on_decoded = free_decoded_body;
@@ -764,17 +860,12 @@ static bool submit_upload(struct request *r)
 	       pipeline_submit(r->config->pipeline, u);
 }
 
-static bool start_upload(struct request *r)
+bool upload_submit(struct request *r)
 {
 	struct upload_request *own = r->own;
-	enum problem problem = finish_body(r);
 	bool answers_early = own->storing.answers_early;
 	bool is_suspended, is_submitted;
 
-	if (problem != PROBLEM_NONE) {
-		request_refuse(r, problem);
-		return false;
-	}
 	if (answers_early)
 		atomic_fetch_add(&r->holder_count, 1);
 	/*
@@ -793,6 +884,29 @@ static bool start_upload(struct request *r)
 		atomic_fetch_sub(&r->holder_count, 1);
 	request_resume(r);
 	return is_suspended;
+}
+
+/* Is there all of a body that is right?  False: the request was refused. */
+static bool is_body_good(struct request *r)
+{
+	enum problem problem = finish_body(r);
+
+	if (problem != PROBLEM_NONE)
+		request_refuse(r, problem);
+	return problem == PROBLEM_NONE;
+}
+
+static bool start_upload(struct request *r)
+{
+	return is_body_good(r) && upload_submit(r);
+}
+
+/* Called several times: see uploads/arrival.h. */
+static bool start_arrival(struct request *r)
+{
+	if (!r->starts_again && !is_body_good(r))
+		return false;
+	return arrival_start(r);
 }
 
 static bool reply_results(struct request *r)
@@ -932,6 +1046,8 @@ static void release_upload(struct request *r)
 	drop_body(r);
 	free(own->storing.meta);
 	drop_variants(r);
+	free(own->digest);
+	arrival_release(r);
 }
 
 static enum problem admit_stored_upload(struct request *r)
@@ -941,20 +1057,74 @@ static enum problem admit_stored_upload(struct request *r)
 	return problem == PROBLEM_NONE ? admit_upload(r) : problem;
 }
 
+static enum problem admit_arrival(struct request *r, enum arrival_kind kind)
+{
+	struct upload_request *own = r->own;
+	enum problem problem = storing_begin(r);
+
+	if (problem == PROBLEM_NONE)
+		problem = arrival_begin(r, kind);
+	if (problem == PROBLEM_NONE)
+		problem = admit_upload(r);
+	/* The header of a picture is only in its first bytes. */
+	if (own->arrival != NULL && own->arrival->offset > 0)
+		own->peek_bytes_min = 0;
+	return problem;
+}
+
+static enum problem admit_new_ticket(struct request *r)
+{
+	return admit_arrival(r, ARRIVAL_NEW);
+}
+
+static enum problem admit_whole(struct request *r)
+{
+	return admit_arrival(r, ARRIVAL_WHOLE);
+}
+
+static enum problem admit_part(struct request *r)
+{
+	return admit_arrival(r, ARRIVAL_PART);
+}
+
 /* The hooks of all uploads, except admit(). */
 #define UPLOAD_HOOKS                                                           \
 	.state_bytes = sizeof(struct upload_request), .wait = wait_for_memory, \
 	.prepare = prepare_for_body, .receive = receive_piece,                 \
-	.start = start_upload, .reply = reply_to_upload, .refuse = drop_body,  \
 	.goes_on = storing_is_accepted, .add_timing = add_timing,              \
 	.log = log_upload, .release = release_upload
 
+/* Those that start and reply at once. */
+#define PLAIN_HOOKS                                                            \
+	UPLOAD_HOOKS, .start = start_upload, .reply = reply_to_upload,         \
+		.refuse = drop_body
+
 const struct handler upload_handler = {
-	UPLOAD_HOOKS,
+	PLAIN_HOOKS,
 	.admit = admit_upload,
 };
 
 const struct handler stored_upload_handler = {
-	UPLOAD_HOOKS,
+	PLAIN_HOOKS,
 	.admit = admit_stored_upload,
+};
+
+/* Of /v1/uploads. */
+#define ARRIVAL_HOOKS                                                          \
+	UPLOAD_HOOKS, .start = start_arrival, .reply = arrival_reply,          \
+		.refuse = arrival_refuse, .end = arrival_end
+
+const struct handler new_ticket_handler = {
+	ARRIVAL_HOOKS,
+	.admit = admit_new_ticket,
+};
+
+const struct handler ticket_upload_handler = {
+	ARRIVAL_HOOKS,
+	.admit = admit_whole,
+};
+
+const struct handler ticket_part_handler = {
+	ARRIVAL_HOOKS,
+	.admit = admit_part,
 };

@@ -60,12 +60,25 @@ struct upload_request {
 	struct upload upload;
 	struct variant variant; /* used if there is only one */
 	struct storing storing;
+	struct digest *digest;   /* that the body must have; NULL: none */
+	struct arrival *arrival; /* of /v1/uploads; NULL: another path */
 };
 
 static inline struct request *request_of_upload(const struct upload *u)
 {
 	return container_of(u, struct upload_request, upload)->request;
 }
+
+/* upload_request.c, for uploads/arrival.c */
+
+/* Send the upload into the pipeline, as start() of a handler. */
+bool upload_submit(struct request *r);
+
+/* What was wrong with it; sets `detail` and `excess`. */
+enum problem upload_problem(struct request *r);
+
+/* The body is not needed any more. */
+void upload_drop_body(struct request *r);
 
 /* images/store_request.c */
 

@@ -638,6 +638,9 @@ static enum problem check_keys(const struct keys *k, struct request *r)
 
 	if (is_public(r->route->role))
 		return PROBLEM_NONE;
+	/* Who knows the ticket may use it, but not by another site's page. */
+	if (r->route->role == ROLE_TICKET)
+		return browsers_check_origin(r);
 	problem = match_key(k, request_header(r, "Authorization"), r->owner);
 	if (problem == PROBLEM_INVALID_KEY)
 		problem = match_metrics_key(k, r);

@@ -294,6 +294,7 @@ static bool is_shared(const struct request *r)
 	switch (request_role(r)) {
 	case ROLE_NONE:
 	case ROLE_UPLOAD:
+	case ROLE_TICKET:
 	case ROLE_IMAGE:
 	case ROLE_REMOVAL:
 	case ROLE_PREFLIGHT:

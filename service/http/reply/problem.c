@@ -41,6 +41,38 @@ static const struct {
 				  "with each request." },
 	[PROBLEM_EMPTY_BODY] = { 400, "empty_body", "Empty body",
 				 "The request holds no picture." },
+	[PROBLEM_BAD_UPLOAD] = { 400, "bad_upload", "Bad upload",
+				 "A header about the upload is wrong." },
+	[PROBLEM_BAD_DIGEST] = { 400, "bad_digest", "Bad digest",
+				 "The header with the body's digest is "
+				 "malformed, or has no known algorithm." },
+	[PROBLEM_DIGEST_MISMATCH] = { 400, "digest_mismatch",
+				      "Digest mismatch",
+				      "The body does not have the digest that "
+				      "its header gives." },
+	[PROBLEM_CHECKSUM_MISMATCH] = { 460, "checksum_mismatch",
+					"Checksum mismatch",
+					"The bytes do not have the "
+					"Upload-Checksum; send them again." },
+	[PROBLEM_NO_INBOX] = { 404, "no_inbox", "No inbox",
+			       "This server takes no uploads by ticket or in "
+			       "parts; start it with --store DIR, or with "
+			       "--inbox DIR too." },
+	[PROBLEM_WRONG_OFFSET] = { 409, "wrong_offset", "Wrong offset",
+				   "Upload-Offset is not the number of bytes "
+				   "that have arrived." },
+	[PROBLEM_UPLOAD_ENDED] = { 409, "upload_ended", "Upload ended",
+				   "This upload has become an image; a ticket "
+				   "is for one." },
+	[PROBLEM_UPLOAD_EXPIRED] = { 410, "upload_expired", "Upload expired",
+				     "The time of this upload is over; ask for "
+				     "another." },
+	[PROBLEM_TUS_VERSION] = { 412, "tus_version", "Version of tus",
+				  "The request needs \"Tus-Resumable: "
+				  "1.0.0\"." },
+	[PROBLEM_UPLOAD_BUSY] = { 423, "upload_busy", "Upload busy",
+				  "Another request sends bytes of this upload; "
+				  "try again soon." },
 	[PROBLEM_UNAUTHORIZED] = { 401, "unauthorized", "Unauthorized",
 				   "Send a key as \"Authorization: Bearer "
 				   "KEY\", or sign the upload's query." },

@@ -3,6 +3,7 @@
 
 #include "service/http/connection/tls.h"
 #include "service/http/head/browsers.h"
+#include "service/http/head/tus.h"
 #include "service/http/http_state.h"
 
 #include "base/clock.h"
@@ -25,8 +26,11 @@ enum { UNSENT_BYTES_MAX = 16 * 1024 };
 
 /* What pages of other origins may read besides the body. */
 static const char reader_headers[] =
-	"Content-Range, ETag, Location, Retry-After, Server-Timing, Warning, "
-	"X-Blurhash, X-Dominant-Color, X-Frames, X-Request-Id";
+	"Content-Location, Content-Range, ETag, Location, Retry-After, "
+	"Server-Timing, Tus-Extension, Tus-Max-Size, Tus-Resumable, "
+	"Tus-Version, Upload-Defer-Length, Upload-Expires, Upload-Length, "
+	"Upload-Metadata, Upload-Offset, Warning, X-Blurhash, "
+	"X-Dominant-Color, X-Frames, X-Request-Id";
 
 void reply_init(struct reply *p)
 {
@@ -167,6 +171,8 @@ static void add_headers(const struct request *r, const char *type,
 	add_reader_headers(r, p);
 	reply_add_header(p, "Vary", vary(r));
 	add_trace_header(r, p);
+	if (r->route != NULL && r->route->speaks_tus)
+		reply_add_header(p, "Tus-Resumable", TUS_VERSION);
 	if (type != NULL)
 		reply_add_header(p, "Content-Type", type);
 	if (r->content_range[0] != '\0')
@@ -267,6 +273,8 @@ const char *http_reason(unsigned int status)
 		{ 405, "Method Not Allowed" },
 		{ 408, "Request Timeout" },
 		{ 411, "Length Required" },
+		{ 409, "Conflict" },
+		{ 410, "Gone" },
 		{ 412, "Precondition Failed" },
 		{ 413, "Content Too Large" },
 		{ 414, "URI Too Long" },
@@ -275,7 +283,9 @@ const char *http_reason(unsigned int status)
 		{ 417, "Expectation Failed" },
 		{ 421, "Misdirected Request" },
 		{ 422, "Unprocessable Content" },
+		{ 423, "Locked" },
 		{ 431, "Request Header Fields Too Large" },
+		{ 460, "Checksum Mismatch" }, /* tus */
 		{ 500, "Internal Server Error" },
 		{ 503, "Service Unavailable" },
 		{ 505, "HTTP Version Not Supported" },
@@ -393,6 +403,8 @@ bool reply_problem(struct request *r)
 	reply_add_header(&p, "Retry-After", retry_after(r, seconds));
 	if (r->problem == PROBLEM_METHOD_NOT_ALLOWED)
 		reply_add_header(&p, "Allow", r->allow);
+	if (r->problem == PROBLEM_TUS_VERSION)
+		reply_add_header(&p, "Tus-Version", TUS_VERSION);
 	add_challenge_header(r, &p);
 	return reply_send(r, status, "application/problem+json", &p);
 }

@@ -24,6 +24,7 @@
 #include "service/http/handlers/images/image_meta.h"
 #include "service/http/handlers/images/picture_request.h"
 #include "service/http/handlers/images/spooler.h"
+#include "service/http/handlers/uploads/arrival.h"
 #include "service/http/head/urls.h"
 
 #include "base/clock.h"
@@ -369,6 +370,21 @@ static enum store_answer put_image(struct request *r, struct error *why)
 	return STORE_OK;
 }
 
+/* The same for an upload of /v1/uploads, of which one image is made. */
+static enum store_answer put_arrival(struct request *r, struct error *why)
+{
+	struct upload_request *own = r->own;
+	const char *id = own->storing.accepted.id;
+	enum store_answer answer = arrival_claim(r, id);
+
+	error_set(why, "%s", strerror(errno));
+	if (answer == STORE_OK)
+		answer = put_image(r, why);
+	if (answer == STORE_OK)
+		arrival_finish(r, id);
+	return answer;
+}
+
 /* Called by a thread of the store stage. */
 static enum upload_end store_image(struct upload *u)
 {
@@ -379,7 +395,9 @@ static enum upload_end store_image(struct upload *u)
 	enum store_answer answer = STORE_FAILED;
 
 	s->meta = image_meta(s->accepted.id, u);
-	if (s->meta != NULL)
+	if (s->meta != NULL && own->arrival != NULL)
+		answer = put_arrival(r, &why);
+	else if (s->meta != NULL)
 		answer = put_image(r, &why);
 	if (answer == STORE_OK)
 		return UPLOAD_ENDED;

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: MIT */
+#include "service/store/inbox.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "service/wait.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	EXPIRES_DIGITS = 8, /* of a name: seconds since 1970, hexadecimal */
+	RANDOM_BYTES = (STORE_ID_BYTES - 1 - EXPIRES_DIGITS) / 2,
+	SWEEP_MS = 10000, /* between two looks for what has expired */
+};
+
+static const char ticket_name[] = "ticket.json";
+static const char data_name[] = "data.bin";
+static const char claim_name[] = "claim.txt";
+static const char end_name[] = "end.json";
+static const char problem_name[] = "problem.json";
+
+struct inbox {
+	struct entries entries;
+	struct entry_folder folder;
+	pthread_mutex_t lock; /* of the members below */
+	pthread_cond_t changed;
+	struct inbox_hold *holds;
+	bool is_stopping;
+
+	pthread_t thread;
+	bool has_thread;
+	inbox_report_fn *report;
+	void *report_arg;
+	_Atomic uint64_t made_count, ended_count, refused_count, expired_count;
+	_Atomic uint64_t received_bytes;
+};
+
+static uint64_t now_s(void)
+{
+	return clock_read_ns(CLOCK_REALTIME) / NS_PER_S;
+}
+
+uint64_t inbox_expires_s(const char *id)
+{
+	char digits[EXPIRES_DIGITS + 1];
+
+	(void)memcpy(digits, id, EXPIRES_DIGITS);
+	digits[EXPIRES_DIGITS] = '\0';
+	return strtoull(digits, NULL, 16);
+}
+
+bool inbox_has_expired(const char *id)
+{
+	return inbox_expires_s(id) <= now_s();
+}
+
+static void print_name(char id[STORE_ID_BYTES], uint64_t expires_s)
+{
+	uint8_t bytes[RANDOM_BYTES];
+	int at = snprintf(id, STORE_ID_BYTES, "%08" PRIx32,
+			  (uint32_t)expires_s);
+
+	/* It cannot fail: at most 256 bytes, after the system has started. */
+	while (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		at += snprintf(id + at, STORE_ID_BYTES - (size_t)at, "%02x",
+			       bytes[i]);
+}
+
+/* Caller holds the lock.  NULL: nobody holds it. */
+static struct inbox_hold *find_hold(struct inbox *b, const char *id)
+{
+	struct inbox_hold *h = b->holds;
+
+	while (h != NULL && strcmp(h->id, id) != 0)
+		h = h->next;
+	return h;
+}
+
+/* Caller holds the lock. */
+static void add_hold(struct inbox *b, struct inbox_hold *h)
+{
+	h->next = b->holds;
+	h->is_held = true;
+	b->holds = h;
+}
+
+void inbox_name(struct inbox *b, struct inbox_hold *h, uint32_t seconds)
+{
+	print_name(h->id, now_s() + seconds);
+	(void)pthread_mutex_lock(&b->lock);
+	add_hold(b, h);
+	(void)pthread_mutex_unlock(&b->lock);
+}
+
+bool inbox_hold(struct inbox *b, struct inbox_hold *h, const char *id)
+{
+	struct inbox_hold *other;
+
+	assert(store_is_id(id));
+	(void)memcpy(h->id, id, STORE_ID_BYTES);
+	(void)pthread_mutex_lock(&b->lock);
+	other = find_hold(b, id);
+	if (other == NULL)
+		add_hold(b, h);
+	else if (other->ask != NULL)
+		other->ask(other);
+	(void)pthread_mutex_unlock(&b->lock);
+	return other == NULL;
+}
+
+void inbox_ignore(struct inbox *b, struct inbox_hold *h)
+{
+	(void)pthread_mutex_lock(&b->lock);
+	h->ask = NULL;
+	(void)pthread_mutex_unlock(&b->lock);
+}
+
+void inbox_release(struct inbox *b, struct inbox_hold *h)
+{
+	struct inbox_hold **at = &b->holds;
+
+	if (!h->is_held)
+		return;
+	(void)pthread_mutex_lock(&b->lock);
+	while (*at != h)
+		at = &(*at)->next;
+	*at = h->next;
+	(void)pthread_mutex_unlock(&b->lock);
+	h->is_held = false;
+}
+
+/* Read a small file of an entry, and append a NUL. */
+static enum store_answer read_text(int entry, const char *name, char *text,
+				   size_t bytes_max)
+{
+	uint64_t bytes;
+	int fd;
+	enum store_answer answer = entry_read(entry, name, &fd, &bytes);
+
+	text[0] = '\0';
+	if (answer != STORE_OK)
+		return answer;
+	if (bytes >= bytes_max)
+		answer = STORE_DAMAGED;
+	else if (read(fd, text, (size_t)bytes) != (ssize_t)bytes)
+		answer = STORE_FAILED;
+	text[answer == STORE_OK ? bytes : 0] = '\0';
+	folder_close(fd);
+	return answer;
+}
+
+static enum store_answer read_ticket(int entry, struct inbox_ticket *out)
+{
+	enum store_answer answer = read_text(entry, ticket_name, out->text,
+					     sizeof(out->text));
+	int fd;
+
+	if (answer != STORE_OK)
+		return answer;
+	(void)!read_text(entry, end_name, out->end, sizeof(out->end));
+	(void)!read_text(entry, claim_name, out->claim, sizeof(out->claim));
+	(void)!read_text(entry, problem_name, out->problem,
+			 sizeof(out->problem));
+	answer = entry_read_appended(entry, data_name, &fd, &out->bytes);
+	if (answer == STORE_OK)
+		folder_close(fd);
+	else
+		out->bytes = 0;
+	return answer == STORE_NOT_FOUND ? STORE_OK : answer;
+}
+
+enum store_answer inbox_find(struct inbox *b, const char *id,
+			     struct inbox_ticket *out)
+{
+	int entry;
+	enum store_answer answer = STORE_NOT_FOUND;
+
+	if (store_is_id(id) && !inbox_has_expired(id))
+		answer = folder_find(b->folder.fd, id, &entry);
+	if (answer != STORE_OK)
+		return answer;
+	answer = read_ticket(entry, out);
+	folder_close(entry);
+	return answer;
+}
+
+static enum store_answer write_text(struct inbox *b, const struct inbox_hold *h,
+				    const char *name, const char *text)
+{
+	const struct store_file file = { name, text, strlen(text) };
+
+	return entry_extend(&b->entries, &b->folder, h->id, &file);
+}
+
+static enum store_answer remove_file(struct inbox *b,
+				     const struct inbox_hold *h,
+				     const char *name)
+{
+	return entry_reduce(&b->entries, &b->folder, h->id, name);
+}
+
+enum store_answer inbox_make(struct inbox *b, const struct inbox_hold *h,
+			     const char *text)
+{
+	const struct store_file file = { ticket_name, text, strlen(text) };
+	bool moved;
+	enum store_answer answer = entry_put(&b->entries, &b->folder, h->id,
+					     &file, 1, &moved);
+
+	atomic_fetch_add(&b->made_count, answer == STORE_OK);
+	return answer;
+}
+
+enum store_answer inbox_change(struct inbox *b, const struct inbox_hold *h,
+			       const char *text)
+{
+	return write_text(b, h, ticket_name, text);
+}
+
+enum store_answer inbox_restart(struct inbox *b, const struct inbox_hold *h,
+				const char *text)
+{
+	enum store_answer answer = remove_file(b, h, data_name);
+
+	return answer == STORE_OK ? inbox_change(b, h, text) : answer;
+}
+
+enum store_answer inbox_append(struct inbox *b, const struct inbox_hold *h,
+			       uint64_t offset, const void *bytes, size_t count)
+{
+	enum store_answer answer =
+		entry_append(&b->entries, &b->folder, h->id, data_name, offset,
+			     bytes, count);
+
+	if (answer == STORE_OK)
+		atomic_fetch_add(&b->received_bytes, count);
+	return answer;
+}
+
+static bool read_all(int fd, uint8_t *to, size_t count)
+{
+	while (count > 0) {
+		ssize_t n = read(fd, to, count);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		to += n;
+		count -= (size_t)n;
+	}
+	return true;
+}
+
+enum store_answer inbox_read(struct inbox *b, const struct inbox_hold *h,
+			     void *to, size_t count)
+{
+	int entry, fd;
+	uint64_t bytes;
+	enum store_answer answer = folder_find(b->folder.fd, h->id, &entry);
+
+	if (answer != STORE_OK)
+		return answer;
+	answer = entry_read_appended(entry, data_name, &fd, &bytes);
+	folder_close(entry);
+	if (answer != STORE_OK)
+		return answer;
+	if (bytes < count)
+		answer = STORE_DAMAGED;
+	else if (!read_all(fd, to, count))
+		answer = STORE_FAILED;
+	folder_close(fd);
+	return answer;
+}
+
+/* What claim.txt has; "": there is none. */
+static enum store_answer read_claim(struct inbox *b, const char *id,
+				    char claim[STORE_ID_BYTES])
+{
+	int entry;
+	enum store_answer answer = folder_find(b->folder.fd, id, &entry);
+
+	claim[0] = '\0';
+	if (answer != STORE_OK)
+		return answer;
+	answer = read_text(entry, claim_name, claim, STORE_ID_BYTES);
+	folder_close(entry);
+	return answer == STORE_NOT_FOUND ? STORE_OK : answer;
+}
+
+enum store_answer inbox_claim(struct inbox *b, const struct inbox_hold *h,
+			      const char *image)
+{
+	char claim[STORE_ID_BYTES];
+	enum store_answer answer = read_claim(b, h->id, claim);
+
+	if (answer != STORE_OK)
+		return answer;
+	if (claim[0] == '\0')
+		return write_text(b, h, claim_name, image);
+	return strcmp(claim, image) == 0 ? STORE_OK : STORE_DAMAGED;
+}
+
+enum store_answer inbox_end(struct inbox *b, const struct inbox_hold *h,
+			    const char *text)
+{
+	enum store_answer answer = write_text(b, h, end_name, text);
+
+	if (answer != STORE_OK)
+		return answer;
+	atomic_fetch_add(&b->ended_count, 1);
+	(void)remove_file(b, h, data_name);
+	return STORE_OK;
+}
+
+enum store_answer inbox_refuse(struct inbox *b, const struct inbox_hold *h,
+			       const char *problem)
+{
+	enum store_answer answer = write_text(b, h, problem_name, problem);
+
+	if (answer != STORE_OK)
+		return answer;
+	atomic_fetch_add(&b->refused_count, 1);
+	return remove_file(b, h, data_name);
+}
+
+enum store_answer inbox_remove(struct inbox *b, const struct inbox_hold *h)
+{
+	return entry_remove(&b->entries, &b->folder, h->id);
+}
+
+void inbox_read_stats(const struct inbox *b, struct inbox_stats *out)
+{
+	*out = (struct inbox_stats){
+		.used_bytes = atomic_load(&b->entries.used_bytes),
+		.quota_bytes = b->entries.quota_bytes,
+		.made_count = atomic_load(&b->made_count),
+		.ended_count = atomic_load(&b->ended_count),
+		.refused_count = atomic_load(&b->refused_count),
+		.expired_count = atomic_load(&b->expired_count),
+		.received_bytes = atomic_load(&b->received_bytes),
+	};
+}
+
+static bool is_stopping(struct inbox *b)
+{
+	bool is;
+
+	(void)pthread_mutex_lock(&b->lock);
+	is = b->is_stopping;
+	(void)pthread_mutex_unlock(&b->lock);
+	return is;
+}
+
+/* An expired ticket that a request holds is removed by a later sweep. */
+static void expire(struct inbox *b, const char *id)
+{
+	struct inbox_hold h = { .is_held = false };
+
+	if (!inbox_hold(b, &h, id))
+		return;
+	if (inbox_remove(b, &h) == STORE_OK)
+		atomic_fetch_add(&b->expired_count, 1);
+	inbox_release(b, &h);
+}
+
+static void sweep(struct inbox *b)
+{
+	DIR *list = folder_list(b->folder.fd, ".");
+	const char *id;
+
+	if (list == NULL)
+		return;
+	while (!is_stopping(b) && (id = folder_next(list)) != NULL)
+		if (store_is_id(id) && inbox_has_expired(id))
+			expire(b, id);
+	(void)closedir(list);
+}
+
+static void *run_inbox(void *arg)
+{
+	struct inbox *b = arg;
+
+	(void)pthread_setname_np(pthread_self(), "inbox");
+	(void)pthread_mutex_lock(&b->lock);
+	while (!b->is_stopping) {
+		uint64_t next_ns = clock_after_ms(SWEEP_MS);
+
+		(void)pthread_mutex_unlock(&b->lock);
+		sweep(b);
+		(void)pthread_mutex_lock(&b->lock);
+		while (!b->is_stopping &&
+		       wait_until(&b->changed, &b->lock, next_ns))
+			;
+	}
+	(void)pthread_mutex_unlock(&b->lock);
+	return NULL;
+}
+
+/* An entries_failed_fn. */
+static void tell_failed(void *arg, const char *file, int error)
+{
+	struct inbox *b = arg;
+	char text[256];
+
+	if (b->report == NULL)
+		return;
+	if (error == 0)
+		(void)snprintf(text, sizeof(text),
+			       "the inbox is full: the quota is reached "
+			       "(--inbox-quota)");
+	else
+		(void)snprintf(text, sizeof(text), "%s (%s): %.160s in it",
+			       strerror(error), errno_name(error), file);
+	b->report(b->report_arg, text);
+}
+
+/* False: errno says why, or *text. */
+static bool open_folder(struct inbox *b, const char *path, uint64_t quota_bytes,
+			const char **text)
+{
+	int fd;
+
+	if (mkdir(path, 0777) != 0 && errno != EEXIST)
+		return false;
+	fd = b->folder.fd = folder_open(AT_FDCWD, path);
+	if (fd < 0)
+		return false;
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		if (errno == EWOULDBLOCK)
+			*text = "is in use by another server";
+		return false;
+	}
+	if (mkdirat(fd, "tmp", 0777) != 0 && errno != EEXIST)
+		return false;
+	return entries_open(&b->entries, fd, quota_bytes) &&
+	       entries_count(&b->entries, fd, ".");
+}
+
+struct inbox *inbox_open(const char *path, uint64_t quota_bytes,
+			 struct error *why)
+{
+	struct inbox *b = calloc(1, sizeof(*b));
+	const char *text = NULL;
+
+	error_set(why, "%s", strerror(ENOMEM));
+	if (b == NULL)
+		return NULL;
+	b->entries.tmp = -1;
+	b->entries.failed = tell_failed;
+	b->entries.failed_arg = b;
+	(void)snprintf(b->folder.name, sizeof(b->folder.name), "inbox");
+	(void)pthread_mutex_init(&b->lock, NULL);
+	wait_init(&b->changed);
+	if (open_folder(b, path, quota_bytes, &text))
+		return b;
+	if (text != NULL)
+		error_set(why, "%s", text);
+	else
+		file_explain(why, path, "", errno);
+	inbox_close(b);
+	return NULL;
+}
+
+bool inbox_start(struct inbox *b, inbox_report_fn *report, void *arg)
+{
+	b->report = report;
+	b->report_arg = arg;
+	b->has_thread = pthread_create(&b->thread, NULL, run_inbox, b) == 0;
+	return b->has_thread;
+}
+
+void inbox_stop(struct inbox *b)
+{
+	if (b == NULL || !b->has_thread)
+		return;
+	(void)pthread_mutex_lock(&b->lock);
+	b->is_stopping = true;
+	(void)pthread_cond_signal(&b->changed);
+	(void)pthread_mutex_unlock(&b->lock);
+	(void)pthread_join(b->thread, NULL);
+	b->has_thread = false;
+}
+
+void inbox_close(struct inbox *b)
+{
+	if (b == NULL)
+		return;
+	inbox_stop(b);
+	if (b->folder.fd >= 0)
+		(void)close(b->folder.fd);
+	if (b->entries.tmp >= 0)
+		(void)close(b->entries.tmp);
+	(void)pthread_mutex_destroy(&b->lock);
+	(void)pthread_cond_destroy(&b->changed);
+	free(b);
+}
