@@ -605,10 +605,9 @@ static int open_inbox(struct server_resources *r, const struct options *o)
 	free(path);
 	if (r->inbox != NULL)
 		return EXIT_SUCCESS;
-	return refuse_as_user(o, EXIT_FAILURE,
-			      o->inbox != NULL ? "inbox" : "store",
-			      o->inbox != NULL ? o->inbox : o->store,
-			      error.text);
+	return refuse_as_user(
+		o, EXIT_FAILURE, o->inbox != NULL ? "inbox" : "store",
+		o->inbox != NULL ? o->inbox : o->store, error.text);
 }
 
 static int open_trace(struct server_resources *r, const struct options *o)

@@ -315,8 +315,7 @@ static const struct flag own_flags[] = {
 	  "until they are complete; default: in the store's, or nowhere with\n"
 	  "s3://",
 	  FLAG_FIELD(struct options, inbox) },
-	{ "inbox-quota", "SIZE", "4G",
-	  "disk space of the inbox; 0: no limit",
+	{ "inbox-quota", "SIZE", "4G", "disk space of the inbox; 0: no limit",
 	  FLAG_FIELD(struct options, inbox_quota_bytes), .unit = FLAG_SIZE,
 	  .most = UINT64_C(1) << 60 },
 	{ "inbox-time", "TIME", "24h",

@@ -108,7 +108,7 @@ struct http_config {
 	 */
 	uint64_t read_bytes_max;
 	uint32_t read_threads;
-	bool spools; /* the upload is on the disk before a 202 */
+	bool spools;         /* the upload is on the disk before a 202 */
 	struct inbox *inbox; /* for /v1/uploads; NULL: none */
 	uint32_t inbox_s;    /* the longest time of a ticket, in seconds */
 	struct auth *auth;

@@ -13,10 +13,10 @@
 #include <string.h>
 
 const char *const role_names[ROLES] = {
-	[ROLE_NONE] = "none",       [ROLE_UPLOAD] = "upload",
-	[ROLE_TICKET] = "ticket",   [ROLE_IMAGE] = "image",
-	[ROLE_REMOVAL] = "removal", [ROLE_PROBE] = "probe",
-	[ROLE_PAGE] = "page",       [ROLE_REPORT] = "report",
+	[ROLE_NONE] = "none",           [ROLE_UPLOAD] = "upload",
+	[ROLE_TICKET] = "ticket",       [ROLE_IMAGE] = "image",
+	[ROLE_REMOVAL] = "removal",     [ROLE_PROBE] = "probe",
+	[ROLE_PAGE] = "page",           [ROLE_REPORT] = "report",
 	[ROLE_PREFLIGHT] = "preflight",
 };
 

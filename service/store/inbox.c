@@ -69,8 +69,8 @@ bool inbox_has_expired(const char *id)
 static void print_name(char id[STORE_ID_BYTES], uint64_t expires_s)
 {
 	uint8_t bytes[RANDOM_BYTES];
-	int at = snprintf(id, STORE_ID_BYTES, "%08" PRIx32,
-			  (uint32_t)expires_s);
+	int at =
+		snprintf(id, STORE_ID_BYTES, "%08" PRIx32, (uint32_t)expires_s);
 
 	/* It cannot fail: at most 256 bytes, after the system has started. */
 	while (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
@@ -165,8 +165,8 @@ static enum store_answer read_text(int entry, const char *name, char *text,
 
 static enum store_answer read_ticket(int entry, struct inbox_ticket *out)
 {
-	enum store_answer answer = read_text(entry, ticket_name, out->text,
-					     sizeof(out->text));
+	enum store_answer answer =
+		read_text(entry, ticket_name, out->text, sizeof(out->text));
 	int fd;
 
 	if (answer != STORE_OK)
@@ -206,9 +206,8 @@ static enum store_answer write_text(struct inbox *b, const struct inbox_hold *h,
 	return entry_extend(&b->entries, &b->folder, h->id, &file);
 }
 
-static enum store_answer remove_file(struct inbox *b,
-				     const struct inbox_hold *h,
-				     const char *name)
+static enum store_answer
+remove_file(struct inbox *b, const struct inbox_hold *h, const char *name)
 {
 	return entry_reduce(&b->entries, &b->folder, h->id, name);
 }
@@ -218,8 +217,8 @@ enum store_answer inbox_make(struct inbox *b, const struct inbox_hold *h,
 {
 	const struct store_file file = { ticket_name, text, strlen(text) };
 	bool moved;
-	enum store_answer answer = entry_put(&b->entries, &b->folder, h->id,
-					     &file, 1, &moved);
+	enum store_answer answer =
+		entry_put(&b->entries, &b->folder, h->id, &file, 1, &moved);
 
 	atomic_fetch_add(&b->made_count, answer == STORE_OK);
 	return answer;

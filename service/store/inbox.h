@@ -98,7 +98,7 @@ bool inbox_has_expired(const char *id);
 
 /* What is known of a ticket. */
 struct inbox_ticket {
-	uint64_t bytes; /* that have arrived */
+	uint64_t bytes;                 /* that have arrived */
 	char text[INBOX_TEXT_BYTES];    /* ticket.json */
 	char problem[INBOX_TEXT_BYTES]; /* of the last picture; "": none */
 	char claim[STORE_ID_BYTES];     /* "": none */
@@ -112,19 +112,16 @@ MUST_CHECK enum store_answer inbox_find(struct inbox *b, const char *id,
 /* These need a hold. */
 
 /* Make the ticket that inbox_name() has named. */
-MUST_CHECK enum store_answer inbox_make(struct inbox *b,
-					const struct inbox_hold *h,
-					const char *text);
+MUST_CHECK enum store_answer
+inbox_make(struct inbox *b, const struct inbox_hold *h, const char *text);
 
 /* Replace its text; the bytes that have arrived are dropped. */
-MUST_CHECK enum store_answer inbox_restart(struct inbox *b,
-					   const struct inbox_hold *h,
-					   const char *text);
+MUST_CHECK enum store_answer
+inbox_restart(struct inbox *b, const struct inbox_hold *h, const char *text);
 
 /* Replace its text. */
-MUST_CHECK enum store_answer inbox_change(struct inbox *b,
-					  const struct inbox_hold *h,
-					  const char *text);
+MUST_CHECK enum store_answer
+inbox_change(struct inbox *b, const struct inbox_hold *h, const char *text);
 
 /* More bytes have arrived; `offset` have arrived before. */
 MUST_CHECK enum store_answer inbox_append(struct inbox *b,
@@ -133,25 +130,22 @@ MUST_CHECK enum store_answer inbox_append(struct inbox *b,
 					  size_t count);
 
 /* Read the first `count` bytes.  STORE_DAMAGED: there are fewer. */
-MUST_CHECK enum store_answer inbox_read(struct inbox *b,
-					const struct inbox_hold *h, void *to,
-					size_t count);
+MUST_CHECK enum store_answer
+inbox_read(struct inbox *b, const struct inbox_hold *h, void *to, size_t count);
 
 /*
  * It becomes this image.  STORE_DAMAGED: it has been claimed by another one.
  */
-MUST_CHECK enum store_answer inbox_claim(struct inbox *b,
-					 const struct inbox_hold *h,
-					 const char *image);
+MUST_CHECK enum store_answer
+inbox_claim(struct inbox *b, const struct inbox_hold *h, const char *image);
 
 /* The image that has claimed it is stored; `text` is JSON about it. */
 MUST_CHECK enum store_answer
 inbox_end(struct inbox *b, const struct inbox_hold *h, const char *text);
 
 /* Its bytes are no picture: drop them, and keep the problem (JSON). */
-MUST_CHECK enum store_answer inbox_refuse(struct inbox *b,
-					  const struct inbox_hold *h,
-					  const char *problem);
+MUST_CHECK enum store_answer
+inbox_refuse(struct inbox *b, const struct inbox_hold *h, const char *problem);
 
 MUST_CHECK enum store_answer inbox_remove(struct inbox *b,
 					  const struct inbox_hold *h);

@@ -657,7 +657,8 @@ static enum problem begin_digest(struct request *r)
 	struct digest digest;
 
 	if (!digest_begin(&digest, r->head)) {
-		request_explain(r, "%s is malformed, or has no known algorithm.",
+		request_explain(r,
+				"%s is malformed, or has no known algorithm.",
 				digest.header);
 		return PROBLEM_BAD_DIGEST;
 	}
@@ -1097,7 +1098,7 @@ static enum problem admit_part(struct request *r)
 /* Those that start and reply at once. */
 #define PLAIN_HOOKS                                                            \
 	UPLOAD_HOOKS, .start = start_upload, .reply = reply_to_upload,         \
-		.refuse = drop_body
+		      .refuse = drop_body
 
 const struct handler upload_handler = {
 	PLAIN_HOOKS,
@@ -1112,7 +1113,7 @@ const struct handler stored_upload_handler = {
 /* Of /v1/uploads. */
 #define ARRIVAL_HOOKS                                                          \
 	UPLOAD_HOOKS, .start = start_arrival, .reply = arrival_reply,          \
-		.refuse = arrival_refuse, .end = arrival_end
+		      .refuse = arrival_refuse, .end = arrival_end
 
 const struct handler new_ticket_handler = {
 	ARRIVAL_HOOKS,

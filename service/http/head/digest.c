@@ -9,7 +9,6 @@
 #include <nettle/base64.h>
 #include <nettle/nettle-meta.h>
 
-
 static const struct digest_kind {
 	const char *name;     /* in Content-Digest */
 	const char *tus_name; /* in Upload-Checksum */
@@ -73,8 +72,7 @@ static bool read_member(struct digest *d, struct text_part member)
 	    value.text[value.bytes - 1] != ':')
 		return false;
 	return set_wanted(
-		d, kind,
-		(struct text_part){ value.text + 1, value.bytes - 2 });
+		d, kind, (struct text_part){ value.text + 1, value.bytes - 2 });
 }
 
 static bool read_dictionary(struct digest *d, const struct request_head *head)

@@ -81,9 +81,9 @@ bool tus_has_type(struct request *r)
 
 	if (type != NULL && strcasecmp(type, TUS_TYPE) == 0)
 		return true;
-	request_explain(r, "The Content-Type of PATCH must be " TUS_TYPE
-			   ", not '%s'.",
-			params_shown(shown, type != NULL ? type : ""));
+	request_explain(
+		r, "The Content-Type of PATCH must be " TUS_TYPE ", not '%s'.",
+		params_shown(shown, type != NULL ? type : ""));
 	return false;
 }
 

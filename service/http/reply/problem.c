@@ -46,8 +46,7 @@ static const struct {
 	[PROBLEM_BAD_DIGEST] = { 400, "bad_digest", "Bad digest",
 				 "The header with the body's digest is "
 				 "malformed, or has no known algorithm." },
-	[PROBLEM_DIGEST_MISMATCH] = { 400, "digest_mismatch",
-				      "Digest mismatch",
+	[PROBLEM_DIGEST_MISMATCH] = { 400, "digest_mismatch", "Digest mismatch",
 				      "The body does not have the digest that "
 				      "its header gives." },
 	[PROBLEM_CHECKSUM_MISMATCH] = { 460, "checksum_mismatch",

@@ -63,8 +63,8 @@ static enum problem refuse_length(struct request *r, uint64_t bytes,
 			"The upload has %" PRIu64 " bytes, and at most "
 			"%" PRIu64 " are allowed.",
 			bytes, bytes_max);
-	r->excess = (struct excess){ (double)bytes, (double)bytes_max,
-				     "bytes" };
+	r->excess =
+		(struct excess){ (double)bytes, (double)bytes_max, "bytes" };
 	return PROBLEM_BODY_TOO_LARGE;
 }
 
@@ -77,8 +77,8 @@ static enum problem take_length(struct request *r)
 	struct arrival *a = arrival_of(r);
 	struct ticket *t = &a->ticket;
 
-	if (a->tus.has_length && t->has_length &&
-	    t->length != a->tus.length && !a->restarts) {
+	if (a->tus.has_length && t->has_length && t->length != a->tus.length &&
+	    !a->restarts) {
 		request_explain(r,
 				"Upload-Length is %" PRIu64 " now, and was "
 				"%" PRIu64 " before.",
@@ -126,10 +126,10 @@ static bool take_own(struct request *r, const struct http_field *p,
 	if (number_read_whole(value, 1, most,
 			      is_bytes ? &t->bytes_max : seconds))
 		return true;
-	request_explain(r, "%s must be a number of %s from 1 to %" PRIu64
-			   ", not '%s'.",
-			p->name, is_bytes ? "bytes" : "seconds", most,
-			params_shown(shown, value));
+	request_explain(
+		r, "%s must be a number of %s from 1 to %" PRIu64 ", not '%s'.",
+		p->name, is_bytes ? "bytes" : "seconds", most,
+		params_shown(shown, value));
 	return false;
 }
 
@@ -173,8 +173,7 @@ static enum problem begin_new(struct request *r)
 	problem = take_parameters(r, &seconds);
 	if (problem == PROBLEM_NONE)
 		problem = take_length(r);
-	if (problem == PROBLEM_NONE && r->length_bytes > 0 &&
-	    !tus_has_type(r))
+	if (problem == PROBLEM_NONE && r->length_bytes > 0 && !tus_has_type(r))
 		return PROBLEM_BAD_UPLOAD;
 	if (problem != PROBLEM_NONE)
 		return problem;
@@ -191,8 +190,7 @@ static void give_way(struct inbox_hold *h)
 static enum problem find_ticket(struct request *r)
 {
 	struct arrival *a = arrival_of(r);
-	enum problem problem =
-		tickets_hold(r, &a->hold, give_way, &a->found);
+	enum problem problem = tickets_hold(r, &a->hold, give_way, &a->found);
 
 	if (problem != PROBLEM_NONE)
 		return problem;
@@ -363,8 +361,8 @@ static size_t countable_bytes(const struct upload_request *own)
 {
 	const struct arrival *a = own->arrival;
 	size_t bytes = own_bytes(own);
-	bool is_whole = a->ticket.has_length &&
-			a->offset + bytes == a->ticket.length;
+	bool is_whole =
+		a->ticket.has_length && a->offset + bytes == a->ticket.length;
 
 	return is_whole && bytes > 0 ? bytes - 1 : bytes;
 }
@@ -427,13 +425,13 @@ static bool start_settling(struct request *r)
 
 	r->has_timing = true;
 	if (r->problem == PROBLEM_NONE)
-		r->problem = a->is_taken ? PROBLEM_UPLOAD_ENDED :
-					   upload_problem(r);
+		r->problem =
+			a->is_taken ? PROBLEM_UPLOAD_ENDED : upload_problem(r);
 	if (r->problem == PROBLEM_NONE)
 		return false;
 	if (is_final(r->problem))
-		a->refusal = problem_json(r->problem, r->detail, &r->excess,
-					  r->id);
+		a->refusal =
+			problem_json(r->problem, r->detail, &r->excess, r->id);
 	return send_step(r);
 }
 
@@ -555,8 +553,7 @@ void arrival_release(struct request *r)
 enum store_answer arrival_claim(struct request *r, const char *image)
 {
 	struct arrival *a = arrival_of(r);
-	enum store_answer answer =
-		inbox_claim(inbox_of(r), &a->hold, image);
+	enum store_answer answer = inbox_claim(inbox_of(r), &a->hold, image);
 
 	a->is_taken = answer == STORE_DAMAGED;
 	return answer;
@@ -568,9 +565,8 @@ void arrival_finish(struct request *r, const char *image)
 	struct upload_request *own = r->own;
 	char text[INBOX_END_BYTES];
 
-	(void)snprintf(text, sizeof(text),
-		       "{\"image\":\"%s\",\"bytes\":%zu}", image,
-		       own->upload.jpeg_bytes);
+	(void)snprintf(text, sizeof(text), "{\"image\":\"%s\",\"bytes\":%zu}",
+		       image, own->upload.jpeg_bytes);
 	a->is_stored = true;
 	/* Until it is written, the same upload is accepted again. */
 	if (inbox_end(inbox_of(r), &a->hold, text) != STORE_OK)

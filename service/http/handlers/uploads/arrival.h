@@ -49,13 +49,13 @@ struct arrival {
 	struct inbox_ticket found;
 	struct ticket ticket;
 	struct tus_head tus;
-	uint64_t offset;  /* bytes that came before this body */
-	bool is_last;     /* the upload is complete with this body */
-	bool restarts;    /* tus: creation by the URL of a ticket */
+	uint64_t offset; /* bytes that came before this body */
+	bool is_last;    /* the upload is complete with this body */
+	bool restarts;   /* tus: creation by the URL of a ticket */
 	bool is_stored;
-	bool is_kept;     /* its bytes are in the inbox, or need not be */
-	bool is_taken;    /* another image has claimed the ticket */
-	char *refusal;    /* JSON of the problem to keep; owned */
+	bool is_kept;  /* its bytes are in the inbox, or need not be */
+	bool is_taken; /* another image has claimed the ticket */
+	char *refusal; /* JSON of the problem to keep; owned */
 	struct task task;
 };
 

@@ -17,8 +17,8 @@ struct cJSON;
 
 struct ticket {
 	char owner[OWNER_BYTES];
-	uint64_t bytes_max;   /* that the upload may have */
-	bool has_length;      /* it is known how many it has */
+	uint64_t bytes_max; /* that the upload may have */
+	bool has_length;    /* it is known how many it has */
 	uint64_t length;
 	const char *metadata; /* Upload-Metadata; NULL: none */
 	/* The parameters of its image, as they were given. */

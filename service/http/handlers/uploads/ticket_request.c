@@ -268,8 +268,8 @@ static bool reply_state(struct request *r)
 	const struct ticket_state state = {
 		.id = r->segments[0],
 		.ticket = &own->ticket,
-		.offset = own->is_stored ? own->ticket.length :
-					   own->found.bytes,
+		.offset =
+			own->is_stored ? own->ticket.length : own->found.bytes,
 		.image = own->is_stored ? own->found.claim : NULL,
 		.problem = own->found.problem[0] != '\0' ? own->found.problem :
 							   NULL,
