@@ -68,11 +68,12 @@ done
 	wrong "only service/http/mhd/ includes microhttpd.h"
 
 # The time of day may jump.  It is only for output, names of files and the end
-# of signatures.  All waiting and measuring uses the monotonic clock.
+# of signatures and tickets.  All waiting and measuring uses the monotonic
+# clock.
 clocks='CLOCK_REALTIME|[^a-z_]time\(|gettimeofday\(|timespec_get\('
 ! grep -rlE --include='*.[ch]' "$clocks" base imgops stages service |
 	grep -vE '/(test|bench)/' |
-	grep -vxE 'service/(direct/outgoing|http/head/auth|log/log|report/stats|store/entries|store/remote/helper/s3)\.c' ||
+	grep -vxE 'service/(direct/outgoing|http/head/auth|log/log|report/stats|store/entries|store/inbox|store/remote/helper/s3)\.c' ||
 	wrong "the time of day is for output, names of files and signatures"
 # By default, conditions wait by the time of day.
 for file in $(grep -rl --include='*.c' 'pthread_cond_timedwait(' \

@@ -222,7 +222,7 @@ static bool is_image_stored(const struct request *r, const char *image)
 	return true;
 }
 
-/* All bytes of what is stored have arrived, whether they were counted or not. */
+/* Is its image stored?  Then all of its bytes have arrived. */
 static void find_end(struct request *r)
 {
 	struct ticket_request *own = r->own;
