@@ -210,7 +210,7 @@ const struct param params_table[] = {
 
 const uint32_t params_count = ARRAY_SIZE(params_table);
 
-_Static_assert(ARRAY_SIZE(params_table) <= 32, "a bit of params.seen for each");
+_Static_assert(ARRAY_SIZE(params_table) <= 64, "a bit of params.seen for each");
 
 /* Names of parameters that are not in the table. */
 static const char variant_names[] = "variant variants preset";
@@ -685,14 +685,14 @@ bool params_set(struct params *p, const char *key, const char *value,
 				    "%s is asked of the whole upload, not of a "
 				    "variant.",
 				    key);
-	if (p->seen & (1u << i))
+	if ((p->seen >> i & 1) != 0)
 		return refuse_value(p, detail, "%s is given twice.", key);
 	if (value == NULL || !read_value(p, &params_table[i], value))
 		return refuse_value(
 			p, detail, "%s must be %s, not '%s'.", key,
 			print_range(range, &params_table[i]),
 			params_shown(text, value != NULL ? value : ""));
-	p->seen |= 1u << i;
+	p->seen |= UINT64_C(1) << i;
 	return true;
 }
 

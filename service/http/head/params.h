@@ -99,7 +99,7 @@ struct params {
 	struct img_transform transform;
 	struct upload_wants wants;
 	const char *variant; /* the variant's name; NULL: the whole upload */
-	uint32_t seen;       /* bit i: params_table[i] was given */
+	uint64_t seen;       /* bit i: params_table[i] was given */
 };
 
 void params_init(struct params *p);
