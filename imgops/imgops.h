@@ -3,7 +3,7 @@
  * Image operations: bytes to planes, planes to planes, planes to bytes.
  *
  *	bytes -> img_probe -> img_fit -> img_cost
- *	bytes -> img_decode -> img_scale -> img_blur -> img_encode -> bytes
+ *	bytes -> img_decode -> img_scale -> img_retouch -> img_encode -> bytes
  *	                            \-> img_placeholder
  *
  * Most pictures of JPEGs stay in the file's own samples: planes of Y', Cb and
@@ -327,7 +327,8 @@ struct img_transform {
 	bool full_chroma; /* 4:4:4 instead of 4:2:0 */
 	/* 0xRRGGBB, in the result's colours: seen if that has no alpha. */
 	uint32_t background;
-	double blur_sigma_px; /* in pixels of the result; 0: no blur */
+	double blur_sigma_px;    /* in pixels of the result; 0: no blur */
+	double sharpen_sigma_px; /* of the blur that it is compared with */
 	enum img_format_number format;
 	int quality; /* 1 .. 100 */
 	/* A larger result gets less quality; 0: no limit. */
@@ -506,7 +507,7 @@ struct img_cost {
 	 */
 	uint64_t decode_ns; /* includes img_probe() */
 	uint64_t scale_ns;
-	uint64_t blur_ns;
+	uint64_t blur_ns; /* of img_retouch() */
 	uint64_t encode_ns;
 	uint64_t cpu_ns;
 	/*
@@ -634,8 +635,35 @@ MUST_CHECK enum img_err img_blur(struct image *dst, const struct image *src,
 				 double sigma_px, const struct memory *memory);
 
 /*
- * Encode a picture made by img_scale() or img_blur() with the format, quality
- * and coding of `transform`; img_scale() got the same format.  The only
+ * Sharpen a picture made by img_scale(), in place, by an unsharp mask on its
+ * luma: blur/rows.h has the curve.  `sigma_px` is that of the blur, from 0.3 to
+ * 100.  Where luma differs little from its blur, nothing changes.  A gain map
+ * stays as it is.
+ *
+ * Errors: NO_MEMORY; *img is unchanged.
+ */
+MUST_CHECK enum img_err img_sharpen(struct image *img, double sigma_px,
+				    const struct memory *memory);
+
+/*
+ * Does `transform` ask for something that is done with the scaled picture: blur
+ * or sharpen?
+ */
+bool img_is_retouched(const struct img_transform *transform);
+
+/*
+ * Do that: *img, made by img_scale(), is changed, or another picture takes its
+ * place.  On an error it is still to be released.
+ *
+ * Errors: NO_MEMORY.
+ */
+MUST_CHECK enum img_err img_retouch(struct image *img,
+				    const struct img_transform *transform,
+				    const struct memory *memory);
+
+/*
+ * Encode a picture made by img_scale() or img_retouch() with the format,
+ * quality and coding of `transform`; img_scale() got the same format.  The only
  * metadata is src->profile, and what a viewer needs to find and apply
  * src->gainmap.  Overwrites the padding of `src`.  *bytes is a block from
  * `memory`.

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gaussian blur.  Up to a sigma of DIRECT_SIGMA_MAX the true kernel is applied
- * along rows, then along columns; the cost per sample grows with sigma.  For a
- * larger sigma the plane is first halved until sigma, in samples of the smaller
- * plane, is below that limit; the kernel is applied there, and the result is
- * enlarged again.  Then the cost per sample hardly grows.
+ * Gaussian blur, and sharpening by it.  Up to a sigma of DIRECT_SIGMA_MAX the
+ * true kernel is applied along rows, then along columns; the cost per sample
+ * grows with sigma.  For a larger sigma the plane is first halved until sigma,
+ * in samples of the smaller plane, is below that limit; the kernel is applied
+ * there, and the result is enlarged again.  Then the cost per sample hardly
+ * grows.
  *
  * Halving and doubling are the REDUCE and EXPAND of Burt and Adelson (The
  * Laplacian pyramid as a compact image code, 1983), with linear interpolation
@@ -22,6 +23,11 @@
  *
  * All planes are blurred by the same distance in the picture; in a subsampled
  * chroma plane this is a smaller number of samples.
+ *
+ * To sharpen, luma is blurred, and the difference of luma and its blur is added
+ * to each channel (unsharp mask), by the curve that libvips has by default:
+ * fine noise stays as it is, and edges get no wide halos.  Rows of the picture
+ * are changed in place, as soon as their blur is known.
  */
 #include "imgops/estimate.h"
 
@@ -38,6 +44,13 @@ enum {
 	PYRAMID_MARGIN = 3, /* values of a line past each end */
 };
 
+/* A picture that is sharpened: where the rows of the blurred luma go. */
+struct sharpened {
+	struct image *img;
+	const struct img_plane *luma;
+	int16_t *levels; /* a scratch line: what is added to a row */
+};
+
 struct level {
 	/* The samples of the lowest level; NULL in all others. */
 	uint8_t *samples;
@@ -46,6 +59,8 @@ struct level {
 	uint32_t height;
 	size_t stride;   /* distance of rows, in samples or values */
 	uint32_t origin; /* columns and rows before the picture begins */
+	/* Rows are not written: they sharpen this.  Or NULL. */
+	const struct sharpened *sharpened;
 };
 
 /* `width` rounded up to the number of values that the inner loops process. */
@@ -90,10 +105,39 @@ static const int16_t *level_read(const struct level *level, uint32_t y,
 	return line;
 }
 
+/* Sharpen row `y`; `row` is its blurred luma. */
+static void sharpen_row(const struct sharpened *s, uint32_t y,
+			const int16_t *row)
+{
+	const struct blur_rows *rows = blur_rows_best();
+	const struct image *img = s->img;
+	const struct img_plane *p = img->planes;
+	uint32_t width = s->luma->width;
+
+	rows->contrast(s->levels, s->luma->samples + y * s->luma->stride_bytes,
+		       row, width);
+	if (img->space == IMG_GREY || img->space == IMG_YCBCR) {
+		rows->add(p->samples + y * p->stride_bytes, s->levels, width);
+		return;
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		uint8_t *samples = p[i].samples + y * p[i].stride_bytes;
+
+		if (img->space == IMG_RGBA)
+			rows->add_within(samples, s->levels,
+					 p[3].samples + y * p[3].stride_bytes,
+					 width);
+		else
+			rows->add(samples, s->levels, width);
+	}
+}
+
 static void level_write(const struct level *level, uint32_t y,
 			const int16_t *row)
 {
-	if (level->samples == NULL)
+	if (level->sharpened != NULL)
+		sharpen_row(level->sharpened, y, row);
+	else if (level->samples == NULL)
 		memcpy(level->values + y * level->stride, row,
 		       level->width * sizeof(*row));
 	else
@@ -356,8 +400,13 @@ static bool work_alloc(struct work *w, const struct memory *memory)
 	return true;
 }
 
-static bool blur_plane(struct img_plane *dst, const struct img_plane *src,
-		       double sigma, const struct memory *memory)
+/*
+ * Blur `src` into `dst`, which has the same size, or sharpen `s` by it; the
+ * other one is NULL.
+ */
+static bool blur_plane(const struct img_plane *dst, struct sharpened *s,
+		       const struct img_plane *src, double sigma,
+		       const struct memory *memory)
 {
 	struct work w;
 	struct level *levels = w.levels;
@@ -369,8 +418,13 @@ static bool blur_plane(struct img_plane *dst, const struct img_plane *src,
 
 	struct level result = levels[0];
 
-	result.samples = dst->samples;
-	result.stride = dst->stride_bytes;
+	if (s != NULL) {
+		s->levels = w.lines[PYRAMID_LINES - 1]; /* only for reducing */
+		result.sharpened = s;
+	} else {
+		result.samples = dst->samples;
+		result.stride = dst->stride_bytes;
+	}
 	for (uint32_t i = 0; i < w.top; i++)
 		pyramid_reduce(&levels[i + 1], &levels[i], w.lines, memory);
 	blur_level(&w, w.top == 0 ? &result : &levels[w.top], &levels[w.top],
@@ -416,7 +470,7 @@ enum img_err img_blur(struct image *dst, const struct image *src,
 	for (uint32_t i = 0; ok && i < src->plane_count; i++) {
 		const struct img_plane *p = &src->planes[i];
 
-		ok = blur_plane(&dst->planes[i], p,
+		ok = blur_plane(&dst->planes[i], NULL, p,
 				plane_sigma(src, i, sigma_px), memory);
 	}
 	if (ok && src->gainmap != NULL)
@@ -426,17 +480,65 @@ enum img_err img_blur(struct image *dst, const struct image *src,
 	return ok ? IMG_OK : IMG_ERR_NO_MEMORY;
 }
 
+static bool has_luma(enum img_space space)
+{
+	return space == IMG_GREY || space == IMG_YCBCR;
+}
+
+/* The luma of R, G and B. */
+static bool make_luma(struct image *luma, const struct image *img,
+		      const struct memory *memory)
+{
+	const struct img_plane *p = img->planes;
+	struct img_size size = { p->width, p->height };
+
+	image_shape(luma, size, IMG_GREY, true);
+	if (!image_alloc(luma, memory))
+		return false;
+	for (uint32_t y = 0; y < p->height; y++) {
+		struct img_plane *to = &luma->planes[0];
+
+		blur_rows_best()->luma(to->samples + y * to->stride_bytes,
+				       p[0].samples + y * p[0].stride_bytes,
+				       p[1].samples + y * p[1].stride_bytes,
+				       p[2].samples + y * p[2].stride_bytes,
+				       p->width);
+		memory_pause(memory);
+	}
+	return true;
+}
+
+enum img_err img_sharpen(struct image *img, double sigma_px,
+			 const struct memory *memory)
+{
+	struct image luma = { 0 };
+	struct sharpened s = { .img = img, .luma = &img->planes[0] };
+	bool ok = true;
+
+	assert(image_is_shaped(img));
+	assert(sigma_px > 0 && sigma_px <= SIGMA_MAX);
+	if (!has_luma(img->space)) {
+		ok = make_luma(&luma, img, memory);
+		s.luma = &luma.planes[0];
+	}
+	ok = ok && blur_plane(NULL, &s, s.luma, sigma_px, memory);
+	img_release(&luma);
+	return ok ? IMG_OK : IMG_ERR_NO_MEMORY;
+}
+
 /* --- Estimate --- */
 
 enum blur_term {
 	TERM_SUMS,
-	TERM_PYRAMID, /* samples */
+	TERM_PYRAMID,   /* samples */
+	TERM_SHARPENED, /* samples, and those of luma if it is made for that */
 	TERM_COUNT,
 };
 
 static const struct estimate_term blur_terms[TERM_COUNT] = {
 	[TERM_SUMS] = { "product", 0.0336 },
 	[TERM_PYRAMID] = { "sample of a pyramid", 0.38 },
+	[TERM_SHARPENED] = { "sample sharpened", 0.15 },
 };
 
 /* The fixed cost of a row, in samples. */
@@ -448,6 +550,31 @@ static double level_samples(const struct level *level)
 				 1);
 }
 
+/* The shape of the luma that img_sharpen() makes; *luma is empty if none. */
+static void shape_luma(struct image *luma, const struct image *img)
+{
+	*luma = (struct image){ 0 };
+	if (!has_luma(img->space))
+		image_shape(luma,
+			    (struct img_size){ img->planes[0].width,
+					       img->planes[0].height },
+			    IMG_GREY, true);
+}
+
+static uint64_t sharpen_bytes(const struct workload *w)
+{
+	const struct image *img = &w->scaled;
+	struct image luma;
+	struct work work;
+
+	if (w->transform->sharpen_sigma_px <= 0)
+		return 0;
+	shape_luma(&luma, img);
+	work_plan(&work, &img->planes[0], w->transform->sharpen_sigma_px);
+	return image_bytes(img) + w->profile_bytes + image_bytes(&luma) +
+	       work_bytes(&work);
+}
+
 static uint64_t blur_bytes(const struct workload *w)
 {
 	const struct image *img = &w->scaled;
@@ -455,31 +582,44 @@ static uint64_t blur_bytes(const struct workload *w)
 	uint64_t most = 0;
 
 	if (sigma <= 0)
-		return 0;
+		return sharpen_bytes(w);
 	for (uint32_t i = 0; i < img->plane_count; i++) {
 		struct work work;
 
 		work_plan(&work, &img->planes[i], plane_sigma(img, i, sigma));
 		most = max_u64(most, work_bytes(&work));
 	}
-	return 2 * (image_bytes(img) + w->profile_bytes) + most;
+	return max_u64(2 * (image_bytes(img) + w->profile_bytes) + most,
+		       sharpen_bytes(w));
+}
+
+static void count_plane(double *counts, const struct img_plane *p, double sigma)
+{
+	struct work work;
+
+	work_plan(&work, p, sigma);
+	counts[TERM_SUMS] += level_samples(&work.levels[work.top]) *
+			     (2 * kernel_radius(work.sigma) + 1);
+	for (uint32_t j = 0; work.top > 0 && j <= work.top; j++)
+		counts[TERM_PYRAMID] += level_samples(&work.levels[j]);
 }
 
 static void blur_count(double *counts, const struct workload *w)
 {
 	const struct image *img = &w->scaled;
 	double sigma = w->transform->blur_sigma_px;
+	double sharpen = w->transform->sharpen_sigma_px;
+	const struct img_plane *luma = &img->planes[0];
 
-	for (uint32_t i = 0; sigma > 0 && i < img->plane_count; i++) {
-		const struct img_plane *p = &img->planes[i];
-		struct work work;
-
-		work_plan(&work, p, plane_sigma(img, i, sigma));
-		counts[TERM_SUMS] += level_samples(&work.levels[work.top]) *
-				     (2 * kernel_radius(work.sigma) + 1);
-		for (uint32_t j = 0; work.top > 0 && j <= work.top; j++)
-			counts[TERM_PYRAMID] += level_samples(&work.levels[j]);
-	}
+	for (uint32_t i = 0; sigma > 0 && i < img->plane_count; i++)
+		count_plane(counts, &img->planes[i],
+			    plane_sigma(img, i, sigma));
+	if (sharpen <= 0)
+		return;
+	count_plane(counts, luma, sharpen);
+	counts[TERM_SHARPENED] = samples_in_groups(luma->width, luma->height,
+						   ROW_SAMPLES_MIN, 1) *
+				 (has_luma(img->space) ? 1 : 4);
 }
 
 const struct step_estimate blur_estimate = {

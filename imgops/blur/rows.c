@@ -76,6 +76,73 @@ INLINED static inline void average(int16_t *restrict out,
 		out[x] = (int16_t)((uint16_t)(a[x] + b[x] + 1) >> 1);
 }
 
+/* The curve of rows.h, in parts of a level. */
+enum {
+	FLAT = 326, /* 5.1 levels */
+	SLOPE = 3,
+	BRIGHTER_MAX = 1632 / SLOPE, /* 25.5 levels */
+	DARKER_MAX = 3264 / SLOPE,   /* 51 levels */
+};
+
+INLINED static inline int16_t between(int16_t value, int16_t least,
+				      int16_t most)
+{
+	value = value < least ? least : value;
+	return value > most ? most : value;
+}
+
+INLINED static inline void contrast(int16_t *restrict out,
+				    const uint8_t *restrict samples,
+				    const int16_t *restrict blurred,
+				    uint32_t width)
+{
+	enum { HALF = 1 << (BLUR_EXTRA_BITS - 1) };
+
+	for (size_t x = 0; x < width; x++) {
+		int16_t value = (int16_t)(samples[x] << BLUR_EXTRA_BITS);
+		int16_t off = (int16_t)(value - blurred[x]);
+		int16_t cut =
+			between(off, -FLAT - DARKER_MAX, FLAT + BRIGHTER_MAX);
+		int16_t past = (int16_t)(cut - between(off, -FLAT, FLAT));
+
+		out[x] = (int16_t)(((int16_t)(past * SLOPE) + HALF) >>
+				   BLUR_EXTRA_BITS);
+	}
+}
+
+INLINED static inline void add(uint8_t *restrict samples,
+			       const int16_t *restrict levels, uint32_t width)
+{
+	for (size_t x = 0; x < width; x++)
+		samples[x] = (uint8_t)between((int16_t)(samples[x] + levels[x]),
+					      0, 255);
+}
+
+INLINED static inline void add_within(uint8_t *restrict samples,
+				      const int16_t *restrict levels,
+				      const uint8_t *restrict most,
+				      uint32_t width)
+{
+	for (size_t x = 0; x < width; x++)
+		samples[x] = (uint8_t)between((int16_t)(samples[x] + levels[x]),
+					      0, most[x]);
+}
+
+/* The weights are those of libjpeg, in parts of 65536. */
+INLINED static inline void luma(uint8_t *restrict out,
+				const uint8_t *restrict red,
+				const uint8_t *restrict green,
+				const uint8_t *restrict blue, uint32_t width)
+{
+	for (size_t x = 0; x < width; x++) {
+		uint32_t sum = 19595 * (uint32_t)red[x] +
+			       38470 * (uint32_t)green[x] +
+			       7471 * (uint32_t)blue[x] + 32768;
+
+		out[x] = (uint8_t)(sum >> 16);
+	}
+}
+
 enum { ROUND = 1 << (BLUR_WEIGHT_BITS - 1) };
 
 static inline int16_t multiply(int value, int16_t weight)
@@ -113,6 +180,10 @@ const struct blur_rows blur_rows_portable = {
 	.reduce = reduce,
 	.expand = expand,
 	.average = average,
+	.contrast = contrast,
+	.add = add,
+	.add_within = add_within,
+	.luma = luma,
 };
 
 #ifdef __x86_64__
@@ -203,6 +274,31 @@ AVX2 static void avx2_average(int16_t *out, const int16_t *a, const int16_t *b,
 	average(out, a, b, width);
 }
 
+AVX2 static void avx2_contrast(int16_t *out, const uint8_t *samples,
+			       const int16_t *blurred, uint32_t width)
+{
+	contrast(out, samples, blurred, width);
+}
+
+AVX2 static void avx2_add(uint8_t *samples, const int16_t *levels,
+			  uint32_t width)
+{
+	add(samples, levels, width);
+}
+
+AVX2 static void avx2_add_within(uint8_t *samples, const int16_t *levels,
+				 const uint8_t *most, uint32_t width)
+{
+	add_within(samples, levels, most, width);
+}
+
+AVX2 static void avx2_luma(uint8_t *out, const uint8_t *red,
+			   const uint8_t *green, const uint8_t *blue,
+			   uint32_t width)
+{
+	luma(out, red, green, blue, width);
+}
+
 const struct blur_rows blur_rows_avx2 = {
 	.name = "avx2",
 	.widen = avx2_widen,
@@ -212,6 +308,10 @@ const struct blur_rows blur_rows_avx2 = {
 	.reduce = avx2_reduce,
 	.expand = avx2_expand,
 	.average = avx2_average,
+	.contrast = avx2_contrast,
+	.add = avx2_add,
+	.add_within = avx2_add_within,
+	.luma = avx2_luma,
 };
 
 #endif

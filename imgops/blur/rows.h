@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside imgops: the inner loops of blur, over rows of 16-bit values.
+ * Inside imgops: the inner loops of blur and sharpen, over rows of 16-bit
+ * values.
  *
  * A value is a sample with BLUR_EXTRA_BITS more bits, 0 .. 255 << 6.  All
  * functions round.  If all values of a row are equal, all functions except
@@ -49,6 +50,24 @@ struct blur_rows {
 	/* out = (a + b) / 2 */
 	void (*average)(int16_t *out, const int16_t *a, const int16_t *b,
 			uint32_t width);
+
+	/*
+	 * How much a sample is changed by sharpening, in whole levels.  The
+	 * difference of the sample and its blurred value, less 5.1 levels, is
+	 * multiplied by 3; what is then above 25.5, or below -51, is cut.
+	 */
+	void (*contrast)(int16_t *out, const uint8_t *samples,
+			 const int16_t *blurred, uint32_t width);
+
+	/* Add whole levels to samples, which stay within 0 .. 255. */
+	void (*add)(uint8_t *samples, const int16_t *levels, uint32_t width);
+	/* As add(), but within 0 .. most. */
+	void (*add_within)(uint8_t *samples, const int16_t *levels,
+			   const uint8_t *most, uint32_t width);
+
+	/* JPEG's luma of R, G and B. */
+	void (*luma)(uint8_t *out, const uint8_t *red, const uint8_t *green,
+		     const uint8_t *blue, uint32_t width);
 };
 
 /* Both tables give the same results, bit for bit. */

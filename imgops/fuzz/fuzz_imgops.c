@@ -79,6 +79,7 @@ static struct img_transform transform_of(const uint8_t *o)
 		.lenient = o[3] & 64,
 		.keep_gainmap = o[2] & 128,
 		.blur_sigma_px = o[4] < 128 ? 0 : 0.3 + o[5] * 0.39,
+		.sharpen_sigma_px = o[4] % 4 == 1 ? 0.3 + o[6] * 0.038 : 0,
 		.quality = o[6] % 100 + 1,
 		.bytes_max = o[5] % 4 == 1 ? o[4] * 20u : 0,
 		.lossless = o[7] & 128,
@@ -128,7 +129,7 @@ static enum img_err run(const uint8_t *jpeg, size_t jpeg_bytes,
 			const struct img_transform *transform,
 			const struct memory *memory)
 {
-	struct image decoded = { 0 }, scaled = { 0 }, blurred = { 0 };
+	struct image decoded = { 0 }, scaled = { 0 };
 	struct img_header header;
 	uint8_t *out = NULL;
 	size_t out_bytes = 0;
@@ -148,12 +149,8 @@ static enum img_err run(const uint8_t *jpeg, size_t jpeg_bytes,
 			      transform, &limits, memory);
 	if (err == IMG_OK)
 		err = img_scale(&scaled, &decoded, &view, transform, memory);
-	if (err == IMG_OK && transform->blur_sigma_px > 0) {
-		err = img_blur(&blurred, &scaled, transform->blur_sigma_px,
-			       memory);
-		img_release(&scaled);
-		scaled = blurred;
-	}
+	if (err == IMG_OK)
+		err = img_retouch(&scaled, transform, memory);
 	if (err == IMG_OK)
 		err = img_encode(&out, &out_bytes, &scaled, transform, memory);
 	if (err == IMG_OK)

@@ -67,6 +67,7 @@ static const struct img_transform transforms[] = {
 	{ STRETCHED(2000, 2000), .filter = IMG_MITCHELL },
 	{ STRETCHED(2000, 2000), .progressive = true, .full_chroma = true },
 	{ STRETCHED(2000, 2000), .optimize = true, .blur_sigma_px = 50 },
+	{ STRETCHED(2000, 2000), .sharpen_sigma_px = 6 },
 	{ STRETCHED(4000, 8) },
 	{ STRETCHED(8, 4000) },
 	{ .quality = 100, .progressive = true },
@@ -90,18 +91,14 @@ static enum img_err finish(struct image *decoded, const struct img_view *view,
 			   const struct img_transform *transform)
 {
 	const struct memory *memory = memory_pool_memory(pool);
-	struct image scaled = { 0 }, blurred = { 0 };
+	struct image scaled = { 0 };
 	uint8_t *jpeg = NULL;
 	size_t bytes;
 	enum img_err err = img_scale(&scaled, decoded, view, transform, memory);
 
 	img_release(decoded);
-	if (err == IMG_OK && transform->blur_sigma_px > 0) {
-		err = img_blur(&blurred, &scaled, transform->blur_sigma_px,
-			       memory);
-		img_release(&scaled);
-		scaled = blurred;
-	}
+	if (err == IMG_OK)
+		err = img_retouch(&scaled, transform, memory);
 	if (err == IMG_OK)
 		err = img_encode(&jpeg, &bytes, &scaled, transform, memory);
 	img_release(&scaled);
@@ -394,6 +391,8 @@ static void check_lines(void)
 	};
 	static const struct img_transform lines[] = {
 		{ .quality = 80 },
+		{ .quality = 80, .sharpen_sigma_px = 0.5 },
+		{ .format = IMG_FORMAT_PPM, .sharpen_sigma_px = 10 },
 		{ .quality = 80, .blur_sigma_px = 0.5 },
 		{ .quality = 80, .blur_sigma_px = 20 },
 		{ .quality = 80, .blur_sigma_px = 100, .full_chroma = true },

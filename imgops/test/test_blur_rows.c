@@ -7,6 +7,7 @@
 #include "imgops/blur/rows.h"
 #include "imgops/test/support.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,6 +36,11 @@ static void fill(uint32_t seed)
 		}
 	}
 	memset(out, 0x55, sizeof(out));
+}
+
+static int between_values(int value)
+{
+	return value < 0 ? 0 : value > VALUE_MAX ? VALUE_MAX : value;
 }
 
 static void test_samples_become_values_and_return(const struct blur_rows *rows,
@@ -114,6 +120,55 @@ static void test_rows_are_halved_and_doubled(const struct blur_rows *rows,
 	}
 }
 
+/* As rows.h says it, in parts of a level, rounded upwards. */
+static double contrast_of(double off)
+{
+	double past = fabs(off) - 326.0 / 64;
+	double more = past <= 0 ? 0 : 3 * past;
+
+	more = off > 0 ? fmin(more, 25.5) : -fmin(more, 51);
+	return floor(more + 0.5);
+}
+
+static void test_rows_are_sharpened(const struct blur_rows *rows,
+				    uint32_t width)
+{
+	uint8_t samples[WIDTH_MAX + 1], before[WIDTH_MAX + 1];
+	uint8_t most[WIDTH_MAX + 1];
+
+	fill(width);
+	for (uint32_t x = 0; x <= WIDTH_MAX; x++) {
+		samples[x] = (uint8_t)scramble(x + width);
+		most[x] = (uint8_t)scramble(x + 7 * width);
+		/* Near the samples, and anywhere. */
+		if (x % 3 > 0)
+			in[0][x] = (int16_t)between_values(samples[x] * 64 +
+							   in[0][x] / 8 - 1020);
+	}
+	memcpy(before, samples, sizeof(before));
+	rows->contrast(out, samples, in[0], width);
+	for (uint32_t x = 0; x < width; x++)
+		CHECK_NUMBER(out[x], ==,
+			     contrast_of(samples[x] - in[0][x] / 64.0));
+	CHECK_NUMBER(out[width], ==, 0x5555);
+	rows->add(samples, out, width);
+	for (uint32_t x = 0; x < width; x++)
+		CHECK_NUMBER(samples[x], ==,
+			     fmin(fmax(before[x] + out[x], 0), 255));
+	CHECK_NUMBER(samples[width], ==, before[width]);
+	memcpy(samples, before, sizeof(before));
+	rows->add_within(samples, out, most, width);
+	for (uint32_t x = 0; x < width; x++)
+		CHECK_NUMBER(samples[x], ==,
+			     fmin(fmax(before[x] + out[x], 0), most[x]));
+	CHECK_NUMBER(samples[width], ==, before[width]);
+	rows->luma(samples, before, most, before + 1, width - 1);
+	for (uint32_t x = 0; x + 1 < width; x++)
+		CHECK_NUMBER(fabs(samples[x] - 0.299 * before[x] -
+				  0.587 * most[x] - 0.114 * before[x + 1]),
+			     <, 0.501);
+}
+
 int main(void)
 {
 	const struct blur_rows *const kinds[] = { &blur_rows_portable,
@@ -125,6 +180,7 @@ int main(void)
 			test_samples_become_values_and_return(kinds[i], width);
 			test_rows_are_folded(kinds[i], width);
 			test_rows_are_halved_and_doubled(kinds[i], width);
+			test_rows_are_sharpened(kinds[i], width);
 		}
 	}
 	return 0;

@@ -38,12 +38,8 @@ static size_t measure(struct bytes jpeg, struct img_header *header,
 	err = img_scale(&b, &a, view, transform, &m.memory);
 	CHECK_NUMBER(err, ==, IMG_OK);
 	img_release(&a);
-	if (transform->blur_sigma_px > 0) {
-		err = img_blur(&a, &b, transform->blur_sigma_px, &m.memory);
-		CHECK_NUMBER(err, ==, IMG_OK);
-		img_release(&b);
-		b = a;
-	}
+	err = img_retouch(&b, transform, &m.memory);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	err = img_encode(&out, &out_bytes, &b, transform, &m.memory);
 	CHECK_NUMBER(err, ==, IMG_OK);
 	img_release(&b);
@@ -94,6 +90,9 @@ static const struct img_transform transforms[] = {
 	{ .quality = 80, .blur_sigma_px = 0.3, .full_chroma = true },
 	{ .quality = 80, .box = { 40, 40 }, .full_chroma = true },
 	{ .quality = 80, .box = { 200, 200 }, .blur_sigma_px = 40 },
+	{ .quality = 80, .box = { 200, 200 }, .sharpen_sigma_px = 1 },
+	{ .quality = 80, .sharpen_sigma_px = 10 },
+	{ .format = IMG_FORMAT_PPM, .sharpen_sigma_px = 2 },
 	{ .quality = 80, .progressive = true },
 	{ .quality = 80, .box = { 90, 90 }, .optimize = true },
 	{ .quality = 100, .box = { 90, 90 }, .fit = IMG_FIT_FILL },

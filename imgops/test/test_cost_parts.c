@@ -17,7 +17,10 @@ static const struct img_transform site[] = {
 	{ .quality = 80, .box = { 1280, 1280 } },
 	{ .quality = 80, .box = { 320, 320 }, .blur_sigma_px = 3 },
 	{ .quality = 90, .box = { 400, 400 }, .fit = IMG_FIT_COVER },
-	{ .quality = 80, .box = { 640, 0 }, .progressive = true },
+	{ .quality = 80,
+	  .box = { 640, 0 },
+	  .progressive = true,
+	  .sharpen_sigma_px = 1 },
 	{ .quality = 95, .box = { 640, 640 }, .full_chroma = true },
 	{ .quality = 60, .box = { 64, 64 } },
 };
@@ -50,7 +53,7 @@ static void measure_part(struct measured *out, uint32_t i, struct meter *m,
 			 const struct image *decoded,
 			 const struct img_view *view)
 {
-	struct image scaled = { 0 }, blurred = { 0 };
+	struct image scaled = { 0 };
 	size_t before = start_peak(m), jpeg_bytes;
 	uint8_t *jpeg;
 	enum img_err err =
@@ -59,13 +62,8 @@ static void measure_part(struct measured *out, uint32_t i, struct meter *m,
 	CHECK_NUMBER(err, ==, IMG_OK);
 	out->scale[i] = m->peak_bytes - before;
 	(void)start_peak(m);
-	if (site[i].blur_sigma_px > 0) {
-		err = img_blur(&blurred, &scaled, site[i].blur_sigma_px,
-			       &m->memory);
-		CHECK_NUMBER(err, ==, IMG_OK);
-		img_release(&scaled);
-		scaled = blurred;
-	}
+	err = img_retouch(&scaled, &site[i], &m->memory);
+	CHECK_NUMBER(err, ==, IMG_OK);
 	err = img_encode(&jpeg, &jpeg_bytes, &scaled, &site[i], &m->memory);
 	CHECK_NUMBER(err, ==, IMG_OK);
 	out->finish[i] = m->peak_bytes - before;

@@ -707,7 +707,7 @@ static void send_on(const struct pipeline_stage *from, struct variant *v)
 {
 	const struct pipeline_stage *stages = from->pipeline->stages;
 
-	if (from->step == PIPELINE_SCALE && v->transform.blur_sigma_px <= 0)
+	if (from->step == PIPELINE_SCALE && !img_is_retouched(&v->transform))
 		send_variant(BLOCKING_SITE(), &stages[PIPELINE_ENCODE], v);
 	else
 		send_variant(BLOCKING_SITE(), &stages[from->step + 1], v);

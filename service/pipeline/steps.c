@@ -310,19 +310,6 @@ static enum img_err run_scale(struct variant *v, const struct memory *memory)
 	return IMG_OK;
 }
 
-static enum img_err run_blur(struct variant *v, const struct memory *memory)
-{
-	struct image blurred = { 0 };
-	enum img_err err = img_blur(&blurred, &v->image,
-				    v->transform.blur_sigma_px, memory);
-
-	if (err != IMG_OK)
-		return err;
-	img_release(&v->image);
-	v->image = blurred;
-	return IMG_OK;
-}
-
 static enum img_err run_encode(struct variant *v, const struct memory *memory)
 {
 	return img_encode(&v->jpeg, &v->jpeg_bytes, &v->image, &v->transform,
@@ -338,7 +325,7 @@ enum img_err steps_run(enum pipeline_step step, struct variant *v,
 	case PIPELINE_SCALE:
 		return run_scale(v, memory);
 	case PIPELINE_BLUR:
-		return run_blur(v, memory);
+		return img_retouch(&v->image, &v->transform, memory);
 	case PIPELINE_ENCODE:
 		return run_encode(v, memory);
 	case PIPELINE_STEPS:

@@ -4,7 +4,7 @@
  * results made of it: one variant, or several from one decode.
  *
  *	decode -+-> scale > blur > encode -+-> store
- *	        +-> scale -------> encode -+   (without blur)
+ *	        +-> scale -------> encode -+   (nothing to retouch)
  *	        variants[0], [1], ...
  *
  * Ownership  From pipeline_submit() to done() the pipeline owns the upload and
@@ -28,7 +28,7 @@
 enum pipeline_step {
 	PIPELINE_DECODE,
 	PIPELINE_SCALE,
-	PIPELINE_BLUR,
+	PIPELINE_BLUR, /* all of img_retouch(); skipped if there is nothing */
 	PIPELINE_ENCODE,
 	PIPELINE_STEPS, /* those above run on the workers of the schedule */
 	PIPELINE_STORE = PIPELINE_STEPS, /* runs on threads of its own */

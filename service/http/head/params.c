@@ -86,8 +86,8 @@ static const struct param_word formats[] = {
 	MEMBER(uint32_t, field), .if_absent = "no limit"
 #define QUALITY(field, from, to)                                               \
 	.kind = PARAM_QUALITY, .min = from, .max = to, MEMBER(int, field)
-#define SIGMA(field)                                                           \
-	.kind = PARAM_SIGMA, .min = 0.3, .max = 100, MEMBER(double, field)
+#define SIGMA(field, to)                                                       \
+	.kind = PARAM_SIGMA, .min = 0.3, .max = to, MEMBER(double, field)
 #define FACTOR(field, from, to)                                                \
 	.kind = PARAM_FACTOR, .min = from, .max = to, MEMBER(double, field)
 #define BYTES(field)                                                           \
@@ -133,7 +133,8 @@ const struct param params_table[] = {
 	  .help = "upright, as EXIF says; 0: as stored in the file",
 	  .is_inverted = true, .is_advanced = true, .other_names = "autorotate",
 	  .since = 1 },
-	{ "blur", "Blur", SIGMA(transform.blur_sigma_px), .default_text = "0",
+	{ "blur", "Blur", SIGMA(transform.blur_sigma_px, 100),
+	  .default_text = "0",
 	  .help = "standard deviation of a Gaussian blur; 0: no blur",
 	  .other_names = "sigma", .since = 1 },
 	{ "q", "Quality", QUALITY(transform.quality, 1, 100),
@@ -197,6 +198,11 @@ const struct param params_table[] = {
 	{ "grayscale", "Grey", SWITCH(transform.greyscale, zero_one),
 	  .default_text = "0", .help = "without colours", .is_advanced = true,
 	  .other_names = "greyscale grey gray bw", .since = 5 },
+	{ "sharpen", "Sharpen", SIGMA(transform.sharpen_sigma_px, 10),
+	  .default_text = "0",
+	  .help = "standard deviation of an unsharp mask; 0: none; not with "
+		  "blur",
+	  .is_advanced = true, .other_names = "sharp usm unsharp", .since = 7 },
 	{ "strict", "Strict", SWITCH(transform.lenient, zero_one),
 	  .default_text = "1",
 	  .help = "refuse a damaged file; 0: return its readable part",
@@ -693,6 +699,16 @@ bool params_set(struct params *p, const char *key, const char *value,
 			print_range(range, &params_table[i]),
 			params_shown(text, value != NULL ? value : ""));
 	p->seen |= UINT64_C(1) << i;
+	return true;
+}
+
+bool params_check(const struct params *p, char detail[PARAMS_DETAIL_BYTES])
+{
+	const struct img_transform *t = &p->transform;
+
+	if (t->blur_sigma_px > 0 && t->sharpen_sigma_px > 0)
+		return refuse_value(p, detail,
+				    "blur and sharpen exclude each other.");
 	return true;
 }
 

@@ -122,6 +122,13 @@ MUST_CHECK bool params_set(struct params *p, const char *key, const char *value,
 			   char detail[PARAMS_DETAIL_BYTES]);
 
 /*
+ * Do the parameters of a result go together, when all are set?  False: `detail`
+ * is a sentence that says which do not.
+ */
+MUST_CHECK bool params_check(const struct params *p,
+			     char detail[PARAMS_DETAIL_BYTES]);
+
+/*
  * Print the values of the whole upload, or those of a variant: each as
  * "key=value" followed by the character `end`.  Different values give different
  * texts, and params_set() reads them back.  A parameter that is absent is left

@@ -123,7 +123,8 @@ static bool read_variant(struct variant *out, const struct params *all,
 	memcpy(out->name, text, name.bytes);
 	out->name[name.bytes] = '\0';
 	params_init_variant(&p, all, out->name);
-	if (!set_parameter_list(&p, text + name.bytes + 1, detail))
+	if (!set_parameter_list(&p, text + name.bytes + 1, detail) ||
+	    !params_check(&p, detail))
 		return false;
 	out->transform = p.transform;
 	return true;
@@ -296,6 +297,8 @@ bool query_make(const struct query *q, const char *presets,
 	assert(u->variant_count == query_picture_count(q));
 	u->wants = q->params.wants;
 	variants[0].transform = q->params.transform;
+	if (q->variant_count == 0 && !params_check(&q->params, detail))
+		return false;
 	for (uint32_t i = 0; i < q->variant_count; i++) {
 		struct text_part in =
 			part_until(q->variants[i], q->variant_ends);

@@ -46,7 +46,9 @@ static void test_good_values_are_taken(void)
 	CHECK(set(&p, "h", "16384", detail));
 	CHECK(set(&p, "fit", "inside", detail));
 	CHECK(set(&p, "blur", "2.5", detail));
+	CHECK(set(&p, "sharpen", "0.7", detail));
 	CHECK(set(&p, "q", "100", detail));
+	CHECK_NUMBER(p.transform.sharpen_sigma_px, >, 0.69);
 	CHECK_NUMBER(p.transform.box.width_px, ==, 640);
 	CHECK_NUMBER(p.transform.box.height_px, ==, 16384);
 	CHECK_NUMBER(p.transform.blur_sigma_px, >, 2.49);
@@ -210,6 +212,8 @@ static const struct {
 	{ "blur", "1e1" },
 	{ "blur", "." },
 	{ "blur", "1.2.3" },
+	{ "sharpen", "0.29" },
+	{ "sharpen", "10.1" },
 	{ "q", "0" },
 	{ "q", "101" },
 	{ "Q", "80" },
@@ -300,6 +304,7 @@ static const struct {
 	{ "variants", "variant" },
 	{ "blurr", "blur" },
 	{ "interlaced", "progressive" },
+	{ "unsharp", "sharpen" },
 	{ "PROGRESSIVE", "progressive" },
 	{ "x", NULL },
 	{ "", NULL },

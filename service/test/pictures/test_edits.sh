@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # crop, rotate, flip, focus, dpr and grayscale: the pixels of results are those
 # that a program of its own takes from the upload, for every combination of turns.
-# max_bytes: no result is larger.
+# max_bytes: no result is larger.  sharpen: an unsharp mask, computed again.
 #
 # usage: DARKROOM=PROGRAM test_edits.sh SAMPLES_DIR
 . "$(dirname "$0")/../server.sh"
@@ -173,6 +173,58 @@ test_a_result_is_no_larger_than_asked() {
 		"$url/?w=400&max_bytes=99"
 }
 
+# The difference of luma and its exact Gaussian is added, by libvips's curve.
+test_sharpen_is_an_unsharp_mask_on_luma() {
+	python3 - "$url" <<-'END' || fail "not sharpened so, above"
+		from math import exp
+		from grid import *
+		url = sys.argv[1]
+		rows = [[(x // 7 * 67 % 160 + x * y % 30, y // 6 * 83 % 200 + 20,
+		    (x + y) // 9 * 41 % 180 + 30) for x in range(40)]
+		    for y in range(30)]
+		luma = [[0.299 * r + 0.587 * g + 0.114 * b for r, g, b in row]
+		    for row in rows]
+		def blur(lines, sigma):
+		    reach = int(5 * sigma) + 1
+		    weights = [exp(-(i / sigma) ** 2 / 2)
+		        for i in range(-reach, reach + 1)]
+		    total = sum(weights)
+		    return [[sum(w * line[min(max(x + i - reach, 0), len(line) - 1)]
+		        for i, w in enumerate(weights)) / total
+		        for x in range(len(line))] for line in lines]
+		def curve(off):
+		    past = max(abs(off) - 5.1, 0) * 3
+		    return min(past, 25.5) if off > 0 else -min(past, 51)
+		for sigma in 0.5, 1, 2.5, 8:
+		    soft = zip(*blur(zip(*blur(luma, sigma)), sigma))
+		    got = read(post(url, f"sharpen={sigma}", write(rows)))
+		    changed = worst = 0
+		    for row, line, dim, out in zip(rows, luma, soft, got):
+		        for pixel, y, low, result in zip(row, line, dim, out):
+		            add = curve(y - low)
+		            changed += abs(add) > 9
+		            for c, r in zip(pixel, result):
+		                worst = max(worst,
+		                    abs(r - min(max(c + add, 0), 255)))
+		    assert worst <= 3 and changed > 30, (sigma, worst, changed)
+		# After it was scaled, and not at all.
+		big = write([[p for p in row for _ in "ab"] for row in rows
+		    for _ in "ab"])
+		small = post(url, "w=40", big)
+		assert post(url, "w=40&sharpen=1", big) == \
+		    post(url, "sharpen=1", small) != small
+		assert post(url, "w=40&sharpen=0", big) == small
+	END
+	for query in 'blur=1&sharpen=1' 'variant=a:w=9,sharpen=2&blur=3'; do
+		expect_problem 400 bad_parameter --data-binary "@$photo" \
+			"$url/?$query"
+		jq -r .detail "$work/body" | has 'blur and sharpen exclude' ||
+			fail "$(shown "$work/body")"
+	done
+	curl -fsS --data-binary "@$photo" -o out \
+		"$url/?w=64&sharpen=1&variant=a:blur=2,sharpen=0&variant=b:q=50"
+}
+
 test_wrong_values_are_explained() {
 	expect_problem 422 crop_outside --data-binary "@$photo" \
 		"$url/?crop=2000,0,10,10"
@@ -184,7 +236,7 @@ test_wrong_values_are_explained() {
 	expect_problem 422 crop_outside --data-binary "@$photo" \
 		"$url/?variant=a:w=9&variant=b:crop=1999,1500,1,1"
 	for query in crop=1,2,3 crop=1,2,0,3 rotate=45 flip=x focus=2,0 dpr=0 \
-		grayscale=2; do
+		grayscale=2 sharpen=0.2 sharpen=11; do
 		expect_problem 400 bad_parameter --data-binary "@$photo" \
 			"$url/?$query"
 	done
@@ -196,6 +248,7 @@ test_nothing_beyond_a_crop_is_seen
 test_grayscale_is_luma
 test_a_pixel_ratio
 test_a_result_is_no_larger_than_asked
+test_sharpen_is_an_unsharp_mask_on_luma
 test_wrong_values_are_explained
 check_drained
 stop

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is done with the scaled picture before it is encoded.
+ */
+#include "imgops/imgops.h"
+
+bool img_is_retouched(const struct img_transform *transform)
+{
+	return transform->blur_sigma_px > 0 || transform->sharpen_sigma_px > 0;
+}
+
+static enum img_err blur(struct image *img, double sigma_px,
+			 const struct memory *memory)
+{
+	struct image blurred = { 0 };
+	enum img_err err = img_blur(&blurred, img, sigma_px, memory);
+
+	if (err != IMG_OK)
+		return err;
+	img_release(img);
+	*img = blurred;
+	return IMG_OK;
+}
+
+enum img_err img_retouch(struct image *img,
+			 const struct img_transform *transform,
+			 const struct memory *memory)
+{
+	enum img_err err = IMG_OK;
+
+	if (transform->blur_sigma_px > 0)
+		err = blur(img, transform->blur_sigma_px, memory);
+	if (err == IMG_OK && transform->sharpen_sigma_px > 0)
+		err = img_sharpen(img, transform->sharpen_sigma_px, memory);
+	return err;
+}
