@@ -20,6 +20,7 @@
 #include "imgops/formats/format.h"
 #include "imgops/gainmap.h"
 #include "imgops/image.h"
+#include "imgops/pad.h"
 
 #include <assert.h>
 
@@ -64,6 +65,11 @@ void workload_set_result(struct workload *w, const struct img_view *view,
 	w->profile_bytes = keeps ? h->icc_bytes : 0;
 	image_shape(&w->scaled, view->size, to, format_full_size(transform));
 	image_shape(&w->pixels, view->size, h->space, true);
+	w->result = w->scaled;
+	if (pad_is_needed(view, transform))
+		image_shape(&w->result, img_result_size(view),
+			    format_padded_space(transform, to),
+			    format_full_size(transform));
 }
 
 static const struct step_estimate *decode_of(const struct workload *w)
@@ -76,10 +82,27 @@ static const struct step_estimate *encode_of(const struct workload *w)
 	return format_of_result(w->transform)->encode_estimate;
 }
 
+/*
+ * To encode a padded picture is to encode one of that size.  `view` is used for
+ * the new workload.
+ */
+static struct workload encoded(const struct workload *w, struct img_view *view)
+{
+	struct workload e = *w;
+
+	*view = *w->view;
+	view->size = img_result_size(w->view);
+	e.view = view;
+	e.scaled = w->result;
+	return e;
+}
+
 /* With a limit of bytes, a sample and another result are there, too. */
 static uint64_t encode_bytes(const struct workload *w)
 {
-	uint64_t bytes = encode_of(w)->bytes(w);
+	struct img_view view;
+	struct workload e = encoded(w, &view);
+	uint64_t bytes = encode_of(w)->bytes(&e);
 
 	return w->transform->bytes_max > 0 ? 2 * bytes : bytes;
 }
@@ -98,8 +121,22 @@ static uint64_t step_ns(const struct step_estimate *step,
 
 static uint64_t encode_ns(const struct workload *w)
 {
-	return (uint64_t)(max_bytes_work(&w->scaled, w->transform) *
-			  (double)step_ns(encode_of(w), w));
+	struct img_view view;
+	struct workload e = encoded(w, &view);
+
+	return (uint64_t)(max_bytes_work(&e.scaled, w->transform) *
+			  (double)step_ns(encode_of(w), &e));
+}
+
+/* The time, and the most memory, of img_retouch(). */
+static uint64_t retouch_ns(const struct workload *w)
+{
+	return step_ns(&blur_estimate, w) + step_ns(&pad_estimate, w);
+}
+
+static uint64_t retouch_bytes(const struct workload *w)
+{
+	return max_u64(blur_estimate.bytes(w), pad_estimate.bytes(w));
 }
 
 /*
@@ -110,7 +147,7 @@ static uint64_t encode_ns(const struct workload *w)
 struct peak {
 	/* Sum over the results of the most memory that each needs. */
 	uint64_t sum;
-	/* Sum over the results of the memory to blur or encode each. */
+	/* Sum over the results of the memory to retouch or encode each. */
 	uint64_t finish;
 	/*
 	 * The most memory that a result needs, less its memory for scaling: the
@@ -122,7 +159,7 @@ struct peak {
 static void add_to_peak(struct peak *peak, const struct workload *w)
 {
 	uint64_t scale = scale_estimate.bytes(w);
-	uint64_t finish = max_u64(blur_estimate.bytes(w), encode_bytes(w));
+	uint64_t finish = max_u64(retouch_bytes(w), encode_bytes(w));
 	uint64_t gap = max_u64(scale, finish) - scale;
 
 	peak->sum += max_u64(scale, finish);
@@ -178,7 +215,7 @@ static void add_cost(struct img_cost *all, const struct img_header *header,
 			w.profile_bytes = IMG_GAINMAP_PROFILE_BYTES_MAX;
 		add_to_peak(&peak, &w);
 		part->scale_ns += step_ns(&scale_estimate, &w);
-		part->blur_ns += step_ns(&blur_estimate, &w);
+		part->blur_ns += retouch_ns(&w);
 		part->encode_ns += encode_ns(&w);
 	}
 	all->bytes += peak_bytes(&peak, &w);

@@ -25,8 +25,9 @@ struct workload {
 	const struct img_transform *transform;
 	/* The picture must be scaled to planes of one size, then converted. */
 	bool needs_pixels;
-	struct image pixels;  /* the shape of these planes, without samples */
-	struct image scaled;  /* the shape of the result, without samples */
+	struct image pixels; /* the shape of these planes, without samples */
+	struct image scaled; /* the shape when it was scaled, without samples */
+	struct image result; /* as padded */
 	size_t profile_bytes; /* of the result's profile, at most */
 	bool uses_lcms;       /* to read the profile and, perhaps, to convert */
 	bool keeps_profile;   /* if it turns out to be good */
@@ -75,7 +76,8 @@ static inline double samples_in_groups(uint32_t width, uint32_t height,
 }
 
 extern const struct step_estimate scale_estimate; /* input not included */
-extern const struct step_estimate blur_estimate;
+extern const struct step_estimate blur_estimate;  /* and sharpen */
+extern const struct step_estimate pad_estimate;
 
 /*
  * workload_set_decoded() fills a workload, whose header is set, for a file

@@ -247,7 +247,16 @@ enum img_fit {
 	IMG_FIT_INSIDE, /* the whole picture within the box, aspect kept */
 	IMG_FIT_COVER,  /* fill the whole box, aspect kept, cut off the rest */
 	IMG_FIT_FILL,   /* the whole picture fills the whole box, stretched */
+	IMG_FIT_PAD,    /* as inside, and the rest of the box is background */
 };
+
+/* Pixels at the sides of a picture. */
+struct img_sides {
+	uint32_t top_px, right_px, bottom_px, left_px;
+};
+
+/* A background that is transparent if the format holds alpha, else white. */
+#define IMG_TRANSPARENT 0x1000000u
 
 /* A part of a picture, in pixels; without a side, all of it. */
 struct img_rect {
@@ -278,7 +287,10 @@ enum img_flip {
 	IMG_FLIP_V, /* top and bottom do */
 };
 
-/* Which part of the displayed picture IMG_FIT_COVER keeps. */
+/*
+ * Which part of the displayed picture IMG_FIT_COVER keeps, and where in the box
+ * IMG_FIT_PAD puts it.
+ */
 enum img_gravity {
 	IMG_CENTRE,
 	IMG_NORTH,
@@ -310,7 +322,7 @@ enum img_filter {
 struct img_transform {
 	/* A side of 0 has no limit; then every fit acts as "inside". */
 	struct img_size box;
-	double dpr; /* a factor of the box's sides; 0: 1 */
+	double dpr; /* a factor of the box's sides and of `pad`; 0: 1 */
 	enum img_fit fit;
 	enum img_gravity gravity;
 	/* For IMG_CENTRE: the middle of what is kept, if possible. */
@@ -325,8 +337,13 @@ struct img_transform {
 	/* If possible keep the ICC profile, do not convert to sRGB. */
 	bool keep_profile;
 	bool full_chroma; /* 4:4:4 instead of 4:2:0 */
-	/* 0xRRGGBB, in the result's colours: seen if that has no alpha. */
+	/*
+	 * 0xRRGGBB, in the result's colours, or IMG_TRANSPARENT: what is around
+	 * a padded picture, and under transparent parts if the result has no
+	 * alpha.
+	 */
 	uint32_t background;
+	struct img_sides pad;    /* around the result; outside of the box */
 	double blur_sigma_px;    /* in pixels of the result; 0: no blur */
 	double sharpen_sigma_px; /* of the blur that it is compared with */
 	enum img_format_number format;
@@ -342,7 +359,10 @@ struct img_transform {
 	bool keep_gainmap; /* if the file has one and the format can */
 };
 
-/* True: the result of a file with a gain map has one, too. */
+/*
+ * True: the result of a file with a gain map has one, too.  A padded one has
+ * none, because the map would have to end between its samples.
+ */
 bool img_keeps_gainmap(const struct img_transform *transform);
 
 /* --- The file's header --- */
@@ -460,12 +480,23 @@ bool img_gainmap_header(struct img_header *map,
 /* The part of the displayed picture that is shown, and at which size. */
 struct img_view {
 	double left, top, width, height; /* the whole picture is 0, 0, 1, 1 */
-	struct img_size size;            /* of the result */
+	struct img_size size;            /* of the scaled picture */
+	struct img_sides pad;            /* around it, in the result */
 	/* 1..8: the EXIF orientation of the file's rows. */
 	uint32_t orientation;
 	/* What is beyond a `crop`, in parts of the sides: no filter sees it. */
 	double cut_left, cut_top, cut_right, cut_bottom;
 };
+
+static inline struct img_size img_result_size(const struct img_view *view)
+{
+	const struct img_sides *pad = &view->pad;
+
+	return (struct img_size){
+		pad->left_px + view->size.width_px + pad->right_px,
+		pad->top_px + view->size.height_px + pad->bottom_px,
+	};
+}
 
 /*
  * Does the part that `transform` asks for begin in the picture?  *size, if it
@@ -477,7 +508,8 @@ bool img_crop_fits(const struct img_header *header,
 
 /*
  * The view of the picture that `transform` asks for, whose part must fit.
- * Sides of the result are at least 1 and at most IMG_SIDE_PX_MAX.
+ * Sides of the scaled picture are at least 1 and at most IMG_SIDE_PX_MAX, and
+ * so is each side of the pad.
  */
 struct img_view img_fit(const struct img_header *header,
 			const struct img_transform *transform);
@@ -604,7 +636,8 @@ img_decode_any(struct image *dst, const uint8_t *bytes, size_t count,
 /*
  * Scale the part of `src`, made by img_decode(), that `view` shows.  The result
  * has view->size and is upright.  It is grey, or what transform->format codes:
- * Y'CbCr, in 4:2:0 unless transform->full_chroma, or RGB.  A picture with alpha
+ * Y'CbCr, in 4:2:0 unless transform->full_chroma, or RGB, also if the pad is to
+ * be transparent.  A picture with alpha
  * is RGBA if the format holds alpha, else it is put on transform->background.
  * It is in sRGB, or in the colours of src->profile if
  * transform->keep_profile and the profile can be kept. transform->filter is
@@ -646,18 +679,23 @@ MUST_CHECK enum img_err img_sharpen(struct image *img, double sigma_px,
 				    const struct memory *memory);
 
 /*
- * Does `transform` ask for something that is done with the scaled picture: blur
- * or sharpen?
+ * Is something done with the scaled picture: is it blurred, sharpened or
+ * padded, in this order?
  */
-bool img_is_retouched(const struct img_transform *transform);
+bool img_is_retouched(const struct img_view *view,
+		      const struct img_transform *transform);
 
 /*
  * Do that: *img, made by img_scale(), is changed, or another picture takes its
- * place.  On an error it is still to be released.
+ * place, of img_result_size().  A grey picture gets colours if the background
+ * has some, unless transform->greyscale; any gets alpha if the background is
+ * transparent and the format holds alpha.  On an error *img is still to be
+ * released.
  *
  * Errors: NO_MEMORY.
  */
 MUST_CHECK enum img_err img_retouch(struct image *img,
+				    const struct img_view *view,
 				    const struct img_transform *transform,
 				    const struct memory *memory);
 

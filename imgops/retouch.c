@@ -4,9 +4,14 @@
  */
 #include "imgops/imgops.h"
 
-bool img_is_retouched(const struct img_transform *transform)
+#include "imgops/pad.h"
+
+bool img_is_retouched(const struct img_view *view,
+		      const struct img_transform *transform)
 {
-	return transform->blur_sigma_px > 0 || transform->sharpen_sigma_px > 0;
+	return transform->blur_sigma_px > 0 ||
+	       transform->sharpen_sigma_px > 0 ||
+	       pad_is_needed(view, transform);
 }
 
 static enum img_err blur(struct image *img, double sigma_px,
@@ -22,7 +27,7 @@ static enum img_err blur(struct image *img, double sigma_px,
 	return IMG_OK;
 }
 
-enum img_err img_retouch(struct image *img,
+enum img_err img_retouch(struct image *img, const struct img_view *view,
 			 const struct img_transform *transform,
 			 const struct memory *memory)
 {
@@ -32,5 +37,7 @@ enum img_err img_retouch(struct image *img,
 		err = blur(img, transform->blur_sigma_px, memory);
 	if (err == IMG_OK && transform->sharpen_sigma_px > 0)
 		err = img_sharpen(img, transform->sharpen_sigma_px, memory);
+	if (err == IMG_OK && pad_is_needed(view, transform))
+		err = pad_image(img, view, transform, memory);
 	return err;
 }

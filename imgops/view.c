@@ -235,38 +235,79 @@ static struct img_size box_of(const struct img_transform *t)
 	return box;
 }
 
+/* A side of the pad in pixels of the result. */
+static uint32_t pad_side(uint32_t side_px, double dpr)
+{
+	double side = dpr > 0 ? round(side_px * dpr) : side_px;
+
+	return (uint32_t)fmin(side, IMG_SIDE_PX_MAX);
+}
+
+/* Add what is left of the box beside the picture, which is inside of it. */
+static void fill_box(struct img_view *view, struct img_size box,
+		     enum img_gravity gravity)
+{
+	uint32_t across = box.width_px - view->size.width_px;
+	uint32_t down = box.height_px - view->size.height_px;
+	uint32_t left = (uint32_t)(across * end_kept(gravity, false));
+	uint32_t top = (uint32_t)(down * end_kept(gravity, true));
+
+	view->pad.left_px += left;
+	view->pad.right_px += across - left;
+	view->pad.top_px += top;
+	view->pad.bottom_px += down - top;
+}
+
+/*
+ * The view of a picture of `full` pixels, after `crop`: its size and, for
+ * IMG_FIT_COVER, the part.
+ */
+static void fit_into_box(struct img_view *view, struct img_size full,
+			 const struct img_transform *transform)
+{
+	struct img_size wanted = box_of(transform), box = wanted;
+	bool is_bounded = box.width_px > 0 && box.height_px > 0;
+	/* Without a box there is no size to enlarge to. */
+	bool enlarge =
+		transform->enlarge && (box.width_px > 0 || box.height_px > 0);
+
+	box.width_px = bound_side(box.width_px, full.width_px, enlarge);
+	box.height_px = bound_side(box.height_px, full.height_px, enlarge);
+	view->size = box;
+	if (!is_bounded || transform->fit == IMG_FIT_INSIDE ||
+	    transform->fit == IMG_FIT_PAD)
+		view->size = fit_inside(full, box);
+	if (is_bounded && transform->fit == IMG_FIT_COVER) {
+		/*
+		 * If the picture is smaller than the box, only the box's aspect
+		 * is used.
+		 */
+		view->size = fit_inside(wanted, box);
+		cut_to_aspect(view, full, transform);
+	}
+	if (is_bounded && transform->fit == IMG_FIT_PAD)
+		fill_box(view, wanted, transform->gravity);
+}
+
 struct img_view img_fit(const struct img_header *header,
 			const struct img_transform *transform)
 {
 	struct img_size all = turned_size(header, transform);
 	struct img_rect part = part_of(all, transform);
 	struct img_size full = { part.width_px, part.height_px };
-	struct img_size wanted = box_of(transform), box = wanted;
-	bool is_bounded = box.width_px > 0 && box.height_px > 0;
-	/* Without a box there is no size to enlarge to. */
-	bool enlarge =
-		transform->enlarge && (box.width_px > 0 || box.height_px > 0);
 	struct img_view view = {
 		.width = 1,
 		.height = 1,
 		.orientation = orientation_of(header, transform),
+		.pad = { pad_side(transform->pad.top_px, transform->dpr),
+			 pad_side(transform->pad.right_px, transform->dpr),
+			 pad_side(transform->pad.bottom_px, transform->dpr),
+			 pad_side(transform->pad.left_px, transform->dpr) },
 	};
 
 	assert(full.width_px > 0 && full.width_px <= IMG_SIDE_PX_MAX);
 	assert(full.height_px > 0 && full.height_px <= IMG_SIDE_PX_MAX);
-	box.width_px = bound_side(box.width_px, full.width_px, enlarge);
-	box.height_px = bound_side(box.height_px, full.height_px, enlarge);
-	view.size = box;
-	if (!is_bounded || transform->fit == IMG_FIT_INSIDE)
-		view.size = fit_inside(full, box);
-	if (is_bounded && transform->fit == IMG_FIT_COVER) {
-		/*
-		 * If the picture is smaller than the box, only the box's aspect
-		 * is used.
-		 */
-		view.size = fit_inside(wanted, box);
-		cut_to_aspect(&view, full, transform);
-	}
+	fit_into_box(&view, full, transform);
 	if (is_cropped(transform))
 		show_part_of(&view, part, all);
 	return view;

@@ -121,6 +121,28 @@ static void colour_ycc_from_rgb(uint8_t *const ycc[3],
 	mix_channels(ycc[2], rgb, weights[2], CHROMA_BIAS, width);
 }
 
+void colour_of_background(uint8_t samples[IMG_PLANES_MAX], enum img_space space,
+			  const struct img_transform *transform)
+{
+	bool is_transparent = transform->background == IMG_TRANSPARENT;
+	uint32_t colour = is_transparent ? 0xffffff : transform->background;
+	uint8_t rgb[3], ycc[3];
+	const uint8_t *const from[] = { &rgb[0], &rgb[1], &rgb[2] };
+	uint8_t *const to[] = { &ycc[0], &ycc[1], &ycc[2] };
+
+	for (int i = 0; i < 3; i++)
+		rgb[i] = (uint8_t)(colour >> (16 - 8 * i));
+	colour_ycc_from_rgb(to, from, 1);
+	if (transform->greyscale) {
+		memset(rgb, ycc[0], sizeof(rgb));
+		ycc[1] = ycc[2] = CHROMA_ZERO;
+	}
+	memcpy(samples, space == IMG_RGB || space == IMG_RGBA ? rgb : ycc, 3);
+	samples[3] = 255;
+	if (space == IMG_RGBA && is_transparent)
+		memset(samples, 0, IMG_PLANES_MAX);
+}
+
 /*
  * RGB from CMYK inks without a profile: each ink absorbs its share of the
  * light.  `flip` of a plane is 255 if a sample of 255 means no ink, and 0 if it
@@ -185,8 +207,13 @@ uint64_t colour_lcms_pixels(enum img_space space, struct img_size size,
 bool colour_may_keep_profile(enum img_space space, size_t profile_bytes,
 			     const struct img_transform *transform)
 {
+	/* Background may have colours, and a profile of grey has none. */
+	bool stays_grey = !format_may_pad(transform) ||
+			  format_padded_space(transform, space) == space;
+
 	return transform->keep_profile && !transform->greyscale &&
 	       format_of_result(transform)->holds_profile && !is_inks(space) &&
+	       (space != IMG_GREY || stays_grey) &&
 	       profile_bytes <= PROFILE_KEPT_BYTES_MAX;
 }
 
@@ -200,7 +227,9 @@ bool colour_open(struct colour *c, const struct image *src,
 
 	icc_init(&c->icc);
 	c->to = format_result_space(transform, src->space);
-	c->background = transform->background;
+	c->background = transform->background & 0xffffff;
+	if (transform->background == IMG_TRANSPARENT)
+		c->background = 0xffffff;
 	c->keeps_profile = false;
 	c->notes = src->notes;
 	if (src->profile == NULL)

@@ -31,7 +31,7 @@ uint32_t colour_channels(enum img_space space);
 struct colour {
 	enum img_space to;
 	struct icc icc; /* the conversion to sRGB; without channels: none */
-	uint32_t background; /* as transform->background */
+	uint32_t background; /* 0xRRGGBB */
 	bool keeps_profile;
 	uint32_t notes; /* bits of image.notes */
 };
@@ -67,6 +67,10 @@ size_t colour_convert_bytes(uint32_t width_px);
  * grey pictures change.
  */
 void colour_convert_grey(struct image *img, const struct colour *c);
+
+/* The samples of transform->background in a result of `space`. */
+void colour_of_background(uint8_t samples[IMG_PLANES_MAX], enum img_space space,
+			  const struct img_transform *transform);
 
 /* Keep only the luma of a result; if its space is RGB, in all three planes. */
 void colour_drop(struct image *img);

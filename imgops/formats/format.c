@@ -174,12 +174,31 @@ bool img_result_fits(const struct img_view *view,
 		     const struct img_limits *limits)
 {
 	uint32_t side_px_max = img_formats[transform->format]->side_px_max;
+	struct img_size size = img_result_size(view);
 
 	if (side_px_max == 0)
 		side_px_max = IMG_SIDE_PX_MAX;
-	return view->size.width_px <= side_px_max &&
-	       view->size.height_px <= side_px_max &&
-	       img_pixels(view->size) <= img_result_pixels_max(limits);
+	return size.width_px <= side_px_max && size.height_px <= side_px_max &&
+	       img_pixels(size) <= img_result_pixels_max(limits);
+}
+
+/* Are red, green and blue alike? */
+static bool is_grey(uint32_t rgb)
+{
+	return rgb == IMG_TRANSPARENT || rgb == (rgb & 255) * 0x10101u;
+}
+
+enum img_space format_padded_space(const struct img_transform *transform,
+				   enum img_space space)
+{
+	if (format_adds_alpha(transform))
+		return IMG_RGBA;
+	if (space != IMG_GREY || transform->greyscale ||
+	    is_grey(transform->background))
+		return space;
+	return format_of_result(transform)->planes(transform) == FORMAT_RGB ?
+		       IMG_RGB :
+		       IMG_YCBCR;
 }
 
 bool img_gainmap_header(struct img_header *map, const struct img_header *header)
@@ -191,7 +210,7 @@ bool img_gainmap_header(struct img_header *map, const struct img_header *header)
 
 bool img_keeps_gainmap(const struct img_transform *transform)
 {
-	return transform->keep_gainmap &&
+	return transform->keep_gainmap && !format_may_pad(transform) &&
 	       img_formats[transform->format]->holds_gainmap;
 }
 

@@ -123,7 +123,24 @@ format_of_result(const struct img_transform *transform)
 	return img_formats[transform->format]->codec;
 }
 
-/* The space of the result of a picture of `space`. */
+/* May there be background around the picture?  Only a view tells. */
+static inline bool format_may_pad(const struct img_transform *transform)
+{
+	const struct img_sides *pad = &transform->pad;
+
+	return transform->fit == IMG_FIT_PAD || pad->top_px > 0 ||
+	       pad->right_px > 0 || pad->bottom_px > 0 || pad->left_px > 0;
+}
+
+/* Does the result get alpha because the pad is transparent? */
+static inline bool format_adds_alpha(const struct img_transform *transform)
+{
+	return transform->background == IMG_TRANSPARENT &&
+	       format_of_result(transform)->holds_alpha &&
+	       format_may_pad(transform);
+}
+
+/* The space of the scaled picture, whose file has `space`. */
 static inline enum img_space
 format_result_space(const struct img_transform *transform, enum img_space space)
 {
@@ -131,8 +148,17 @@ format_result_space(const struct img_transform *transform, enum img_space space)
 
 	if (space == IMG_GREY || (space == IMG_RGBA && c->holds_alpha))
 		return space;
+	if (format_adds_alpha(transform))
+		return IMG_RGB;
 	return c->planes(transform) == FORMAT_RGB ? IMG_RGB : IMG_YCBCR;
 }
+
+/*
+ * The space of the result if the scaled picture, in `space`, is padded by
+ * background.
+ */
+enum img_space format_padded_space(const struct img_transform *transform,
+				   enum img_space space);
 
 /* True: all planes of a coloured result have full size. */
 static inline bool format_full_size(const struct img_transform *transform)
@@ -140,7 +166,7 @@ static inline bool format_full_size(const struct img_transform *transform)
 	enum format_planes planes =
 		format_of_result(transform)->planes(transform);
 
-	return planes == FORMAT_RGB ||
+	return planes == FORMAT_RGB || format_adds_alpha(transform) ||
 	       (planes == FORMAT_YCBCR && transform->full_chroma);
 }
 

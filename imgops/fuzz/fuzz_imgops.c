@@ -61,8 +61,10 @@ static struct img_transform transform_of(const uint8_t *o)
 {
 	return (struct img_transform){
 		.box = { o[0] * 4u, o[1] * 4u },
-		.fit = o[2] % 3,
+		.fit = o[2] % 3 + (o[7] & 8 ? 1 : 0),
 		.gravity = o[2] / 3 % 9,
+		.pad = { o[5] / 8 % 4, o[6] / 8 % 4, o[5] / 32 % 4,
+			 o[6] / 32 % 4 },
 		.focus = { (o[5] - 128) * 39, (o[6] - 128) * 39 },
 		.rotation = o[5] % 4,
 		.flip = o[6] % 3,
@@ -84,7 +86,7 @@ static struct img_transform transform_of(const uint8_t *o)
 		.bytes_max = o[5] % 4 == 1 ? o[4] * 20u : 0,
 		.lossless = o[7] & 128,
 		.effort = o[7] / 16 % 5,
-		.background = o[2] * 0x10101u,
+		.background = o[2] & 1 ? IMG_TRANSPARENT : o[2] * 0x10102u,
 		.format = o[7] % IMG_RESULT_FORMATS,
 	};
 }
@@ -150,11 +152,11 @@ static enum img_err run(const uint8_t *jpeg, size_t jpeg_bytes,
 	if (err == IMG_OK)
 		err = img_scale(&scaled, &decoded, &view, transform, memory);
 	if (err == IMG_OK)
-		err = img_retouch(&scaled, transform, memory);
+		err = img_retouch(&scaled, &view, transform, memory);
 	if (err == IMG_OK)
 		err = img_encode(&out, &out_bytes, &scaled, transform, memory);
 	if (err == IMG_OK)
-		check_result(out, out_bytes, view.size, transform);
+		check_result(out, out_bytes, img_result_size(&view), transform);
 	if (out != NULL)
 		memory->free(memory->arg, out);
 	img_release(&scaled);

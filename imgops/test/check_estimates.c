@@ -68,6 +68,7 @@ static const struct img_transform transforms[] = {
 	{ STRETCHED(2000, 2000), .progressive = true, .full_chroma = true },
 	{ STRETCHED(2000, 2000), .optimize = true, .blur_sigma_px = 50 },
 	{ STRETCHED(2000, 2000), .sharpen_sigma_px = 6 },
+	{ .quality = 80, .box = { 16, 16 }, .pad = { 999, 999, 999, 999 } },
 	{ STRETCHED(4000, 8) },
 	{ STRETCHED(8, 4000) },
 	{ .quality = 100, .progressive = true },
@@ -98,7 +99,7 @@ static enum img_err finish(struct image *decoded, const struct img_view *view,
 
 	img_release(decoded);
 	if (err == IMG_OK)
-		err = img_retouch(&scaled, transform, memory);
+		err = img_retouch(&scaled, view, transform, memory);
 	if (err == IMG_OK)
 		err = img_encode(&jpeg, &bytes, &scaled, transform, memory);
 	img_release(&scaled);

@@ -38,7 +38,7 @@ static size_t measure(struct bytes jpeg, struct img_header *header,
 	err = img_scale(&b, &a, view, transform, &m.memory);
 	CHECK_NUMBER(err, ==, IMG_OK);
 	img_release(&a);
-	err = img_retouch(&b, transform, &m.memory);
+	err = img_retouch(&b, view, transform, &m.memory);
 	CHECK_NUMBER(err, ==, IMG_OK);
 	err = img_encode(&out, &out_bytes, &b, transform, &m.memory);
 	CHECK_NUMBER(err, ==, IMG_OK);
@@ -93,6 +93,12 @@ static const struct img_transform transforms[] = {
 	{ .quality = 80, .box = { 200, 200 }, .sharpen_sigma_px = 1 },
 	{ .quality = 80, .sharpen_sigma_px = 10 },
 	{ .format = IMG_FORMAT_PPM, .sharpen_sigma_px = 2 },
+	{ .quality = 80, .box = { 90, 90 }, .pad = { 10, 7, 30, 9 } },
+	{ .quality = 80,
+	  .box = { 100, 300 },
+	  .fit = IMG_FIT_PAD,
+	  .background = 0xff0000,
+	  .blur_sigma_px = 2 },
 	{ .quality = 80, .progressive = true },
 	{ .quality = 80, .box = { 90, 90 }, .optimize = true },
 	{ .quality = 100, .box = { 90, 90 }, .fit = IMG_FIT_FILL },

@@ -62,7 +62,7 @@ static void measure_part(struct measured *out, uint32_t i, struct meter *m,
 	CHECK_NUMBER(err, ==, IMG_OK);
 	out->scale[i] = m->peak_bytes - before;
 	(void)start_peak(m);
-	err = img_retouch(&scaled, &site[i], &m->memory);
+	err = img_retouch(&scaled, view, &site[i], &m->memory);
 	CHECK_NUMBER(err, ==, IMG_OK);
 	err = img_encode(&jpeg, &jpeg_bytes, &scaled, &site[i], &m->memory);
 	CHECK_NUMBER(err, ==, IMG_OK);

@@ -183,6 +183,7 @@ static void test_is_applied_in_its_colours(void)
 		}
 }
 
+/* And a padded result. */
 static void test_other_formats_drop_it(void)
 {
 	const struct img_size size = { 40, 24 };
@@ -201,7 +202,14 @@ static void test_other_formats_drop_it(void)
 	CHECK(out.gainmap == NULL);
 	CHECK_NUMBER(out.notes, ==, IMG_NOTE_NO_GAINMAP);
 	img_release(&out);
+	t.format = IMG_FORMAT_JPEG;
+	t.pad.left_px = view.pad.left_px = 1;
+	CHECK_NUMBER(img_scale(&out, &img, &view, &t, &h.memory), ==, IMG_OK);
+	CHECK(out.gainmap == NULL);
+	CHECK_NUMBER(out.notes, ==, IMG_NOTE_NO_GAINMAP);
+	img_release(&out);
 	img_release(&img);
+	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
 static void test_no_colours_in_a_grey_result(void)

@@ -530,8 +530,101 @@ static void test_a_pixel_ratio_makes_the_box_larger(void)
 	check_size(&v, 400, 300);
 }
 
+static void check_pad(const struct img_view *v, uint32_t top, uint32_t right,
+		      uint32_t bottom, uint32_t left)
+{
+	CHECK_NUMBER(v->pad.top_px, ==, top);
+	CHECK_NUMBER(v->pad.right_px, ==, right);
+	CHECK_NUMBER(v->pad.bottom_px, ==, bottom);
+	CHECK_NUMBER(v->pad.left_px, ==, left);
+}
+
+/* Of 400 x 300. */
+static void test_a_pad_is_around_the_result(void)
+{
+	struct img_transform t = { .box = { 200, 200 }, .pad = { 1, 2, 3, 4 } };
+	struct img_view v = view_of(&t);
+
+	check_size(&v, 200, 150);
+	check_pad(&v, 1, 2, 3, 4);
+	CHECK_NUMBER(img_result_size(&v).width_px, ==, 206);
+	CHECK_NUMBER(img_result_size(&v).height_px, ==, 154);
+	t.dpr = 1.5;
+	v = view_of(&t);
+	check_size(&v, 300, 225);
+	check_pad(&v, 2, 3, 5, 6);
+	t.dpr = 8;
+	t.pad.top_px = 16384;
+	v = view_of(&t);
+	check_pad(&v, IMG_SIDE_PX_MAX, 16, 24, 32);
+}
+
+static void test_a_box_is_filled_beside_the_picture(void)
+{
+	static const struct {
+		enum img_gravity gravity;
+		uint32_t top, bottom;
+	} cases[] = {
+		{ IMG_CENTRE, 25, 26 },   { IMG_NORTH, 0, 51 },
+		{ IMG_SOUTH, 51, 0 },     { IMG_EAST, 25, 26 },
+		{ IMG_SOUTHWEST, 51, 0 },
+	};
+	struct img_transform t = { .box = { 200, 201 }, .fit = IMG_FIT_PAD };
+	struct img_view v;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		t.gravity = cases[i].gravity;
+		v = view_of(&t);
+		check_case("cases[%zu]", i);
+		check_size(&v, 200, 150);
+		check_view(&v, 0, 0, 400, 300);
+		check_pad(&v, cases[i].top, 0, cases[i].bottom, 0);
+	}
+	/* A picture that is smaller is not enlarged, but has the box. */
+	t = (struct img_transform){ .box = { 1000, 400 },
+				    .fit = IMG_FIT_PAD,
+				    .gravity = IMG_NORTHEAST,
+				    .pad = { 5, 6, 7, 8 } };
+	v = view_of(&t);
+	check_size(&v, 400, 300);
+	check_pad(&v, 5, 6, 107, 608);
+	t.enlarge = true;
+	v = view_of(&t);
+	check_size(&v, 533, 400);
+	check_pad(&v, 5, 6, 7, 475);
+	/* With one side only, it is inside. */
+	t.box.height_px = 0;
+	t.enlarge = false;
+	v = view_of(&t);
+	check_size(&v, 400, 300);
+	check_pad(&v, 5, 6, 7, 8);
+}
+
+static void test_a_padded_result_has_limits(void)
+{
+	struct img_transform t = { .pad = { 100, 0, 0, 0 } };
+	struct img_limits limits = { .pixels_max = 400 * 400 };
+	struct img_view v = view_of(&t);
+
+	CHECK(img_result_fits(&v, &t, &limits));
+	t.pad.right_px = 1;
+	v = view_of(&t);
+	CHECK(!img_result_fits(&v, &t, &limits));
+	limits.pixels_max = UINT64_MAX;
+	CHECK(img_result_fits(&v, &t, &limits));
+	t.pad.right_px = IMG_SIDE_PX_MAX - 400;
+	v = view_of(&t);
+	CHECK(img_result_fits(&v, &t, &limits));
+	t.pad.right_px++;
+	v = view_of(&t);
+	CHECK(!img_result_fits(&v, &t, &limits));
+}
+
 int main(void)
 {
+	test_a_pad_is_around_the_result();
+	test_a_box_is_filled_beside_the_picture();
+	test_a_padded_result_has_limits();
 	test_a_rotation_and_a_flip_follow_the_orientation();
 	test_a_crop_is_the_picture_that_is_fitted();
 	test_what_is_beyond_the_edges_is_left_out();

@@ -14,12 +14,13 @@ static const tjscalingfactor eighth = { 1, 8 };
 
 static const double megapixels_max = 100;
 
-enum fit { FIT_INSIDE, FIT_COVER, FIT_FILL, FIT_COUNT };
+enum fit { FIT_INSIDE, FIT_COVER, FIT_FILL, FIT_PAD, FIT_COUNT };
 
 static const char *const fit_names[FIT_COUNT] = {
 	[FIT_INSIDE] = "inside",
 	[FIT_COVER] = "cover",
 	[FIT_FILL] = "fill",
+	[FIT_PAD] = "pad",
 };
 
 /* The parameters of the query; a side that is not given is 0. */
@@ -33,6 +34,8 @@ struct wanted {
 	double dpr;     /* 0: 1 */
 	/* The part that is used; without a side, all of it. */
 	double left_px, top_px, part_width_px, part_height_px;
+	/* Of `pad`: left and right together, and top and bottom. */
+	double pad_across_px, pad_down_px;
 };
 
 /* The size that a reply must have. */
@@ -116,6 +119,27 @@ static bool read_dpr(struct token value, struct wanted *w)
 	       at == value.text + value.length;
 }
 
+/* 1, 2 or 4 numbers, as in CSS. */
+static bool read_pad(struct token value, struct wanted *w)
+{
+	const char *at = value.text, *end = value.text + value.length;
+	double sides[4];
+	int count = 0;
+
+	while (count < 4 && take_number(&at, '\0', &sides[count++]) &&
+	       at < end && *at == ',')
+		at++;
+	if (count == 1)
+		sides[1] = sides[0];
+	if (count < 3) {
+		sides[2] = sides[0];
+		sides[3] = sides[1];
+	}
+	w->pad_across_px = sides[1] + sides[3];
+	w->pad_down_px = sides[0] + sides[2];
+	return at == end && count != 3;
+}
+
 /* False: a value breaks the rules, or a variant has a size of its own. */
 static bool read_parameter(struct token name, struct token value,
 			   struct wanted *wanted)
@@ -136,6 +160,8 @@ static bool read_parameter(struct token name, struct token value,
 		return read_crop(value, wanted);
 	if (token_is(name, "dpr"))
 		return read_dpr(value, wanted);
+	if (token_is(name, "pad"))
+		return read_pad(value, wanted);
 	return !token_is(name, "variant");
 }
 
@@ -186,6 +212,8 @@ static struct expected_size size_for(const struct wanted *wanted,
 
 	if (is_box && wanted->fit == FIT_COVER)
 		x = y = fmin(x, y);
+	if (is_box && wanted->fit == FIT_PAD)
+		x = y = 1;
 	if (is_box && wanted->fit != FIT_INSIDE)
 		return (struct expected_size){ wanted->width_px * x,
 					       wanted->height_px * y };
@@ -218,8 +246,12 @@ static bool find_expected_size(struct expected_size *out, const char *target,
 	if (wanted.dpr > 0) {
 		wanted.width_px *= wanted.dpr;
 		wanted.height_px *= wanted.dpr;
+		wanted.pad_across_px *= wanted.dpr;
+		wanted.pad_down_px *= wanted.dpr;
 	}
 	*out = size_for(&wanted, width_px, height_px);
+	out->width_px += wanted.pad_across_px;
+	out->height_px += wanted.pad_down_px;
 	return true;
 }
 

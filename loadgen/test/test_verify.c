@@ -226,8 +226,20 @@ static void test_fill(void)
 	expect_size(&photo, "/?w=4000&h=100&fit=fill&enlarge=1", 4000, 100);
 }
 
+static void test_pad(void)
+{
+	expect_size(&photo, "/?w=100&pad=7", 114, 89);
+	expect_size(&photo, "/?w=100&pad=1,20", 140, 77);
+	expect_size(&photo, "/?w=100&dpr=2&pad=1,2,3,4", 212, 158);
+	expect_size(&photo, "/?w=100&h=100&fit=pad", 100, 100);
+	expect_size(&photo, "/?w=4000&h=100&fit=pad&pad=1", 4002, 102);
+	expect_size(&turned, "/?w=100&fit=pad", 100, 133);
+}
+
 static void test_any_size(void)
 {
+	expect_any_size("/?pad=1,2,3");
+	expect_any_size("/?pad=x");
 	expect_any_size("/?w=0");
 	expect_any_size("/?w=");
 	expect_any_size("/?w");
@@ -276,6 +288,7 @@ int main(void)
 	test_orientation();
 	test_cover();
 	test_fill();
+	test_pad();
 	test_any_size();
 	return 0;
 }

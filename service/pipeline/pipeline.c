@@ -330,7 +330,7 @@ static void end_variant(struct pipeline *p, struct variant *v)
 	uint32_t variant_count = u->variant_count, running_count;
 	uint64_t bytes = atomic_load(&u->is_failed) ? 0 : u->jpeg_bytes;
 
-	v->size = v->view.size;
+	v->size = img_result_size(&v->view);
 	v->notes = v->image.notes;
 	img_release(&v->image);
 	/* From here on another variant may end the upload. */
@@ -707,7 +707,8 @@ static void send_on(const struct pipeline_stage *from, struct variant *v)
 {
 	const struct pipeline_stage *stages = from->pipeline->stages;
 
-	if (from->step == PIPELINE_SCALE && !img_is_retouched(&v->transform))
+	if (from->step == PIPELINE_SCALE &&
+	    !img_is_retouched(&v->view, &v->transform))
 		send_variant(BLOCKING_SITE(), &stages[PIPELINE_ENCODE], v);
 	else
 		send_variant(BLOCKING_SITE(), &stages[from->step + 1], v);

@@ -42,7 +42,7 @@ static size_t blocks_max(const struct upload *u)
 
 static uint64_t pixels(const struct variant *v)
 {
-	return img_pixels(v->view.size);
+	return img_pixels(img_result_size(&v->view));
 }
 
 /* The view of each variant, and the DCT scale that suits all of them. */
@@ -255,14 +255,15 @@ void steps_explain(const struct upload *u, const struct img_limits *limits,
 	for (uint32_t i = 0; i < u->variant_count && e.unit == NULL; i++) {
 		const struct variant *v = &u->variants[i];
 		const struct img_format *f = img_formats[v->transform.format];
+		struct img_size result = img_result_size(&v->view);
 
-		if (f->side_px_max > 0)
-			explain_side(text, bytes, &e, "A result asked for",
-				     v->view.size, f->name, f->side_px_max);
+		explain_side(
+			text, bytes, &e, "A result asked for", result, f->name,
+			f->side_px_max > 0 ? f->side_px_max : IMG_SIDE_PX_MAX);
 		if (e.unit != NULL)
 			break;
-		explain_size(text, bytes, &e, "A result asked for",
-			     v->view.size, "--max-result-megapixels",
+		explain_size(text, bytes, &e, "A result asked for", result,
+			     "--max-result-megapixels",
 			     img_result_pixels_max(limits),
 			     ". Ask for a smaller one with w or h.");
 	}
@@ -325,7 +326,7 @@ enum img_err steps_run(enum pipeline_step step, struct variant *v,
 	case PIPELINE_SCALE:
 		return run_scale(v, memory);
 	case PIPELINE_BLUR:
-		return img_retouch(&v->image, &v->transform, memory);
+		return img_retouch(&v->image, &v->view, &v->transform, memory);
 	case PIPELINE_ENCODE:
 		return run_encode(v, memory);
 	case PIPELINE_STEPS:

@@ -14,6 +14,9 @@ const controlOf = (parameter) => byId(idOf(parameter));
 const isCheckbox = ({ kind, words }) => kind === "switch"
 	&& words[0].name === "0";
 
+// What the text of such a value has.
+const places = { rect: "x,y,w,h", point: "x,y", sides: "top,right,bottom,left" };
+
 function explanation({ kind, help, min, max, default: none, ifAbsent }) {
 	const range = ["side", "bytes", "quality"].includes(kind)
 		? [`${min} to ${max}`] : [];
@@ -46,9 +49,9 @@ function makeControl(parameter, attributes) {
 			min, max, step: "any", value, required: "" });
 	case "rect":
 	case "point":
+	case "sides":
 		return element("input", { ...attributes, type: "text", value,
-			inputmode: "numeric",
-			placeholder: kind === "rect" ? "x,y,w,h" : "x,y" });
+			inputmode: "numeric", placeholder: places[kind] });
 	case "quality":
 		return element("span", { class: "slider" },
 			element("input",
@@ -86,11 +89,11 @@ export function makeForm() {
 			.append(makeRow(parameter));
 }
 
-// Does the form have this value, such as "fit=cover"?
+// Does the form have such a value, as "fit=cover" or "fit=cover|pad"?
 function isSaid(onlyWith) {
-	const [name, value] = onlyWith.split("=");
+	const [name, values] = onlyWith.split("=");
 
-	return byId(`parameter-${name}`).value === value;
+	return values.split("|").includes(byId(`parameter-${name}`).value);
 }
 
 function read(parameter) {

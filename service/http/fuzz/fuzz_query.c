@@ -29,7 +29,7 @@ static bool check_detail(bool is_taken)
 static void check_transform(const struct img_transform *r)
 {
 	assert(r->box.width_px <= 16384 && r->box.height_px <= 16384);
-	assert(r->fit <= IMG_FIT_FILL);
+	assert(r->fit <= IMG_FIT_PAD);
 	assert(r->blur_sigma_px == 0 ||
 	       (r->blur_sigma_px >= 0.3 && r->blur_sigma_px <= 100));
 	assert(r->quality >= 1 && r->quality <= 100);

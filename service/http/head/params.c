@@ -37,6 +37,7 @@ static const struct param_word fits[] = {
 	[IMG_FIT_INSIDE] = { "inside", "all of it" },
 	[IMG_FIT_COVER] = { "cover", "cut to the box" },
 	[IMG_FIT_FILL] = { "fill", "stretched" },
+	[IMG_FIT_PAD] = { "pad", "all of it, with background beside it" },
 };
 static const struct param_word gravities[] = {
 	[IMG_CENTRE] = { "centre", NULL },
@@ -98,6 +99,8 @@ static const struct param_word formats[] = {
 	MEMBER(struct img_rect, field)
 #define POINT(field)                                                           \
 	.kind = PARAM_POINT, .max = 1, MEMBER(struct img_point, field)
+#define SIDES(field)                                                           \
+	.kind = PARAM_SIDES, .max = SIDE_PX_MAX, MEMBER(struct img_sides, field)
 #define COLOUR(field)                                                          \
 	.kind = PARAM_COLOUR, .max = 0xffffff, MEMBER(uint32_t, field)
 #define SWITCH(field, array)                                                   \
@@ -119,8 +122,9 @@ const struct param params_table[] = {
 	  .other_names = "mode resize", .since = 1 },
 	{ "gravity", "Gravity",
 	  WORD(enum img_gravity, transform.gravity, gravities),
-	  .default_text = "centre", .help = "which part fit=cover keeps",
-	  .only_with = "fit=cover", .other_names = "position", .since = 1 },
+	  .default_text = "centre",
+	  .help = "which part fit=cover keeps, and where fit=pad puts it",
+	  .only_with = "fit=cover|pad", .other_names = "position", .since = 1 },
 	{ "filter", "Filter", WORD(enum img_filter, transform.filter, filters),
 	  .default_text = "lanczos3", .help = "how the picture is resampled",
 	  .since = 1 },
@@ -158,7 +162,7 @@ const struct param params_table[] = {
 	  .is_advanced = true, .other_names = "output fm type", .since = 2 },
 	{ "background", "Background", COLOUR(transform.background),
 	  .default_text = "ffffff",
-	  .help = "colour under transparent parts, if the format needs one",
+	  .help = "the pad's, and under transparency that the format lacks",
 	  .is_advanced = true, .other_names = "bg flatten matte", .since = 3 },
 	{ "lossless", "Lossless", SWITCH(transform.lossless, zero_one),
 	  .default_text = "0",
@@ -203,6 +207,10 @@ const struct param params_table[] = {
 	  .help = "standard deviation of an unsharp mask; 0: none; not with "
 		  "blur",
 	  .is_advanced = true, .other_names = "sharp usm unsharp", .since = 7 },
+	{ "pad", "Pad", SIDES(transform.pad), .default_text = "0",
+	  .help = "background around the result, beyond w and h; times dpr",
+	  .is_advanced = true, .other_names = "padding extend border",
+	  .since = 8 },
 	{ "strict", "Strict", SWITCH(transform.lenient, zero_one),
 	  .default_text = "1",
 	  .help = "refuse a damaged file; 0: return its readable part",
@@ -217,6 +225,8 @@ const struct param params_table[] = {
 const uint32_t params_count = ARRAY_SIZE(params_table);
 
 _Static_assert(ARRAY_SIZE(params_table) <= 64, "a bit of params.seen for each");
+
+static const char transparent[] = "transparent"; /* a colour */
 
 /* Names of parameters that are not in the table. */
 static const char variant_names[] = "variant variants preset";
@@ -269,8 +279,15 @@ static const char *print_range(char out[RANGE_BYTES], const struct param *param)
 		       "least 1";
 	case PARAM_POINT:
 		return "x,y: two numbers from 0 to 1, with up to four decimals";
+	case PARAM_SIDES:
+		(void)snprintf(out, RANGE_BYTES,
+			       "1, 2 or 4 whole numbers of pixels from 0 to "
+			       "%g, with commas",
+			       param->max);
+		return out;
 	case PARAM_COLOUR:
-		return "a colour as six hexadecimal digits, such as ff8000";
+		return "a colour as six hexadecimal digits, such as ff8000, "
+		       "or transparent";
 	case PARAM_SWITCH:
 	case PARAM_WORD:
 		print_words(out, param);
@@ -361,8 +378,36 @@ static bool read_point(const char *text, struct img_point *out)
 	return true;
 }
 
+/* As in CSS: all; top and bottom, left and right; or each, clockwise. */
+static bool read_sides(const struct param *param, const char *text,
+		       struct img_sides *out)
+{
+	uint32_t sides[4], count = 0;
+	uint64_t n;
+
+	do {
+		if (!take_number(&text, 0, (uint64_t)param->max, &n))
+			return false;
+		sides[count++] = (uint32_t)n;
+	} while (count < 4 && text[0] == ',' && take_comma(&text));
+	if (text[0] != '\0' || count == 3)
+		return false;
+	if (count == 1)
+		sides[1] = sides[0];
+	if (count < 4) {
+		sides[2] = sides[0];
+		sides[3] = sides[1];
+	}
+	*out = (struct img_sides){ sides[0], sides[1], sides[2], sides[3] };
+	return true;
+}
+
 static bool read_colour(const char *text, uint32_t *out)
 {
+	if (strcmp(text, transparent) == 0) {
+		*out = IMG_TRANSPARENT;
+		return true;
+	}
 	if (strspn(text, "0123456789abcdefABCDEF") != 6 || text[6] != '\0')
 		return false;
 	*out = (uint32_t)strtoul(text, NULL, 16);
@@ -410,6 +455,8 @@ static bool read_value(struct params *p, const struct param *param,
 		return read_rect(text, field);
 	case PARAM_POINT:
 		return read_point(text, field);
+	case PARAM_SIDES:
+		return read_sides(param, text, field);
 	case PARAM_COLOUR:
 		return read_colour(text, field);
 	case PARAM_SWITCH:
@@ -465,6 +512,21 @@ static void print_point(char out[VALUE_BYTES], const struct img_point *p)
 		       0.5 + (double)p->y / IMG_POINT_PARTS);
 }
 
+static void print_sides(char out[VALUE_BYTES], const struct img_sides *s)
+{
+	(void)snprintf(out, VALUE_BYTES,
+		       "%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32,
+		       s->top_px, s->right_px, s->bottom_px, s->left_px);
+}
+
+static void print_colour(char out[VALUE_BYTES], uint32_t colour)
+{
+	if (colour == IMG_TRANSPARENT)
+		(void)snprintf(out, VALUE_BYTES, "%s", transparent);
+	else
+		(void)snprintf(out, VALUE_BYTES, "%06" PRIx32, colour);
+}
+
 /* Print a value in the form that read_value() reads; "" if it is not given. */
 static void print_value(char out[VALUE_BYTES], const struct params *p,
 			const struct param *param)
@@ -495,9 +557,11 @@ static void print_value(char out[VALUE_BYTES], const struct params *p,
 		(void)snprintf(out, VALUE_BYTES, "%.17g",
 			       *(const double *)field);
 		return;
+	case PARAM_SIDES:
+		print_sides(out, field);
+		return;
 	case PARAM_COLOUR:
-		(void)snprintf(out, VALUE_BYTES, "%06" PRIx32,
-			       *(const uint32_t *)field);
+		print_colour(out, *(const uint32_t *)field);
 		return;
 	case PARAM_SWITCH:
 		print_switch(out, param, *(const unsigned char *)field);

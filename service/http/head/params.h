@@ -48,10 +48,11 @@ enum param_kind {
 	PARAM_QUALITY, /* int, min .. max */
 	PARAM_SIGMA,   /* double, 0 or min .. max */
 	PARAM_FACTOR,  /* double, min .. max */
-	PARAM_COLOUR,  /* uint32_t, 0xRRGGBB, min .. max */
+	PARAM_COLOUR,  /* uint32_t, 0xRRGGBB or IMG_TRANSPARENT */
 	PARAM_BYTES,   /* uint32_t, min .. max; 0: not given */
 	PARAM_RECT,    /* struct img_rect: "x,y,w,h" */
 	PARAM_POINT,   /* struct img_point: "x,y", each 0 .. 1 */
+	PARAM_SIDES,   /* struct img_sides: 1, 2 or 4 of 0 .. max */
 	PARAM_SWITCH,  /* bool: words for false and true */
 	PARAM_WORD,    /* enum: a word for each value */
 };
@@ -73,7 +74,7 @@ struct param {
 	const char *default_text;
 	const char *if_absent; /* the value if the parameter is absent */
 	const char *help;
-	/* "NAME=VALUE": without this, it has no effect. */
+	/* "NAME=VALUE" or "NAME=VALUE|VALUE": else it has no effect. */
 	const char *only_with;
 	/* Wrong names that people may try, separated by spaces. */
 	const char *other_names;

@@ -117,8 +117,45 @@ static void test_rectangles_and_points(void)
 		is_no_value("dpr", no_factors[i]);
 }
 
+static void check_sides(const char *value, uint32_t top, uint32_t right,
+			uint32_t bottom, uint32_t left)
+{
+	struct img_sides pad = transform("pad", value).pad;
+
+	CHECK_NUMBER(pad.top_px, ==, top);
+	CHECK_NUMBER(pad.right_px, ==, right);
+	CHECK_NUMBER(pad.bottom_px, ==, bottom);
+	CHECK_NUMBER(pad.left_px, ==, left);
+}
+
+static void test_sides_are_as_in_css(void)
+{
+	static const char *const no_sides[] = {
+		"",    ",",   "1,",    "1,2,3",    "1,2,3,4,5", "-1",
+		"1.5", "1 2", "16385", "1,2,3,4,", "a",         "1,,2",
+	};
+
+	check_sides("7", 7, 7, 7, 7);
+	check_sides("1,2", 1, 2, 1, 2);
+	check_sides("0,16384,3,4", 0, 16384, 3, 4);
+	for (size_t i = 0; i < ARRAY_SIZE(no_sides); i++)
+		is_no_value("pad", no_sides[i]);
+}
+
+static void test_colours(void)
+{
+	CHECK_NUMBER(transform("background", "0080fF").background, ==,
+		     0x0080ff);
+	CHECK_NUMBER(transform("background", "transparent").background, ==,
+		     IMG_TRANSPARENT);
+	is_no_value("background", "fff");
+	is_no_value("background", "#ffffff");
+	is_no_value("background", "transparency");
+}
+
 static void test_words_mean_what_they_say(void)
 {
+	CHECK_NUMBER(transform("fit", "pad").fit, ==, IMG_FIT_PAD);
 	CHECK_NUMBER(transform("fit", "cover").fit, ==, IMG_FIT_COVER);
 	CHECK_NUMBER(transform("fit", "fill").fit, ==, IMG_FIT_FILL);
 	CHECK_NUMBER(transform("gravity", "centre").gravity, ==, IMG_CENTRE);
@@ -305,6 +342,7 @@ static const struct {
 	{ "blurr", "blur" },
 	{ "interlaced", "progressive" },
 	{ "unsharp", "sharpen" },
+	{ "padding", "pad" },
 	{ "PROGRESSIVE", "progressive" },
 	{ "x", NULL },
 	{ "", NULL },
@@ -367,6 +405,8 @@ int main(void)
 	test_good_values_are_taken();
 	test_words_mean_what_they_say();
 	test_rectangles_and_points();
+	test_sides_are_as_in_css();
+	test_colours();
 	test_each_switch_goes_both_ways();
 	test_all_fit_into_one_query();
 	test_bad_values_leave_all_as_it_was();

@@ -3,6 +3,7 @@
 # crop, rotate, flip, focus, dpr and grayscale: the pixels of results are those
 # that a program of its own takes from the upload, for every combination of turns.
 # max_bytes: no result is larger.  sharpen: an unsharp mask, computed again.
+# pad and fit=pad: the background is around the picture, and nothing else changes.
 #
 # usage: DARKROOM=PROGRAM test_edits.sh SAMPLES_DIR
 . "$(dirname "$0")/../server.sh"
@@ -225,6 +226,71 @@ test_sharpen_is_an_unsharp_mask_on_luma() {
 		"$url/?w=64&sharpen=1&variant=a:blur=2,sharpen=0&variant=b:q=50"
 }
 
+test_background_is_around_the_picture() {
+	python3 - "$url" <<-'END' || fail "wrong pixels, above"
+		from grid import *
+		url, rows, red = sys.argv[1], grid(), (255, 0, 0)
+		def padded(rows, top, right, bottom, left, colour=red):
+		    width = left + len(rows[0]) + right
+		    return [[colour] * width] * top + [[colour] * left + row +
+		        [colour] * right for row in rows] + [[colour] * width] * bottom
+		def check(query, wanted):
+		    got = read(post(url, f"background=ff0000&{query}", write(rows)))
+		    assert got == wanted, f"{query}: {got}, not {wanted}"
+		for query, sides in ("pad=0", (0,) * 4), ("pad=2", (2,) * 4), \
+		    ("pad=1,2", (1, 2, 1, 2)), ("pad=1,2,3,4", (1, 2, 3, 4)), \
+		    ("pad=3,1&dpr=1.5", (5, 2, 5, 2)), \
+		    ("w=11&h=9&fit=pad", (2, 2, 2, 2)), \
+		    ("w=10&h=5&fit=pad", (0, 2, 0, 1)), \
+		    ("w=7&h=8&fit=pad&gravity=south&pad=1", (4, 1, 1, 1)), \
+		    ("w=8&h=8&fit=pad&gravity=northwest", (0, 1, 3, 0)), \
+		    ("w=20&fit=pad", (0,) * 4):
+		    check(query, padded(rows, *sides))
+		turned = [row[1:4] for row in flip(rotate(rows, 90), "h")[2:5]]
+		check("rotate=90&flip=h&crop=1,2,3,3&pad=1,0",
+		    padded(turned, 1, 0, 1, 0))
+		# White unless asked for; grey if there are to be no colours.
+		assert read(post(url, "pad=1", write(rows)))[0][0] == (255,) * 3
+		grey = read(post(url, "pad=1&grayscale=1&background=ff0000",
+		    write(rows)))
+		assert grey[0][0] == (76, 76, 76)
+		# A grey picture gets colours only for a coloured background.
+		pgm = b"P5 2 1 255\n\x10\xf0"
+		assert post(url, "pad=1&background=404040", pgm) == \
+		    b"P5\n4 3\n255\n" + b"@" * 4 + b"@\x10\xf0@" + b"@" * 4
+		got = read(post(url, "pad=1&background=ff0000", pgm))
+		assert got == padded([[(16,) * 3, (240,) * 3]], 1, 1, 1, 1)
+		# A blur stays inside.
+		soft = read(post(url, "blur=2", write(rows)))
+		check("blur=2&pad=2", padded(soft, 2, 2, 2, 2))
+	END
+	# Each format has the size and, where it can, transparency.
+	for format in jpeg $(curl -fsS "$url/stats" | jq -r '.formats[]'); do
+		case $format in heic | gif) continue ;; esac
+		curl -fsS --data-binary "@$photo" -o out \
+			"$url/?w=60&h=60&fit=pad&pad=2,4&background=transparent&format=$format"
+		curl -fsS --data-binary @out -o back "$url/?format=ppm&background=0000ff"
+		python3 - back $format <<-'END' || fail "wrong corner as $format, above"
+			from grid import *
+			rows = read(open(sys.argv[1], "rb").read())
+			assert (len(rows[0]), len(rows)) == (68, 64)
+			blue = sys.argv[2] in ("png", "webp", "avif", "jxl")
+			wanted = (0, 0, 255) if blue else (255, 255, 255)
+			for y, x in (0, 0), (63, 67), (4, 30), (30, 1):
+			    assert all(abs(a - b) < 15 for a, b in
+			        zip(rows[y][x], wanted)), (y, x, rows[y][x])
+			assert max(abs(a - b) for a, b in
+			    zip(rows[32][34], wanted)) > 40
+		END
+	done
+	expect_problem 413 picture_too_large --data-binary "@$photo" \
+		"$url/?w=9&pad=16384"
+	expect_problem 413 picture_too_large --data-binary "@$photo" \
+		"$url/?w=1&h=1&fit=fill&pad=0,16384&dpr=8"
+	jq -r .detail "$work/body" | has 'has 131008 x 8 pixels; JPEG allows 65500' ||
+		fail "$(shown "$work/body")"
+}
+
 test_wrong_values_are_explained() {
 	expect_problem 422 crop_outside --data-binary "@$photo" \
 		"$url/?crop=2000,0,10,10"
@@ -236,7 +302,8 @@ test_wrong_values_are_explained() {
 	expect_problem 422 crop_outside --data-binary "@$photo" \
 		"$url/?variant=a:w=9&variant=b:crop=1999,1500,1,1"
 	for query in crop=1,2,3 crop=1,2,0,3 rotate=45 flip=x focus=2,0 dpr=0 \
-		grayscale=2 sharpen=0.2 sharpen=11; do
+		grayscale=2 sharpen=0.2 sharpen=11 pad=1,2,3 pad=16385 \
+		background=red; do
 		expect_problem 400 bad_parameter --data-binary "@$photo" \
 			"$url/?$query"
 	done
@@ -249,6 +316,7 @@ test_grayscale_is_luma
 test_a_pixel_ratio
 test_a_result_is_no_larger_than_asked
 test_sharpen_is_an_unsharp_mask_on_luma
+test_background_is_around_the_picture
 test_wrong_values_are_explained
 check_drained
 stop

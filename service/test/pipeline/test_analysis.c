@@ -73,7 +73,7 @@ static struct answer answer_of(const struct upload *u, bool is_known)
 	a.header = u->header;
 	a.estimated_ns = u->estimated_ns;
 	a.estimated_bytes = u->estimated_bytes;
-	a.size = u->variants[0].view.size;
+	a.size = img_result_size(&u->variants[0].view);
 	return a;
 }
 

@@ -141,6 +141,10 @@ static void print_number(char *value, size_t bytes, enum param_kind kind,
 		(void)snprintf(value, bytes, "%u,%u,%u,%u", k == 0, k == 1,
 			       1 + (k == 2), 1 + (k == 3));
 		break;
+	case PARAM_SIDES:
+		(void)snprintf(value, bytes, "%u,%u,%u,%u", k == 0, k == 1,
+			       k == 2, k == 3);
+		break;
 	case PARAM_POINT:
 		(void)snprintf(value, bytes, "0.%u,0.%u", k, 9 - k);
 		break;
