@@ -132,8 +132,11 @@ uint32_t gainmap_decode_scale(const struct img_header *map,
 							     base->stored));
 	const struct img_codec *c = map->format->codec;
 
-	/* From 3/8 on, less than all saves no time. */
-	return n > 2 || map->is_irregular || c->scale == NULL ?
+	/*
+	 * At 4/8, a map as large as its picture took 20 % more CPU than all of
+	 * it if it has little texture, and 10 % less if it has much.
+	 */
+	return n > 3 || map->is_irregular || c->scale == NULL ?
 		       DECODE_SCALE_FULL :
 		       c->scale(map, fmax(ceil(n - 1e-6), 1), 0);
 }

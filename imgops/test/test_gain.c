@@ -710,6 +710,40 @@ static void test_estimates_contain_the_map(void)
 	}
 }
 
+/* A map as large as its picture is decoded at a reduced size, too. */
+static void test_large_maps_take_little_memory(void)
+{
+	enum { SIDE_PX = 800 };
+	struct gainmap_spec spec = usual_file();
+	struct img_transform t = keep;
+	struct img_header header;
+	struct img_view view;
+	struct bytes file;
+
+	spec.base.width = spec.base.height = SIDE_PX;
+	spec.map.width = spec.map.height = SIDE_PX;
+	file = gainmap_make(&spec);
+	CHECK_NUMBER(probe_bytes(&header, file), ==, IMG_OK);
+	for (uint32_t eighths = 1; eighths <= 3; eighths++) {
+		struct image decoded = { 0 };
+		struct meter m;
+
+		check_case("%d/8", (int)eighths);
+		meter_init(&m);
+		/* Less, because a margin is decoded, too. */
+		t.box.width_px = SIDE_PX * eighths / 9;
+		view = img_fit(&header, &t);
+		CHECK_NUMBER(img_decode(&decoded, file.data, file.count,
+					&header, &view, &t, &no_limits,
+					&m.memory),
+			     ==, IMG_OK);
+		CHECK(decoded.gainmap != NULL);
+		CHECK_NUMBER(m.peak_bytes, <, SIDE_PX * SIDE_PX);
+		img_release(&decoded);
+	}
+	free(file.data);
+}
+
 int main(void)
 {
 	test_every_metadata();
@@ -727,5 +761,6 @@ int main(void)
 	test_arrival();
 	test_failing_memory();
 	test_estimates_contain_the_map();
+	test_large_maps_take_little_memory();
 	return 0;
 }
