@@ -14,7 +14,7 @@ void csv_write_names(FILE *out)
 {
 	fputs("intended_s,start_s,sent_s,end_s,file,status,error,"
 	      "uploaded_bytes,reply_bytes,response_ms,size_class,"
-	      "target" ROW_END,
+	      "target,megapixels,unloaded_ms" ROW_END,
 	      out);
 }
 
@@ -64,6 +64,13 @@ void csv_write_row(FILE *out, const struct result *r, const char *path)
 	csv_write_text(out, class_bounds[CLASSES_BY_BYTES][class].name);
 	putc(',', out);
 	csv_write_text(out, r->target);
+	putc(',', out);
+	if (r->megapixels > 0)
+		fprintf(out, "%.6f", r->megapixels);
+	putc(',', out);
+	if (r->unloaded_ns != 0)
+		fprintf(out, "%.6f",
+			(double)r->unloaded_ns / (double)NS_PER_MS);
 	fputs(ROW_END, out);
 }
 

@@ -32,7 +32,7 @@ static void test_names(void)
 	CHECK_NUMBER(fclose(out), ==, 0);
 	CHECK_TEXT(text, "intended_s,start_s,sent_s,end_s,file,status,error,"
 			 "uploaded_bytes,reply_bytes,response_ms,size_class,"
-			 "target\r\n");
+			 "target,megapixels,unloaded_ms\r\n");
 	free(text);
 }
 
@@ -51,12 +51,19 @@ static void test_rows(void)
 
 	expect_row(&r, "a.jpg",
 		   ",2.000000,2.100000,2.101235,a.jpg,200,,60000,7,1.234567,"
-		   "50-200 KB,/?w=9\r\n");
+		   "50-200 KB,/?w=9,,\r\n");
+	r.megapixels = 0.048;
+	r.unloaded_ns = 500000;
+	expect_row(&r, "a.jpg",
+		   ",2.000000,2.100000,2.101235,a.jpg,200,,60000,7,1.234567,"
+		   "50-200 KB,/?w=9,0.048000,0.500000\r\n");
+	r.megapixels = 0;
+	r.unloaded_ns = 0;
 	r.scheduled = true; /* at the very beginning */
 	r.sent_ns = 0;
 	expect_row(&r, "a.jpg",
 		   "0.000000,2.000000,,2.101235,a.jpg,200,,60000,7,1.234567,"
-		   "50-200 KB,/?w=9\r\n");
+		   "50-200 KB,/?w=9,,\r\n");
 }
 
 static void test_errors(void)
@@ -65,22 +72,24 @@ static void test_errors(void)
 			    .target = "/?w=9",
 			    .ended_ns = 1000 };
 
-	expect_row(
-		&r, "a.jpg",
-		",,,0.000001,a.jpg,,\"Reset, by peer\",0,0,,< 50 KB,/?w=9\r\n");
+	expect_row(&r, "a.jpg",
+		   ",,,0.000001,a.jpg,,\"Reset, by peer\",0,0,,< 50 "
+		   "KB,/?w=9,,\r\n");
 }
 
 static void test_quotes(void)
 {
 	struct result r = { .error = "e", .target = "/?w=9", .ended_ns = 1000 };
 
-	expect_row(&r, "a \"b\".jpg",
-		   ",,,0.000001,\"a \"\"b\"\".jpg\",,e,0,0,,< 50 KB,/?w=9\r\n");
+	expect_row(
+		&r, "a \"b\".jpg",
+		",,,0.000001,\"a \"\"b\"\".jpg\",,e,0,0,,< 50 KB,/?w=9,,\r\n");
 	expect_row(&r, "a\nb.jpg",
-		   ",,,0.000001,\"a\nb.jpg\",,e,0,0,,< 50 KB,/?w=9\r\n");
-	expect_row(&r, "\"", ",,,0.000001,\"\"\"\",,e,0,0,,< 50 KB,/?w=9\r\n");
+		   ",,,0.000001,\"a\nb.jpg\",,e,0,0,,< 50 KB,/?w=9,,\r\n");
+	expect_row(&r, "\"",
+		   ",,,0.000001,\"\"\"\",,e,0,0,,< 50 KB,/?w=9,,\r\n");
 	expect_row(&r, "a;b 'c'",
-		   ",,,0.000001,a;b 'c',,e,0,0,,< 50 KB,/?w=9\r\n");
+		   ",,,0.000001,a;b 'c',,e,0,0,,< 50 KB,/?w=9,,\r\n");
 }
 
 static void expect_text(unsigned count, const char *expected)
