@@ -27,14 +27,13 @@ make_front() {
 }
 
 start_front() {
-	spawn "$1" "$1" haproxy -W -db -f "$state/$1/haproxy.cfg"
+	spawn "$1" "$1" haproxy -W -db -L "$1" -f "$state/$1/haproxy.cfg"
 }
 
 # If a node ends the connection without an answer, HAProxy sends the request to
 # another one, if it fits into tune.bufsize.  docs/fleet.md says why each line is
 # safe.
 haproxy_config() {
-	local name
 	cat <<-CONFIG
 	global
 		maxconn 2000
@@ -49,12 +48,17 @@ haproxy_config() {
 		timeout http-keep-alive 20s
 		timeout check 2s
 
+	peers fronts
+		peer front1 $network.2:10000
+		peer front2 $network.3:10000
+
 	frontend uploads
 		bind :8080
-		http-request deny deny_status 404 unless METH_POST { path / } or { path_beg /v1/images }
+		http-request deny deny_status 404 unless METH_POST { path / } or { path_beg /v1/images } or { path_beg /v1/uploads }
 		http-request del-header X-Forwarded-Host
 		http-request del-header X-Forwarded-Proto
 		http-request del-header X-Forwarded-Prefix
+		use_backend tickets if { path_beg /v1/uploads/ }
 		default_backend darkroom
 
 	frontend figures
@@ -71,6 +75,10 @@ haproxy_config() {
 		option http-server-close
 		http-reuse never
 		http-response set-header X-Node %s
+		stick-table type string len 64 size 1m expire 25h peers fronts
+		http-request set-var(txn.makes_ticket) bool(true) if METH_POST { path /v1/uploads }
+		acl made_ticket var(txn.makes_ticket) -m bool
+		stick store-response res.hdr(Location),field(-1,/) if made_ticket { status 201 }
 		option redispatch 1
 		retries 3
 		retry-on conn-failure empty-response
@@ -80,8 +88,28 @@ haproxy_config() {
 		srvtcpka-intvl 1s
 		srvtcpka-cnt 3
 	CONFIG
+	each_server ''
+	cat <<-CONFIG
+
+	backend tickets
+		balance leastconn
+		stick match path,field(4,/) table darkroom
+		option persist
+		retries 3
+		option http-server-close
+		http-reuse never
+		http-response set-header X-Node %s
+	CONFIG
+	each_server ' track darkroom/%s'
+}
+
+# each_server FORMAT: a line for each node; FORMAT may have its name
+each_server() {
+	local name
 	for name in $(each_node); do
-		printf '\tserver %s %s:8080\n' "$name" "$(address "$name")"
+		# shellcheck disable=SC2059
+		printf "\tserver %s %s:8080$1\n" "$name" "$(address "$name")" \
+			${1:+"$name"}
 	done
 }
 

@@ -13,6 +13,7 @@ make_nodes() {
 	for name in $(each_node); do
 		make_machine "$name" $((10 + ${name#n}))
 		make_group "$name" "$cpu"
+		install -d -m 700 -o nobody "$state/inbox-$name"
 	done
 }
 
@@ -22,6 +23,7 @@ start_node() {
 	address=$(address "$1")
 	flags=(--listen "$address:8080" --admin-listen "$address:9090"
 		--agent-listen "$address:9101"
+		--inbox "$state/inbox-$1"
 		--insecure --user nobody --memory 256M --log json
 		--trusted-proxies "$network.0/24" --max-connections 512
 		--max-connections-per-address 256

@@ -22,7 +22,8 @@
 enum {
 	EXPIRES_DIGITS = 8, /* of a name: seconds since 1970, hexadecimal */
 	RANDOM_BYTES = (STORE_ID_BYTES - 1 - EXPIRES_DIGITS) / 2,
-	SWEEP_MS = 10000, /* between two looks for what has expired */
+	SWEEP_MS = 10000, /* between two looks for what has expired, at least */
+	SWEEP_PART = 100, /* a look takes at most this part of the time */
 };
 
 static const char ticket_name[] = "ticket.json";
@@ -397,10 +398,13 @@ static void *run_inbox(void *arg)
 	(void)pthread_setname_np(pthread_self(), "inbox");
 	(void)pthread_mutex_lock(&b->lock);
 	while (!b->is_stopping) {
-		uint64_t next_ns = clock_after_ms(SWEEP_MS);
+		uint64_t begin_ns = clock_now_ns(), next_ns;
 
 		(void)pthread_mutex_unlock(&b->lock);
 		sweep(b);
+		next_ns = clock_now_ns() +
+			  max_u64(SWEEP_MS * NS_PER_MS,
+				  SWEEP_PART * (clock_now_ns() - begin_ns));
 		(void)pthread_mutex_lock(&b->lock);
 		while (!b->is_stopping &&
 		       wait_until(&b->changed, &b->lock, next_ns))

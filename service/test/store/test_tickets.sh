@@ -5,10 +5,11 @@
 # with interruptions, also if the server is killed between.  What is wrong is
 # refused, and another picture may follow.
 #
-# usage: DARKROOM=PROGRAM test_tickets.sh SAMPLES_DIR
+# usage: DARKROOM=PROGRAM test_tickets.sh SAMPLES_DIR [FAKE_S3]
 . "$(dirname "$0")/../server.sh"
 photo=$(realpath "$1/clownfish.jpg")
 bytes=$(stat -c %s "$photo")
+fake=${2:+$(realpath "$2")}
 cd "$work"
 tus='Tus-Resumable: 1.0.0'
 part_type='Content-Type: application/offset+octet-stream'
@@ -389,6 +390,43 @@ test_without_a_store() {
 	ask 404 -X POST "$url/v1/uploads"
 	problem_is no_store
 	stop
+	[ "$("$DARKROOM" --inbox here 2>&1 | grep -c 'needs --store')" = 1 ] ||
+		fail "--inbox without --store is accepted"
+}
+
+# The image is in the object store, and what is incomplete in a folder.
+test_with_an_object_store() {
+	local _ s3 pid
+	[ -n "$fake" ] || return 0
+	"$fake" >port &
+	pid=$!
+	for _ in $patience; do
+		[ ! -s port ] || break
+		sleep 0.05
+	done
+	s3=(--store s3://photos --s3-endpoint "http://127.0.0.1:$(cat port)"
+		--s3-path-style --s3-credentials-file credentials)
+	(umask 077 && printf '[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n' \
+		test:key test/secret >credentials)
+	split_photo
+	start "${s3[@]}"
+	ask 404 -X POST "$url/v1/uploads?w=64"
+	problem_is no_inbox
+	stop
+	mkdir inboxes
+	start "${s3[@]}" --inbox inboxes/a
+	curl -fsS --data-binary "@$photo" "$url/?w=64" -o expected
+	make w=64
+	ask 201 -T "$photo" "$ticket"
+	is_expected
+	make w=64 -H "$tus" -H "Upload-Length: $bytes"
+	patch 204 0 first
+	cat second third >rest
+	patch 204 20000 rest
+	is_expected
+	stop
+	kill $pid
+	{ wait $pid || true; } 2>/dev/null
 }
 
 # Pages of other sites have no use of a ticket.
@@ -420,4 +458,5 @@ test_wrong_parts
 test_a_full_store
 test_quota_of_the_inbox
 test_without_a_store
+test_with_an_object_store
 test_pages_of_other_origins
