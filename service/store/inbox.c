@@ -24,6 +24,13 @@ enum {
 	RANDOM_BYTES = (STORE_ID_BYTES - 1 - EXPIRES_DIGITS) / 2,
 	SWEEP_MS = 10000, /* between two looks for what has expired, at least */
 	SWEEP_PART = 100, /* a look takes at most this part of the time */
+	TELL_MS = 1000,   /* between two lines about failures */
+	/*
+	 * New tickets leave an 8th of the quota for parts, and parts leave a
+	 * 16th for the claims and ends of uploads that have begun.
+	 */
+	LEFT_BY_TICKETS = 8,
+	LEFT_BY_PARTS = 16,
 };
 
 static const char ticket_name[] = "ticket.json";
@@ -44,9 +51,37 @@ struct inbox {
 	bool has_thread;
 	inbox_report_fn *report;
 	void *report_arg;
+	_Atomic uint64_t told_ns; /* when a failure was reported */
 	_Atomic uint64_t made_count, ended_count, refused_count, expired_count;
 	_Atomic uint64_t received_bytes;
 };
+
+/* Failures may be many, so only some are reported. */
+static bool may_tell(struct inbox *b)
+{
+	uint64_t now_ns = clock_now_ns(), told_ns = atomic_load(&b->told_ns);
+
+	return now_ns - told_ns >= TELL_MS * NS_PER_MS &&
+	       atomic_compare_exchange_strong(&b->told_ns, &told_ns, now_ns);
+}
+
+/* An entries_failed_fn. */
+static void tell_failed(void *arg, const char *file, int error)
+{
+	struct inbox *b = arg;
+	char text[256];
+
+	if (b->report == NULL || !may_tell(b))
+		return;
+	if (error == 0)
+		(void)snprintf(text, sizeof(text),
+			       "the inbox is full: the quota is reached "
+			       "(--inbox-quota)");
+	else
+		(void)snprintf(text, sizeof(text), "%s (%s): %.160s in it",
+			       strerror(error), errno_name(error), file);
+	b->report(b->report_arg, text);
+}
 
 static uint64_t now_s(void)
 {
@@ -213,14 +248,29 @@ remove_file(struct inbox *b, const struct inbox_hold *h, const char *name)
 	return entry_reduce(&b->entries, &b->folder, h->id, name);
 }
 
+/* Would the quota have this part left?  False: told, and errno is 0. */
+static bool leaves(struct inbox *b, uint64_t bytes, uint32_t part)
+{
+	uint64_t quota = b->entries.quota_bytes;
+
+	if (quota == 0 ||
+	    atomic_load(&b->entries.used_bytes) + bytes <= quota - quota / part)
+		return true;
+	tell_failed(b, "", 0);
+	errno = 0;
+	return false;
+}
+
 enum store_answer inbox_make(struct inbox *b, const struct inbox_hold *h,
 			     const char *text)
 {
 	const struct store_file file = { ticket_name, text, strlen(text) };
+	enum store_answer answer;
 	bool moved;
-	enum store_answer answer =
-		entry_put(&b->entries, &b->folder, h->id, &file, 1, &moved);
 
+	if (!leaves(b, 0, LEFT_BY_TICKETS))
+		return STORE_FULL;
+	answer = entry_put(&b->entries, &b->folder, h->id, &file, 1, &moved);
 	atomic_fetch_add(&b->made_count, answer == STORE_OK);
 	return answer;
 }
@@ -242,10 +292,12 @@ enum store_answer inbox_restart(struct inbox *b, const struct inbox_hold *h,
 enum store_answer inbox_append(struct inbox *b, const struct inbox_hold *h,
 			       uint64_t offset, const void *bytes, size_t count)
 {
-	enum store_answer answer =
-		entry_append(&b->entries, &b->folder, h->id, data_name, offset,
-			     bytes, count);
+	enum store_answer answer;
 
+	if (!leaves(b, count, LEFT_BY_PARTS))
+		return STORE_FULL;
+	answer = entry_append(&b->entries, &b->folder, h->id, data_name, offset,
+			      bytes, count);
 	if (answer == STORE_OK)
 		atomic_fetch_add(&b->received_bytes, count);
 	return answer;
@@ -412,24 +464,6 @@ static void *run_inbox(void *arg)
 	}
 	(void)pthread_mutex_unlock(&b->lock);
 	return NULL;
-}
-
-/* An entries_failed_fn. */
-static void tell_failed(void *arg, const char *file, int error)
-{
-	struct inbox *b = arg;
-	char text[256];
-
-	if (b->report == NULL)
-		return;
-	if (error == 0)
-		(void)snprintf(text, sizeof(text),
-			       "the inbox is full: the quota is reached "
-			       "(--inbox-quota)");
-	else
-		(void)snprintf(text, sizeof(text), "%s (%s): %.160s in it",
-			       strerror(error), errno_name(error), file);
-	b->report(b->report_arg, text);
 }
 
 /* False: errno says why, or *text. */
