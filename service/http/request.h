@@ -190,6 +190,7 @@ extern const struct handler trace_handler;
 extern const struct handler blocking_handler;
 extern const struct handler live_handler;
 extern const struct handler preflight_handler;
+extern const struct handler openapi_handler;
 
 /* An entry of the table in route.c. */
 struct route {
@@ -200,6 +201,7 @@ struct route {
 	int report; /* the enum report_kind, if its handler is about one */
 	bool takes_metrics_key; /* of --metrics-key-file */
 	bool speaks_tus;        /* see head/tus.h */
+	bool is_described;      /* in openapi.c, although it is a page's */
 };
 
 /* See the table in request_steps.c. */
@@ -406,6 +408,10 @@ void trace_context_print(char out[TRACEPARENT_BYTES],
  * `detail`, unless there is another problem already.
  */
 enum problem route_find(struct request *r);
+
+/* The routes, from 0 on; NULL: there are no more.  A method is "GET". */
+const struct route *route_at(uint32_t i);
+const char *route_method_name(const struct route *route);
 
 /* reply.c */
 

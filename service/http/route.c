@@ -49,6 +49,8 @@ static const struct route routes[] = {
 	  .handler = &ticket_part_handler, .speaks_tus = true },
 	{ "/v1/uploads/{id}", METHOD_DELETE, ROLE_TICKET,
 	  .handler = &ticket_removal_handler, .speaks_tus = true },
+	{ "/v1/openapi.json", METHOD_GET, ROLE_PAGE,
+	  .handler = &openapi_handler, .is_described = true },
 	{ "/healthz", METHOD_GET, ROLE_PROBE, .handler = &health_handler },
 	{ "/readyz", METHOD_GET, ROLE_PROBE, .handler = &ready_handler },
 	{ "/metrics", METHOD_GET, ROLE_REPORT, .handler = &report_handler,
@@ -93,6 +95,19 @@ static unsigned int find_method(const char *name)
 			if (strcmp(methods[i].names[k], name) == 0)
 				return methods[i].method;
 	return 0;
+}
+
+const struct route *route_at(uint32_t i)
+{
+	return i < ARRAY_SIZE(routes) ? &routes[i] : NULL;
+}
+
+const char *route_method_name(const struct route *route)
+{
+	for (size_t i = 0; i < METHODS; i++)
+		if (methods[i].method == route->method)
+			return methods[i].names[0];
+	abort();
 }
 
 static bool serves(const struct port *port, enum role role)

@@ -380,6 +380,16 @@ const char *problem_code(enum problem problem)
 	return table[problem].code;
 }
 
+const char *problem_title(enum problem problem)
+{
+	return table[problem].title;
+}
+
+const char *problem_detail(enum problem problem)
+{
+	return table[problem].detail;
+}
+
 enum problem problem_find(const char *code)
 {
 	for (int i = PROBLEM_NONE + 1; i < PROBLEMS; i++)

@@ -117,6 +117,10 @@ unsigned int problem_status(enum problem problem);
 
 const char *problem_code(enum problem problem);
 
+/* For people: its title, and its own sentence. */
+const char *problem_title(enum problem problem);
+const char *problem_detail(enum problem problem);
+
 /*
  * The body of a reply; the caller frees it.  `detail` NULL: the problem's own
  * sentence; `excess` NULL or {0}, and `request_id` NULL: none.  NULL: no
