@@ -8,6 +8,7 @@
 #include "service/http/handlers/images/spooler.h"
 #include "service/http/mhd/interpose.h"
 #include "service/http/handlers/watch/agent.h"
+#include "service/http/handlers/waiting.h"
 #include "service/http/handlers/watch/reports.h"
 #include "service/http/handlers/watch/viewers.h"
 
@@ -455,8 +456,10 @@ struct http *http_start(const struct http_config *config, struct error *why)
 	h->viewers = viewers_start(make_frame, h);
 	h->reports = reports_start(control_make_report, h);
 	h->linger = start_linger(config);
-	if (h->viewers != NULL && h->reports != NULL && h->linger != NULL &&
-	    start_spooler(h) && start_ports(h) && start_agent(h))
+	h->waiting = waiting_new(config->connections_max);
+	if (h->waiting != NULL && h->viewers != NULL && h->reports != NULL &&
+	    h->linger != NULL && start_spooler(h) && start_ports(h) &&
+	    start_agent(h))
 		return h;
 	http_stop(h);
 	return NULL;
@@ -477,6 +480,7 @@ void http_refuse(struct http *h, uint32_t limit_ms)
 	clients_drain(h->main.clients, limit_ms);
 	stop_accepting(&h->main);
 	clients_end_holding(h->main.clients);
+	waiting_end(h->waiting);
 	budget_end_waits(pipeline_budget(h->config.pipeline), BUDGET_OUTSIDE);
 	if (h->config.admin_fd >= 0)
 		return;
@@ -547,10 +551,13 @@ void http_stop(struct http *h)
 	budget_end_waits(pipeline_budget(h->config.pipeline), BUDGET_OUTSIDE);
 	reports_end(h->reports);
 	viewers_end(h->viewers);
+	if (h->waiting != NULL)
+		waiting_end(h->waiting);
 	atomic_store(&h->stopping, true);
 	stop_ports(h);
 	agent_stop(h->agent);
 	viewers_stop(h->viewers);
+	waiting_free(h->waiting);
 	reports_stop(h->reports);
 	end_linger(h);
 	spooler_stop(h->spooler);

@@ -25,6 +25,7 @@
 #include <sys/queue.h>
 
 struct report_query;
+struct waiting;
 
 /*
  * Used if there is no spool: the images that were accepted with 202 and are not
@@ -110,7 +111,8 @@ struct http {
 	struct viewers *viewers;
 	struct reports *reports;
 	struct linger_list *linger;
-	struct agent *agent;     /* NULL: none */
+	struct agent *agent; /* NULL: none */
+	struct waiting *waiting;
 	struct spooler *spooler; /* NULL: no store */
 	struct reading reading;  /* of images, from a remote store */
 	/* Recent mean of the time to write an upload into the spool. */

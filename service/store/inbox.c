@@ -234,6 +234,23 @@ enum store_answer inbox_find(struct inbox *b, const char *id,
 	return answer;
 }
 
+bool inbox_is_settled(struct inbox *b, const char *id)
+{
+	static const char *const names[] = { end_name, problem_name };
+	int entry;
+	bool is_settled = false;
+	struct stat file;
+
+	if (!store_is_id(id) || inbox_has_expired(id) ||
+	    folder_find(b->folder.fd, id, &entry) != STORE_OK)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		is_settled |= fstatat(entry, names[i], &file,
+				      AT_SYMLINK_NOFOLLOW) == 0;
+	folder_close(entry);
+	return is_settled;
+}
+
 static enum store_answer write_text(struct inbox *b, const struct inbox_hold *h,
 				    const char *name, const char *text)
 {

@@ -109,6 +109,12 @@ struct inbox_ticket {
 MUST_CHECK enum store_answer inbox_find(struct inbox *b, const char *id,
 					struct inbox_ticket *out);
 
+/*
+ * Has the ticket become an image, was its picture refused, or is there no such
+ * ticket?  Looks only for names.
+ */
+bool inbox_is_settled(struct inbox *b, const char *id);
+
 /* These need a hold. */
 
 /* Make the ticket that inbox_name() has named. */

@@ -164,7 +164,8 @@ test("a stored image", async () => {
 
 	assert.equal(status, 201);
 	await call("storeImage", { query: "?w=65&respond=decoded", body: photo });
-	const { headers } = await call("getImage", { path: { id } });
+	const { headers } = await call("getImage", { path: { id },
+		query: "?wait=0.1" });
 	assert.equal((await call("getImage", { path: { id },
 		headers: { "If-None-Match": headers.get("etag") } })).status, 304);
 	const path = { id, variant: "image" };

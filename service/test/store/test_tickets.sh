@@ -429,6 +429,37 @@ test_with_an_object_store() {
 	{ wait $pid || true; } 2>/dev/null
 }
 
+# GET with `wait` is answered when there is news, or when the time is over.
+test_waiting() {
+	local pid begin
+	rm -f waited
+	start_empty "$@"
+	make w=64
+	ask 400 "$ticket?wait=61"
+	ask 400 "$ticket?wait=x"
+	curl -fsS "$ticket?wait=60" -o waited &
+	pid=$!
+	begin=$SECONDS
+	ask 200 "$ticket?wait=1"
+	[ "$("$JSON_VALUE" .state <body)" = waiting ] || fail "$(shown body)"
+	[ ! -s waited ] || fail "answered without news: $(shown waited)"
+	ask 201 -T "$photo" "$ticket"
+	wait $pid || fail "not answered"
+	[ "$("$JSON_VALUE" .state <waited)" = stored ] || fail "$(shown waited)"
+	[ $((SECONDS - begin)) -lt 50 ] || fail "it was not woken"
+	# What is stored is answered at once, and a stop ends all waits.
+	ask 200 "$ticket?wait=60"
+	ask 201 --data-binary "@$photo" "$url/v1/images?w=65"
+	ask 200 "$url$("$JSON_VALUE" .url <body)?wait=60"
+	make w=64
+	curl -sS "$ticket?wait=60" -o waited &
+	pid=$!
+	sleep 0.3
+	stop
+	wait $pid || true
+	[ $((SECONDS - begin)) -lt 50 ] || fail "the stop has waited"
+}
+
 # Pages of other sites have no use of a ticket.
 test_pages_of_other_origins() {
 	start_empty --cors-origin https://shop.example
@@ -449,6 +480,7 @@ with_policies 'default servlib capriccio thread-per-connection' \
 	test_one_image_by_put
 with_policies 'default servlib capriccio thread-per-connection' test_parts
 with_policies 'default servlib' test_lost_connections
+with_policies 'default servlib thread-per-connection' test_waiting
 test_form_and_chunks
 test_digests
 test_another_picture_may_follow

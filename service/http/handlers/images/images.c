@@ -88,10 +88,7 @@ static enum problem open_image(struct request *r, bool is_fresh,
 	return images_store_problem(r, answer, "read", why.text);
 }
 
-/*
- * Is there a store, does the path have a valid id, and has the query no
- * parameters?
- */
+/* Is there a store, and does the path have a valid id? */
 static enum problem check_target(struct request *r)
 {
 	struct picture_request *own = r->own;
@@ -101,7 +98,17 @@ static enum problem check_target(struct request *r)
 		return PROBLEM_NO_STORE;
 	if (!store_is_id(r->segments[0]))
 		return PROBLEM_NOT_FOUND;
-	return request_takes(r, NULL) ? PROBLEM_NONE : PROBLEM_BAD_PARAMETER;
+	return PROBLEM_NONE;
+}
+
+/* The same, and the query has no parameters. */
+static enum problem check_plain_target(struct request *r)
+{
+	enum problem problem = check_target(r);
+
+	if (problem == PROBLEM_NONE && !request_takes(r, NULL))
+		return PROBLEM_BAD_PARAMETER;
+	return problem;
 }
 
 /* For a GET or HEAD, whose picture or text is found: sets `is_known`. */
@@ -452,11 +459,42 @@ static void read_image(struct request *r)
 	r->problem = problem;
 }
 
+static bool is_pending(const struct image_state *s)
+{
+	return s->is_durable || s->accepted == ACCEPTED_PENDING;
+}
+
+/* Is the image stored by now, or is it known that it will not be? */
+static bool is_settled(const struct request *r)
+{
+	const struct spool *spool = store_spool(r->config->store);
+	enum problem failed_by;
+
+	if (spool != NULL && spool_has(spool, r->segments[0]))
+		return false;
+	return accepted_find(&r->http->accepted, r->segments[0], &failed_by) !=
+	       ACCEPTED_PENDING;
+}
+
+static enum problem check_image(struct request *r)
+{
+	static const char *const names[] = { "wait", NULL };
+	struct picture_request *own = r->own;
+	enum problem problem = check_target(r);
+
+	if (problem == PROBLEM_NONE &&
+	    (!request_takes(r, names) || !waiting_read(r, &own->waiter)))
+		return PROBLEM_BAD_PARAMETER;
+	return problem;
+}
+
 static bool start_image(struct request *r)
 {
 	struct picture_request *own = r->own;
 
-	r->problem = check_target(r);
+	if (!r->starts_again)
+		r->problem = check_image(r);
+	r->starts_again = false;
 	if (r->problem != PROBLEM_NONE)
 		return false;
 	/*
@@ -464,6 +502,8 @@ static bool start_image(struct request *r)
 	 * between.
 	 */
 	own->state = find_image_state(r);
+	if (own->waiter.until_ns > 0 && is_pending(&own->state))
+		return waiting_start(r, &own->waiter, is_settled);
 	return do_work(r, read_image);
 }
 
@@ -644,7 +684,7 @@ static void fetch_picture(struct request *r)
 
 static bool start_picture(struct request *r)
 {
-	r->problem = check_target(r);
+	r->problem = check_plain_target(r);
 	if (r->problem == PROBLEM_NONE && !store_is_name(r->segments[1]))
 		r->problem = PROBLEM_NOT_FOUND;
 	if (r->problem != PROBLEM_NONE)
@@ -707,7 +747,7 @@ static void delete_image(struct request *r)
 
 static bool start_removal(struct request *r)
 {
-	r->problem = check_target(r);
+	r->problem = check_plain_target(r);
 	return r->problem == PROBLEM_NONE && send_work(r, delete_image, false);
 }
 

@@ -22,6 +22,7 @@
 #include "service/http/http_state.h"
 #include "service/http/handlers/images/image_meta.h"
 #include "service/http/handlers/images/reading.h"
+#include "service/http/handlers/waiting.h"
 #include "service/http/request.h"
 #include "service/pipeline/pipeline.h"
 #include "service/store/store.h"
@@ -51,6 +52,7 @@ struct picture_request {
 	bool is_known; /* the client has it already, by its If-None-Match */
 	char *meta;    /* the JSON text about the image; owned; NULL: none */
 	struct image_state state;
+	struct waiter waiter;            /* for the image to be stored */
 	void (*work)(struct request *r); /* what the task does */
 	/* When a store beyond the network must have answered; 0: none. */
 	uint64_t deadline_ns;

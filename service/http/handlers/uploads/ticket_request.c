@@ -3,6 +3,7 @@
 #include "service/http/handlers/uploads/ticket_request.h"
 
 #include "service/http/handlers/images/image_meta.h"
+#include "service/http/handlers/waiting.h"
 #include "service/http/head/params.h"
 #include "service/http/head/tus.h"
 #include "service/http/head/urls.h"
@@ -34,6 +35,7 @@ struct ticket_request {
 	struct inbox_ticket found;
 	struct ticket ticket;
 	bool is_stored;
+	struct waiter waiter; /* for its image, or for what is wrong */
 	struct task task;
 };
 
@@ -64,9 +66,7 @@ static enum problem check_target(struct request *r)
 {
 	if (r->config->inbox == NULL)
 		return PROBLEM_NO_INBOX;
-	if (!store_is_id(r->segments[0]))
-		return PROBLEM_NOT_FOUND;
-	return request_takes(r, NULL) ? PROBLEM_NONE : PROBLEM_BAD_PARAMETER;
+	return store_is_id(r->segments[0]) ? PROBLEM_NONE : PROBLEM_NOT_FOUND;
 }
 
 enum problem tickets_hold(struct request *r, struct inbox_hold *h,
@@ -75,6 +75,8 @@ enum problem tickets_hold(struct request *r, struct inbox_hold *h,
 {
 	enum problem problem = check_target(r);
 
+	if (problem == PROBLEM_NONE && !request_takes(r, NULL))
+		problem = PROBLEM_BAD_PARAMETER;
 	if (problem != PROBLEM_NONE)
 		return problem;
 	h->ask = ask;
@@ -239,6 +241,24 @@ static void find_end(struct request *r)
 	cJSON_Delete(end);
 }
 
+static enum problem check_get(struct request *r)
+{
+	static const char *const names[] = { "wait", NULL };
+	struct ticket_request *own = r->own;
+	enum problem problem = check_target(r);
+
+	if (problem == PROBLEM_NONE &&
+	    (!request_takes(r, names) || !waiting_read(r, &own->waiter)))
+		return PROBLEM_BAD_PARAMETER;
+	return problem;
+}
+
+/* Has it an end, or is a file refused, or is it gone? */
+static bool is_settled(const struct request *r)
+{
+	return inbox_is_settled(r->config->inbox, r->segments[0]);
+}
+
 /*
  * HEAD is for a client that will go on, so nobody else may send at that time;
  * it learns why the last picture was refused by GET.
@@ -247,13 +267,16 @@ static bool start_state(struct request *r)
 {
 	struct ticket_request *own = r->own;
 
-	if (r->is_head) {
+	if (r->is_head)
 		r->problem = tickets_hold(r, &own->hold, NULL, &own->found);
-	} else {
-		r->problem = check_target(r);
-		if (r->problem == PROBLEM_NONE)
-			r->problem = find_ticket(r, &own->found);
-	}
+	else if (!r->starts_again)
+		r->problem = check_get(r);
+	r->starts_again = false;
+	if (r->problem == PROBLEM_NONE && own->waiter.until_ns > 0 &&
+	    !is_settled(r))
+		return waiting_start(r, &own->waiter, is_settled);
+	if (r->problem == PROBLEM_NONE && !r->is_head)
+		r->problem = find_ticket(r, &own->found);
 	if (r->problem == PROBLEM_NONE &&
 	    !ticket_read(&own->ticket, own->found.text))
 		r->problem = PROBLEM_STORE_FAILED;
