@@ -3,7 +3,7 @@
 // Pure.
 
 const VARIANT_NAME = /^[a-z0-9_-]{1,32}$/;
-const ANY_PICTURE = "image/*";
+export const ANY_PICTURE = "image/*";
 
 // Does the server accept this standard deviation?  NaN counts as accepted.
 export function isSigma(sigma, { min }) {

@@ -3,11 +3,12 @@
 // either.
 //
 //	choose, drop, paste, test picture --photo-----------.
-//	form.js, variants.js --query.js--> query, curl line -+--> upload.js
+//	form.js, variants.js --query.js--> query, programs --+--> upload.js
 //	      results, metrics, or a problem <---------------'
 //	      '--> results.js: comparison.js; timeline.js
 
 import * as comparison from "./comparison.js";
+import { fetchCode, pictureCode, pictureQuery, uppyCode } from "./code.js";
 import { byId, element } from "./dom.js";
 import { formatBytes, formatMilliseconds } from "./figures.js";
 import { checkForm, makeForm, readForm } from "./form.js";
@@ -27,6 +28,7 @@ const SETTLE_MS = 300; // after the last change, before it is sent
 let photo = null;
 let base = "."; // of the URL that uploads are sent to
 let types = []; // of results, that the browser says it can show
+let lastResults = []; // with names and widths
 let sending = new AbortController();
 let settling;
 
@@ -58,30 +60,52 @@ function tellWarnings(texts) {
 		...texts.map((text) => element("li", {}, text)));
 }
 
-function tellCurl() {
-	const all = asked();
-	const url = new URL(`${base}/${query(all, parameters)}`,
-		location.href);
+// The URL of this path on the server that uploads are sent to.
+function urlOf(path) {
+	const url = new URL(`${base}/${path}`, location.href);
 
 	url.hash = "";
-	byId("curl").textContent = curlLine(url.href,
-		photo?.name ?? "photo.jpg", {
-			isKeyed: key.value !== "",
+	return url.href;
+}
+
+// The program that is chosen, for what the form asks for.
+function programText(all) {
+	const said = query(all, parameters);
+	const one = { asked: all, accept: accept(all, types),
+		isKeyed: key.value !== "" };
+
+	switch (document.querySelector("[name=program]:checked").value) {
+	case "fetch":
+		return fetchCode({ ...one, url: urlOf(said) });
+	case "uppy":
+		return uppyCode({ ...one, stored: urlOf(`v1/images${said}`) });
+	case "picture":
+		return pictureCode({ ...one, formats, results: lastResults,
+			base: urlOf("").replace(/\/$/, ""),
+			stored: urlOf(`v1/images${pictureQuery(said, all)}`) });
+	default:
+		return curlLine(urlOf(said), photo?.name ?? "photo.jpg", {
+			...one,
 			isSeveral: isSeveral(all),
-			accept: accept(all, types),
 			ending: formats.find(({ word }) =>
 				word === formatOf(all))?.ending,
 		});
+	}
+}
+
+function tellProgram() {
+	byId("curl").textContent = programText(asked());
 	byId("copied").textContent = "";
 }
 
-// What is wrong with the form; "": nothing.  Then it also shows the curl command.
+// What is wrong with the form; "": nothing.  Then it also shows the program that
+// does the same.
 function check() {
 	checkForm();
 	checkVariants();
 	const wrong = byId("form").querySelector("input:invalid");
 	if (wrong === null) {
-		tellCurl();
+		tellProgram();
 		return "";
 	}
 	return `${wrong.labels[0].textContent}: ${wrong.validationMessage}`;
@@ -98,6 +122,8 @@ async function tellOutcome(outcome) {
 		return "Not done.";
 	tellWarnings(warnings);
 	draw(byId("timeline"), timeline(metrics), seen_ms);
+	lastResults = results.filter(({ name }) => name !== "");
+	tellProgram();
 	await showResults(results, photo.name);
 	showPlaceholder(placeholder);
 	return `Done in ${formatMilliseconds(seen_ms)}.`;
@@ -154,11 +180,17 @@ function choose(file, isMade) {
 	send();
 }
 
-// Accepts a file dropped anywhere; outside of the zone it would replace the page.
+// Shows this view, if another is shown.
+function open(root) {
+	if (root.hidden)
+		location.hash = root.id;
+}
+
+// Accepts a file dropped anywhere, on any view; the browser would replace the
+// page by it.
 function takeDrops(root) {
 	const drop = byId("drop");
-	const isFile = (event) => !root.hidden
-		&& event.dataTransfer?.types.includes("Files");
+	const isFile = (event) => event.dataTransfer?.types.includes("Files");
 
 	window.addEventListener("dragover", (event) => {
 		if (!isFile(event))
@@ -174,6 +206,7 @@ function takeDrops(root) {
 		if (!isFile(event))
 			return;
 		event.preventDefault();
+		open(root);
 		choose(event.dataTransfer.files[0], false);
 	});
 }
@@ -182,9 +215,10 @@ function takePastes(root) {
 	window.addEventListener("paste", async (event) => {
 		const [file] = event.clipboardData?.files ?? [];
 
-		if (root.hidden || file === undefined)
+		if (file === undefined)
 			return;
 		event.preventDefault();
+		open(root);
 		choose(await pastedPicture(file), true);
 	});
 }
@@ -238,6 +272,7 @@ export function make(root) {
 		check();
 		sendSoon();
 	});
+	byId("programs").onchange = tellProgram;
 	key.addEventListener("change", check);
 	uploads.then((url) => {
 		base = url ?? ".";

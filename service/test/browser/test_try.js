@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
-	copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync,
+	copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync,
 	writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -361,4 +361,106 @@ test("names the page that can upload", async (t) => {
 	assert.equal(await page.evaluate(
 		"document.querySelector('#problem a').href"),
 	`${keyed.url}/#try`);
+});
+
+// A page of a server with a store, on which the photo came back, w=64.
+async function openStored(t) {
+	const stored = await Server.start(["--store", folder(t)]);
+	const page = await openLive(t, stored.url, "try");
+
+	t.after(() => stored.stop());
+	await set(page, "#parameter-w", "64");
+	await send(page, photo);
+	await resultIsShown(page);
+	await page.evaluate((text) => {
+		window.photoFile = new File([Uint8Array.from(atob(text),
+			(c) => c.charCodeAt(0))], "photo.jpg",
+		{ type: "image/jpeg" });
+	}, readFileSync(photo).toString("base64"));
+	return { page, stored };
+}
+
+async function program(page, name) {
+	await page.click(`[name=program][value=${name}]`);
+	return page.text("#curl");
+}
+
+test("the program with fetch does the same", async (t) => {
+	const { page } = await openStored(t);
+	const code = await program(page, "fetch");
+	const bytes = await page.evaluate(`(async (file) => {
+		${code}
+		return picture.size;
+	})(photoFile)`);
+
+	assert.equal(bytes, await page.evaluate(async () =>
+		(await (await fetch("/?w=64", { method: "POST",
+			body: photoFile })).blob()).size));
+});
+
+test("the program with Uppy stores the photo", async (t) => {
+	const { page } = await openStored(t);
+	const library = new URL("node_modules/uppy/dist/uppy.min.js",
+		import.meta.url);
+
+	if (!existsSync(library)) {
+		t.skip("no Uppy in node_modules: npm install");
+		return;
+	}
+	const code = (await program(page, "uppy")).replace(/^import .*$/gm, "");
+
+	await page.evaluate(`${readFileSync(library, "utf8")}; undefined`);
+	const widths = await page.evaluate(`((Uppy, XHRUpload, file) => {
+		${code}
+		uppy.addFile({ name: file.name, type: file.type, data: file });
+		return uppy.upload().then(({ successful }) =>
+			successful[0].response.body.variants.map((v) => v.width));
+	})(Uppy.Uppy, Uppy.XHRUpload, photoFile)`);
+
+	assert.deepEqual(widths, [64]);
+});
+
+// Put what the page says into a page, with the ID that its comment tells to get.
+async function showStored(page, html) {
+	const [, url] = /POST (\S+) has the ID/.exec(html);
+
+	return page.evaluate(async (at, text) => {
+		const { id } = await (await fetch(at, { method: "POST",
+			body: photoFile })).json();
+		const place = document.createElement("div");
+
+		document.body.append(place);
+		place.innerHTML = text.replaceAll("/ID/", `/${id}/`);
+		const image = place.querySelector("img");
+		await image.decode();
+		return { source: image.currentSrc, width: image.naturalWidth };
+	}, url, html);
+}
+
+test("the <picture> shows what was stored", async (t) => {
+	const { page } = await openStored(t);
+	const { source, width } = await showStored(page,
+		await program(page, "picture"));
+
+	assert.match(source, /\/(avif|webp|jpeg)$/);
+	assert.equal(width, 64);
+	assert.deepEqual(page.errors, []);
+});
+
+test("a picture that is dropped on another view is tried", async (t) => {
+	const page = await openLive(t, server.url, "graph");
+
+	await page.evaluate((text) => {
+		const data = new DataTransfer();
+
+		data.items.add(new File([Uint8Array.from(atob(text),
+			(c) => c.charCodeAt(0))], "dropped.jpg",
+		{ type: "image/jpeg" }));
+		for (const type of ["dragover", "drop"])
+			document.body.dispatchEvent(new DragEvent(type, {
+				bubbles: true, cancelable: true, dataTransfer: data }));
+	}, readFileSync(photo).toString("base64"));
+	await resultIsShown(page);
+	assert.ok(await isSeen(page, "#try"));
+	assert.match(await page.text("#curl"), /dropped\.jpg/);
 });
