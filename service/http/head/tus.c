@@ -60,6 +60,12 @@ enum problem tus_read(struct tus_head *out, struct request *r)
 	};
 	if (version != NULL && strcmp(version, TUS_VERSION) != 0)
 		return PROBLEM_TUS_VERSION;
+	/* Each of these parts would be taken for a picture. */
+	if (request_header(r, "Upload-Concat") != NULL) {
+		request_explain(r, "Uploads cannot be joined (Upload-Concat); "
+				   "with tus-js-client: parallelUploads: 1.");
+		return PROBLEM_BAD_UPLOAD;
+	}
 	problem = read_length(out, r);
 	if (problem != PROBLEM_NONE)
 		return problem;

@@ -19,7 +19,8 @@
 	"expiration,checksum"
 #define TUS_TYPE "application/offset+octet-stream"
 
-enum { TUS_METADATA_BYTES_MAX = 1024 };
+/* The longest names of files take 1020 characters of base64. */
+enum { TUS_METADATA_BYTES_MAX = 2048 };
 
 struct reply;
 struct request;
@@ -34,7 +35,7 @@ struct tus_head {
 
 /*
  * Read the headers.  PROBLEM_TUS_VERSION, or PROBLEM_BAD_UPLOAD with `detail`:
- * one is malformed.
+ * one is malformed, or asks for uploads to be joined.
  */
 MUST_CHECK enum problem tus_read(struct tus_head *out, struct request *r);
 

@@ -178,6 +178,10 @@ test_limits_of_a_ticket() {
 	ask 400 -H "$key" -X POST "$url/v1/uploads?max_body=0"
 	ask 400 -H "$key" -X POST "$url/v1/uploads?w=none"
 	ask 400 -H "$key" -X POST "$url/v1/uploads?respond=decoded"
+	ask 400 -H "$key" -X POST -H "$tus" -H 'Upload-Length: 9' \
+		-H "Upload-Metadata: name $(printf '%02000d' 0)" \
+		"$url/v1/uploads?w=$(printf '%015000d' 64)"
+	problem_is bad_upload # above what a ticket can keep
 	make "w=64&max_body=1000"
 	ask 413 -T "$photo" "$ticket"
 	problem_is body_too_large
@@ -292,6 +296,10 @@ test_wrong_parts() {
 		"$url/v1/uploads"
 	ask 400 -H "$key" -X POST -H "$tus" -H 'Upload-Length: 0' \
 		"$url/v1/uploads"
+	# A part of a picture that is sent by several uploads at once.
+	ask 400 -H "$key" -X POST -H "$tus" -H 'Upload-Length: 9' \
+		-H 'Upload-Concat: partial' "$url/v1/uploads"
+	problem_is bad_upload
 	# No picture: refused at its first bytes, and at its end.
 	head -c 20000 /dev/zero >zero
 	patch 415 0 zero

@@ -309,15 +309,19 @@ static enum store_answer keep(struct request *r, size_t count)
 	return answer;
 }
 
-static enum store_answer write_ticket(struct request *r)
+static enum problem write_ticket(struct request *r)
 {
 	struct arrival *a = arrival_of(r);
 	char *text = ticket_print(&a->ticket);
 	enum store_answer answer;
 
-	if (text == NULL) {
-		errno = ENOMEM;
-		return STORE_FAILED;
+	if (text == NULL)
+		return PROBLEM_OUT_OF_MEMORY;
+	if (strlen(text) >= INBOX_TEXT_BYTES) {
+		free(text);
+		request_explain(r, "The parameters, with Upload-Metadata, are "
+				   "too long to be kept.");
+		return PROBLEM_BAD_UPLOAD;
 	}
 	if (a->restarts)
 		answer = inbox_restart(inbox_of(r), &a->hold, text);
@@ -326,7 +330,7 @@ static enum store_answer write_ticket(struct request *r)
 	else
 		answer = inbox_change(inbox_of(r), &a->hold, text);
 	free(text);
-	return answer;
+	return problem_of(r, answer);
 }
 
 /* Does ticket.json lack what this request has said? */
@@ -344,10 +348,12 @@ static void prepare(struct request *r)
 	enum store_answer answer = STORE_OK;
 
 	if (is_ticket_new(a))
-		answer = write_ticket(r);
-	if (answer == STORE_OK && !a->is_last)
+		r->problem = write_ticket(r);
+	if (r->problem != PROBLEM_NONE)
+		return;
+	if (!a->is_last)
 		answer = keep(r, own_bytes(own));
-	else if (answer == STORE_OK && own->body.before > 0)
+	else if (own->body.before > 0)
 		answer = inbox_read(inbox_of(r), &a->hold, own->body.bytes,
 				    (size_t)own->body.before);
 	r->problem = problem_of(r, answer);
