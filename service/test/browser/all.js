@@ -12,4 +12,6 @@ import "./test_try.js";
 import "./test_cross_site.js";
 import "./test_cors.js";
 import "./test_widgets.js";
+import "./test_tickets.js";
+import "./test_resume.js";
 import "./test_report.js";

@@ -89,6 +89,11 @@ export class Server {
 		assert.equal(await end(this.#process, "SIGTERM"), 0);
 	}
 
+	// As by a crash.
+	async kill() {
+		await end(this.#process, "SIGKILL");
+	}
+
 	async stats() {
 		return (await fetch(`${this.adminUrl}/stats`)).json();
 	}

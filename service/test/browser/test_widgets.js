@@ -2,36 +2,21 @@
 // Upload libraries, as npm has them, on a page of another origin: with their
 // usual settings they upload a photo, with the fields that they add; if they are
 // set to send a file in pieces, the refusal says what to change.
-//
-// They are taken from node_modules/ here, after `npm install`.
 
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { openForeign, photo } from "./fixture.js";
+import { hasLibrary, library } from "./libraries.js";
 import { Server } from "./server.js";
 
 const SHOP = "shop.example"; // 127.0.0.1 for the browser, see chromium.js
-const LIBRARIES = {
-	FilePond: "filepond/dist/filepond.js",
-	Uppy: "uppy/dist/uppy.min.js",
-	Plupload: "plupload/js/plupload.full.min.js",
-	Dropzone: "dropzone/dist/dropzone-min.js",
-};
-
-function pathOf(name) {
-	return new URL(`node_modules/${LIBRARIES[name]}`, import.meta.url);
-}
-
 // A page with this library and the photo as a File; null: it is not installed.
 async function openWith(t, name) {
-	if (!existsSync(pathOf(name))) {
-		console.log(`skipped: no ${name} in node_modules: npm install`);
-		t.skip();
+	if (!hasLibrary(t, name))
 		return null;
-	}
 	const { page, port } = await openForeign(t, SHOP);
 	const folder = mkdtempSync(join(tmpdir(), "widgets-"));
 	const server = await Server.start(["--store", folder,
@@ -41,7 +26,7 @@ async function openWith(t, name) {
 		await server.stop();
 		rmSync(folder, { recursive: true });
 	});
-	await page.evaluate(`${readFileSync(pathOf(name), "utf8")}; undefined`);
+	await page.evaluate(library(name));
 	await page.evaluate((text) => {
 		window.photo = new File([Uint8Array.from(atob(text),
 			(c) => c.charCodeAt(0))], "photo.jpg",

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The documents are true: every example of http-api.md works as it is written
-# there, every endpoint, parameter, error and flag is described, and the figures
-# of the policies are those of the stored results.
+# The documents are true: every example of http-api.md and uploads.md works as it
+# is written there, every endpoint, parameter, error and flag is described, and
+# the figures of the policies are those of the stored results.
 #
 # Code blocks with a curl command are run, whole and in order, by one shell in
 # one folder, so that an example may use files of an earlier one.  @NAME.jpg, if
@@ -23,9 +23,10 @@ api=$source/docs/http-api.md
 # address of the documents leads to its server, which has a free port.
 address=127.1.$(($$ / 250 % 250)).$(($$ % 250 + 1))
 
-# Write sections and code blocks of $api to the files
-# $work/part-NNN.{heading,block}.
+# split PAGE: write its sections and code blocks to the files
+# $work/part-NNN.{heading,block}
 split() {
+	rm -f "$work"/part-*
 	awk -v out="$work/part-" '
 		function end_block() {
 			if (text ~ /(^|[^a-z-])curl /)
@@ -42,7 +43,7 @@ split() {
 		}
 		{ end_block(); is_blank = $0 == "" }
 		/^#/ { printf "" >sprintf("%s%03d.heading", out, ++count) }
-		END { end_block() }' "$api"
+		END { end_block() }' "$1"
 }
 
 # These functions replace the commands in the blocks.  Each reply adds a line to
@@ -94,7 +95,7 @@ is_whole() {
 
 # wrong WHY BLOCK: fail, and print the example
 wrong() {
-	fail "$1, in this example of $api:
+	fail "$1, in this example of $page:
 $(cat "$2" "$work/said")"
 }
 
@@ -124,9 +125,11 @@ run() {
 	check_replies "$1"
 }
 
+# test_examples_work PAGE COUNT: of that many commands or more
 test_examples_work() {
-	local part needs_flags=
-	split
+	local part needs_flags= page=$1
+	split "$page"
+	rm -rf "$work/here"
 	mkdir "$work/here"
 	cd "$work/here"
 	serve
@@ -140,9 +143,10 @@ test_examples_work() {
 		fi
 	done
 	stop
+	server=
 	cd "$OLDPWD"
-	[ "$(cat "$work"/part-*.block | grep -cw curl)" -ge 10 ] ||
-		fail "too few examples in $api"
+	[ "$(cat "$work"/part-*.block | grep -cw curl)" -ge "$2" ] ||
+		fail "too few examples in $page"
 }
 
 # The first example for programs, in Node; the files there are those of its
@@ -387,4 +391,5 @@ test_pictures_are_there
 test_figures_are_of_the_results
 test_formats_are_described
 test_the_example_for_programs_works
-test_examples_work
+test_examples_work "$api" 10
+test_examples_work "$source/docs/uploads.md" 5
