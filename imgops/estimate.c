@@ -131,12 +131,15 @@ static uint64_t encode_ns(const struct workload *w)
 /* The time, and the most memory, of img_retouch(). */
 static uint64_t retouch_ns(const struct workload *w)
 {
-	return step_ns(&blur_estimate, w) + step_ns(&pad_estimate, w);
+	return step_ns(&blur_estimate, w) + step_ns(&pad_estimate, w) +
+	       step_ns(&watermark_estimate, w);
 }
 
 static uint64_t retouch_bytes(const struct workload *w)
 {
-	return max_u64(blur_estimate.bytes(w), pad_estimate.bytes(w));
+	uint64_t most = max_u64(blur_estimate.bytes(w), pad_estimate.bytes(w));
+
+	return max_u64(most, watermark_estimate.bytes(w));
 }
 
 /*
@@ -211,6 +214,7 @@ static void add_cost(struct img_cost *all, const struct img_header *header,
 		if (header != base && !img_keeps_gainmap(part->transform))
 			continue;
 		workload_set_result(&w, &r.view, &r.transform);
+		w.watermark = part->watermark;
 		if (header != base)
 			w.profile_bytes = IMG_GAINMAP_PROFILE_BYTES_MAX;
 		add_to_peak(&peak, &w);

@@ -23,6 +23,7 @@ struct workload {
 	/* The members below describe one result. */
 	const struct img_view *view;
 	const struct img_transform *transform;
+	const struct img_watermark *watermark; /* NULL: none */
 	/* The picture must be scaled to planes of one size, then converted. */
 	bool needs_pixels;
 	struct image pixels; /* the shape of these planes, without samples */
@@ -78,6 +79,7 @@ static inline double samples_in_groups(uint32_t width, uint32_t height,
 extern const struct step_estimate scale_estimate; /* input not included */
 extern const struct step_estimate blur_estimate;  /* and sharpen */
 extern const struct step_estimate pad_estimate;
+extern const struct step_estimate watermark_estimate;
 
 /*
  * workload_set_decoded() fills a workload, whose header is set, for a file

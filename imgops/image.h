@@ -65,6 +65,21 @@ struct img_size image_factors_max(const struct img_header *h);
 /* True: the picture has chroma planes as large as luma. */
 bool image_has_full_chroma(const struct image *img);
 
+/* The first sample of a row of plane `i`. */
+static inline uint8_t *image_row(const struct image *img, uint32_t i,
+				 uint32_t y)
+{
+	const struct img_plane *p = &img->planes[i];
+
+	return p->samples + y * p->stride_bytes;
+}
+
+/*
+ * If a side is too long, or has room left, where the picture is: 0 is left or
+ * top, 1 is right or bottom.
+ */
+double image_end_kept(enum img_gravity gravity, bool is_height);
+
 /* True: `img` holds a picture as img_scale() makes: not of inks. */
 bool image_is_shaped(const struct image *img);
 

@@ -191,6 +191,7 @@ struct img_gain {
 };
 
 struct img_gainmap;
+struct img_watermark;
 
 /*
  * A picture as planes of 8-bit samples.  All planes share one block.  Every row
@@ -313,7 +314,8 @@ enum img_filter {
 };
 
 /*
- * The wanted result.  Zero is the default of every member except `quality`.
+ * The wanted result.  Zero is the default of every member except `quality` and
+ * those of a watermark.
  *
  * The picture is turned upright, rotated, flipped and cut to `crop`, in this
  * order; what is then seen is the displayed picture, which is fitted into the
@@ -357,11 +359,20 @@ struct img_transform {
 	int effort;        /* 1 .. 9 */
 	bool lenient;      /* use the readable part of a damaged file */
 	bool keep_gainmap; /* if the file has one and the format can */
+	/*
+	 * A picture that is drawn over the result: its number, by the caller's
+	 * count; 0: none.  The others are of use only with it.
+	 */
+	uint32_t watermark;
+	enum img_gravity watermark_position;
+	double watermark_opacity; /* 0 .. 1 */
+	double watermark_scale;   /* its share of the result's width, 0 .. 1 */
 };
 
 /*
- * True: the result of a file with a gain map has one, too.  A padded one has
- * none, because the map would have to end between its samples.
+ * True: the result of a file with a gain map has one, too.  One that is padded
+ * has none, because the map would have to end between its samples, and one with
+ * a watermark, because the map would brighten that.
  */
 bool img_keeps_gainmap(const struct img_transform *transform);
 
@@ -564,6 +575,7 @@ struct img_cost {
 struct img_cost_part {
 	const struct img_view *view;
 	const struct img_transform *transform;
+	const struct img_watermark *watermark; /* NULL: none */
 
 	/* img_cost_parts() sets the members below. */
 	uint64_t scale_ns;
@@ -571,7 +583,10 @@ struct img_cost_part {
 	uint64_t encode_ns;
 };
 
-/* `header` comes from img_probe() on the whole file, `view` from img_fit(). */
+/*
+ * `header` comes from img_probe() on the whole file, `view` from img_fit().  It
+ * knows of no watermark.
+ */
 struct img_cost img_cost(const struct img_header *header,
 			 const struct img_view *view,
 			 const struct img_transform *transform);
@@ -679,8 +694,8 @@ MUST_CHECK enum img_err img_sharpen(struct image *img, double sigma_px,
 				    const struct memory *memory);
 
 /*
- * Is something done with the scaled picture: is it blurred, sharpened or
- * padded, in this order?
+ * Is something done with the scaled picture: is it blurred, sharpened, padded
+ * or given a watermark, in this order?
  */
 bool img_is_retouched(const struct img_view *view,
 		      const struct img_transform *transform);
@@ -689,15 +704,30 @@ bool img_is_retouched(const struct img_view *view,
  * Do that: *img, made by img_scale(), is changed, or another picture takes its
  * place, of img_result_size().  A grey picture gets colours if the background
  * has some, unless transform->greyscale; any gets alpha if the background is
- * transparent and the format holds alpha.  On an error *img is still to be
- * released.
+ * transparent and the format holds alpha.  `watermark` is that of
+ * transform->watermark, NULL: none.  On an error *img is still to be released.
  *
  * Errors: NO_MEMORY.
  */
 MUST_CHECK enum img_err img_retouch(struct image *img,
 				    const struct img_view *view,
 				    const struct img_transform *transform,
+				    const struct img_watermark *watermark,
 				    const struct memory *memory);
+
+/* A file of more pixels is not taken as a watermark. */
+enum { IMG_WATERMARK_PIXELS_MAX = 1 << 22 };
+
+/*
+ * Read a file of any format that is decoded here, to be drawn over results.
+ * Its alpha is kept, its colours are converted to sRGB.  It takes up to six
+ * bytes for each pixel, of `memory`, until img_watermark_free().  Any number of
+ * threads may draw it.  Errors: all of img_probe() and img_decode().
+ */
+MUST_CHECK enum img_err img_watermark_load(struct img_watermark **out,
+					   const uint8_t *bytes, size_t count,
+					   const struct memory *memory);
+void img_watermark_free(struct img_watermark *watermark); /* NULL is fine */
 
 /*
  * Encode a picture made by img_scale() or img_retouch() with the format,

@@ -159,25 +159,26 @@ static void choose_plane(struct placed *p, const struct image *src,
 	}
 }
 
-enum img_err pad_image(struct image *img, const struct img_view *view,
-		       const struct img_transform *transform,
-		       const struct memory *memory)
+/*
+ * Replace *img by a picture of `whole` in the space `to` that has it at `pad`,
+ * and `outside` beside it.
+ */
+static enum img_err place(struct image *img, const struct img_sides *pad,
+			  struct img_size whole, enum img_space to,
+			  bool full_chroma,
+			  const uint8_t outside[IMG_PLANES_MAX],
+			  const struct memory *memory)
 {
 	struct image dst;
-	enum img_space to = format_padded_space(transform, img->space);
 	struct placed p = {
-		.left = view->pad.left_px,
-		.top = view->pad.top_px,
+		.left = pad->left_px,
+		.top = pad->top_px,
 		.width = img->planes[0].width,
 		.height = img->planes[0].height,
-		.whole = img_result_size(view),
+		.whole = whole,
 	};
-	uint8_t outside[IMG_PLANES_MAX];
 
-	assert(p.width == view->size.width_px);
-	assert(p.height == view->size.height_px);
-	colour_of_background(outside, to, transform);
-	image_shape(&dst, p.whole, to, format_full_size(transform));
+	image_shape(&dst, whole, to, full_chroma);
 	if (!image_alloc(&dst, memory))
 		return IMG_ERR_NO_MEMORY;
 	for (uint32_t i = 0; i < dst.plane_count; i++) {
@@ -196,6 +197,30 @@ enum img_err pad_image(struct image *img, const struct img_view *view,
 	img_release(img);
 	*img = dst;
 	return IMG_OK;
+}
+
+enum img_err pad_image(struct image *img, const struct img_view *view,
+		       const struct img_transform *transform,
+		       const struct memory *memory)
+{
+	enum img_space to = format_padded_space(transform, img->space);
+	uint8_t outside[IMG_PLANES_MAX];
+
+	assert(img->planes[0].width == view->size.width_px);
+	assert(img->planes[0].height == view->size.height_px);
+	colour_of_background(outside, to, transform);
+	return place(img, &view->pad, img_result_size(view), to,
+		     format_full_size(transform), outside, memory);
+}
+
+enum img_err pad_add_alpha(struct image *img, const struct memory *memory)
+{
+	const struct img_sides none = { 0, 0, 0, 0 };
+	const uint8_t outside[IMG_PLANES_MAX] = { 0 };
+	struct img_size size = { img->planes[0].width, img->planes[0].height };
+
+	assert(img->space == IMG_GREY || img->space == IMG_RGB);
+	return place(img, &none, size, IMG_RGBA, true, outside, memory);
 }
 
 /* --- Estimate --- */

@@ -20,4 +20,8 @@ MUST_CHECK enum img_err pad_image(struct image *img,
 				  const struct img_transform *transform,
 				  const struct memory *memory);
 
+/* Make RGBA of a grey or an RGB picture.  NO_MEMORY: it is unchanged. */
+MUST_CHECK enum img_err pad_add_alpha(struct image *img,
+				      const struct memory *memory);
+
 #endif

@@ -5,13 +5,14 @@
 #include "imgops/imgops.h"
 
 #include "imgops/pad.h"
+#include "imgops/watermark.h"
 
 bool img_is_retouched(const struct img_view *view,
 		      const struct img_transform *transform)
 {
 	return transform->blur_sigma_px > 0 ||
 	       transform->sharpen_sigma_px > 0 ||
-	       pad_is_needed(view, transform);
+	       pad_is_needed(view, transform) || transform->watermark > 0;
 }
 
 static enum img_err blur(struct image *img, double sigma_px,
@@ -29,6 +30,7 @@ static enum img_err blur(struct image *img, double sigma_px,
 
 enum img_err img_retouch(struct image *img, const struct img_view *view,
 			 const struct img_transform *transform,
+			 const struct img_watermark *watermark,
 			 const struct memory *memory)
 {
 	enum img_err err = IMG_OK;
@@ -39,5 +41,7 @@ enum img_err img_retouch(struct image *img, const struct img_view *view,
 		err = img_sharpen(img, transform->sharpen_sigma_px, memory);
 	if (err == IMG_OK && pad_is_needed(view, transform))
 		err = pad_image(img, view, transform, memory);
+	if (err == IMG_OK && watermark != NULL)
+		err = watermark_draw(img, watermark, transform, memory);
 	return err;
 }

@@ -66,11 +66,7 @@ static uint32_t bound_side(uint32_t box_px, uint32_t side_px, bool enlarge)
 	return box_px == 0 ? most : min_u32(box_px, most);
 }
 
-/*
- * If a side is too long, which end of it is kept: 0 is left or top, 1 is right
- * or bottom.
- */
-static double end_kept(enum img_gravity gravity, bool is_height)
+double image_end_kept(enum img_gravity gravity, bool is_height)
 {
 	static const double ends[][2] = {
 		[IMG_CENTRE] = { 0.5, 0.5 }, [IMG_NORTH] = { 0.5, 0 },
@@ -108,8 +104,8 @@ static void cut_to_aspect(struct img_view *view, struct img_size full,
 		view->width = x / y;
 	else
 		view->height = y / x;
-	view->left = (1 - view->width) * end_kept(t->gravity, false);
-	view->top = (1 - view->height) * end_kept(t->gravity, true);
+	view->left = (1 - view->width) * image_end_kept(t->gravity, false);
+	view->top = (1 - view->height) * image_end_kept(t->gravity, true);
 	if (t->gravity == IMG_CENTRE && (t->focus.x != 0 || t->focus.y != 0)) {
 		view->left = begin_at_focus(view->width, t->focus.x);
 		view->top = begin_at_focus(view->height, t->focus.y);
@@ -249,8 +245,8 @@ static void fill_box(struct img_view *view, struct img_size box,
 {
 	uint32_t across = box.width_px - view->size.width_px;
 	uint32_t down = box.height_px - view->size.height_px;
-	uint32_t left = (uint32_t)(across * end_kept(gravity, false));
-	uint32_t top = (uint32_t)(down * end_kept(gravity, true));
+	uint32_t left = (uint32_t)(across * image_end_kept(gravity, false));
+	uint32_t top = (uint32_t)(down * image_end_kept(gravity, true));
 
 	view->pad.left_px += left;
 	view->pad.right_px += across - left;

@@ -13,10 +13,12 @@
 #include "service/http/head/auth.h"
 #include "service/http/head/browsers.h"
 #include "service/http/head/formats.h"
+#include "service/http/head/params.h"
 #include "service/http/head/query.h"
 #include "service/http/head/urls.h"
 #include "service/http/handlers/watch/agent.h"
 #include "service/pipeline/pipeline_graph.h"
+#include "service/pipeline/watermarks.h"
 #include "service/resources.h"
 #include "service/server.h"
 #include "service/user.h"
@@ -350,6 +352,27 @@ static void check_urls(const struct options *o)
 			    "it needs --admin-listen");
 }
 
+/* Their names become values of a parameter. */
+static void read_watermarks(const struct options *o, struct watermarks *w)
+{
+	const char *names[WATERMARKS_MAX];
+	struct error error;
+
+	if (!watermarks_read(w, o->watermark, &error))
+		refuse_flag(o, "watermark", o->watermark, error.text);
+	for (uint32_t i = 0; i < w->count; i++)
+		names[i] = w->list[i].name;
+	params_set_watermarks(names, w->count);
+}
+
+static void load_watermarks(const struct options *o, struct watermarks *w)
+{
+	struct error error;
+
+	if (!watermarks_load(w, &error))
+		refuse_flag(o, "watermark", o->watermark, error.text);
+}
+
 /* Check the flags that are needed only when a request comes. */
 static void check_values(const struct options *o)
 {
@@ -434,6 +457,7 @@ static const struct caller_threads caller_threads = {
 static int run(const struct options *o)
 {
 	struct cores *cores = find_cores(o);
+	struct watermarks watermarks = { .count = 0 };
 	struct pipeline_config config = {
 		.cores = cores,
 		.uploads_max = o->uploads_max,
@@ -445,12 +469,16 @@ static int run(const struct options *o)
 		.store_threads = o->store != NULL ? o->store_threads : 0,
 		.tasks_max = clients_slots(o->connections_max),
 		.caller_threads = &caller_threads,
+		.watermarks = &watermarks,
 	};
 	int status = EXIT_SUCCESS;
 
 	complete_schedule(o, cores_count(cores), &config.schedule);
 	raise_file_limit(o, &config);
+	read_watermarks(o, &watermarks);
 	check_values(o);
+	if (!o->wants_config)
+		load_watermarks(o, &watermarks);
 	if (o->wants_check)
 		check_start(o);
 	else if (o->wants_config)
@@ -459,6 +487,7 @@ static int run(const struct options *o)
 				 EXIT_FAILURE;
 	else
 		status = serve(o, &config);
+	watermarks_release(&watermarks);
 	cores_free(cores);
 	return status;
 }

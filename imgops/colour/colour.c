@@ -107,8 +107,8 @@ static void mix_channels(uint8_t *restrict out, const uint8_t *const rgb[3],
 	}
 }
 
-static void colour_ycc_from_rgb(uint8_t *const ycc[3],
-				const uint8_t *const rgb[3], size_t width)
+void colour_ycc_from_rgb(uint8_t *const ycc[3], const uint8_t *const rgb[3],
+			 size_t width)
 {
 	static const int32_t weights[][3] = {
 		{ FIX(0.299), FIX(0.587), FIX(0.114) },

@@ -103,6 +103,9 @@ static inline uint8_t colour_share(uint8_t a, uint8_t b)
 void colour_rgb_from_ycc(uint8_t *const rgb[3], const uint8_t *const ycc[3],
 			 size_t width);
 
+void colour_ycc_from_rgb(uint8_t *const ycc[3], const uint8_t *const rgb[3],
+			 size_t width);
+
 /*
  * Write row `y` of a picture that is grey, RGB or RGBA: the samples of each
  * pixel side by side.  Colours are not multiplied by alpha there.

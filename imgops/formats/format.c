@@ -211,6 +211,7 @@ bool img_gainmap_header(struct img_header *map, const struct img_header *header)
 bool img_keeps_gainmap(const struct img_transform *transform)
 {
 	return transform->keep_gainmap && !format_may_pad(transform) &&
+	       transform->watermark == 0 &&
 	       img_formats[transform->format]->holds_gainmap;
 }
 

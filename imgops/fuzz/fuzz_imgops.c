@@ -152,7 +152,7 @@ static enum img_err run(const uint8_t *jpeg, size_t jpeg_bytes,
 	if (err == IMG_OK)
 		err = img_scale(&scaled, &decoded, &view, transform, memory);
 	if (err == IMG_OK)
-		err = img_retouch(&scaled, &view, transform, memory);
+		err = img_retouch(&scaled, &view, transform, NULL, memory);
 	if (err == IMG_OK)
 		err = img_encode(&out, &out_bytes, &scaled, transform, memory);
 	if (err == IMG_OK)

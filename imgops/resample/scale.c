@@ -468,11 +468,11 @@ static uint64_t band_bytes_max(const struct axis *x)
 /* Memory to scale one plane, in addition to its result. */
 static uint64_t plane_bytes(const struct img_plane *to,
 			    const struct img_plane *from,
-			    const struct workload *w)
+			    const struct img_view *view, enum img_filter filter)
 {
 	struct plan p;
 
-	plan_init(&p, to, from, w->view, w->transform->filter);
+	plan_init(&p, to, from, view, filter);
 	if (p.is_copy)
 		return 0;
 	if (p.filter != IMG_LANCZOS3)
@@ -481,14 +481,22 @@ static uint64_t plane_bytes(const struct img_plane *to,
 	       band_bytes_max(&p.x);
 }
 
-static uint64_t planes_bytes(const struct image *to, const struct workload *w)
+uint64_t scale_planes_bytes(const struct image *dst, const struct image *src,
+			    const struct img_view *view, enum img_filter filter)
 {
 	uint64_t most = 0;
 
-	for (uint32_t i = 0; i < to->plane_count; i++)
-		most = max_u64(most, plane_bytes(&to->planes[i],
-						 &w->decoded.planes[i], w));
+	for (uint32_t i = 0; i < dst->plane_count; i++)
+		most = max_u64(most,
+			       plane_bytes(&dst->planes[i], &src->planes[i],
+					   view, filter));
 	return most;
+}
+
+static uint64_t planes_bytes(const struct image *to, const struct workload *w)
+{
+	return scale_planes_bytes(to, &w->decoded, w->view,
+				  w->transform->filter);
 }
 
 /* The memory of the step, without the decoded picture. */

@@ -15,4 +15,12 @@ MUST_CHECK bool scale_planes(struct image *dst, const struct image *src,
 			     enum img_filter filter,
 			     const struct memory *memory);
 
+/*
+ * The most memory that scale_planes() needs in addition to the planes, whose
+ * samples are not read.
+ */
+uint64_t scale_planes_bytes(const struct image *dst, const struct image *src,
+			    const struct img_view *view,
+			    enum img_filter filter);
+
 #endif

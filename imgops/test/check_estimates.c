@@ -99,7 +99,7 @@ static enum img_err finish(struct image *decoded, const struct img_view *view,
 
 	img_release(decoded);
 	if (err == IMG_OK)
-		err = img_retouch(&scaled, view, transform, memory);
+		err = img_retouch(&scaled, view, transform, NULL, memory);
 	if (err == IMG_OK)
 		err = img_encode(&jpeg, &bytes, &scaled, transform, memory);
 	img_release(&scaled);

@@ -38,7 +38,7 @@ static size_t measure(struct bytes jpeg, struct img_header *header,
 	err = img_scale(&b, &a, view, transform, &m.memory);
 	CHECK_NUMBER(err, ==, IMG_OK);
 	img_release(&a);
-	err = img_retouch(&b, view, transform, &m.memory);
+	err = img_retouch(&b, view, transform, NULL, &m.memory);
 	CHECK_NUMBER(err, ==, IMG_OK);
 	err = img_encode(&out, &out_bytes, &b, transform, &m.memory);
 	CHECK_NUMBER(err, ==, IMG_OK);

@@ -62,7 +62,7 @@ static void measure_part(struct measured *out, uint32_t i, struct meter *m,
 	CHECK_NUMBER(err, ==, IMG_OK);
 	out->scale[i] = m->peak_bytes - before;
 	(void)start_peak(m);
-	err = img_retouch(&scaled, view, &site[i], &m->memory);
+	err = img_retouch(&scaled, view, &site[i], NULL, &m->memory);
 	CHECK_NUMBER(err, ==, IMG_OK);
 	err = img_encode(&jpeg, &jpeg_bytes, &scaled, &site[i], &m->memory);
 	CHECK_NUMBER(err, ==, IMG_OK);
@@ -132,7 +132,8 @@ static void test_memory_of_several_pictures_is_within_a_tenth(void)
 		for (uint32_t i = 0; i < PARTS; i++) {
 			views[i] = img_fit(&header, &site[i]);
 			parts[i] = (struct img_cost_part){ &views[i], &site[i],
-							   0, 0, 0 };
+							   NULL,      0,
+							   0,         0 };
 		}
 		measure(&measured, jpeg, &header, views);
 
@@ -162,8 +163,8 @@ static void test_time_of_several_pictures_is_told_by_picture(void)
 	CHECK_NUMBER(err, ==, IMG_OK);
 	for (uint32_t i = 0; i < PARTS; i++) {
 		views[i] = img_fit(&header, &site[i]);
-		parts[i] =
-			(struct img_cost_part){ &views[i], &site[i], 0, 0, 0 };
+		parts[i] = (struct img_cost_part){ &views[i], &site[i], NULL,
+						   0,         0,        0 };
 	}
 
 	struct img_cost first = img_cost(&header, &views[0], &site[0]);

@@ -163,7 +163,7 @@ static void check_space(const struct img_transform *t, enum img_space space)
 		check_case("format %u, space %u, %06x, size %zu, sides %zu",
 			   t->format, space, t->background,
 			   k / ARRAY_SIZE(all_pads), k % ARRAY_SIZE(all_pads));
-		CHECK_NUMBER(img_retouch(&dst, &view, t, &h.memory), ==,
+		CHECK_NUMBER(img_retouch(&dst, &view, t, NULL, &h.memory), ==,
 			     IMG_OK);
 		CHECK_NUMBER(dst.planes[0].width, ==, size.width_px);
 		CHECK_NUMBER(dst.planes[0].height, ==, size.height_px);
@@ -215,13 +215,13 @@ static void test_without_colours_the_background_is_grey(void)
 	heap_init(&h);
 	struct image img = make(view.size, IMG_GREY, false, &h);
 
-	CHECK_NUMBER(img_retouch(&img, &view, &t, &h.memory), ==, IMG_OK);
+	CHECK_NUMBER(img_retouch(&img, &view, &t, NULL, &h.memory), ==, IMG_OK);
 	CHECK_NUMBER(img.space, ==, IMG_GREY);
 	CHECK_NUMBER(sample(&img.planes[0], 0, 0), ==, 76);
 	img_release(&img);
 	t.format = IMG_FORMAT_PPM;
 	img = make(view.size, IMG_RGB, false, &h);
-	CHECK_NUMBER(img_retouch(&img, &view, &t, &h.memory), ==, IMG_OK);
+	CHECK_NUMBER(img_retouch(&img, &view, &t, NULL, &h.memory), ==, IMG_OK);
 	for (uint32_t i = 0; i < 3; i++)
 		CHECK_NUMBER(sample(&img.planes[i], 0, 0), ==, 76);
 	img_release(&img);
@@ -242,11 +242,11 @@ static void test_the_profile_stays_and_no_memory_is_an_error(void)
 	memcpy(img.profile, "ICC", 3);
 	img.notes = IMG_NOTE_DAMAGED;
 	h.fail_at = h.alloc_count + 1;
-	CHECK_NUMBER(img_retouch(&img, &view, &t, &h.memory), ==,
+	CHECK_NUMBER(img_retouch(&img, &view, &t, NULL, &h.memory), ==,
 		     IMG_ERR_NO_MEMORY);
 	CHECK_NUMBER(img.planes[0].width, ==, 9);
 	h.fail_at = 0;
-	CHECK_NUMBER(img_retouch(&img, &view, &t, &h.memory), ==, IMG_OK);
+	CHECK_NUMBER(img_retouch(&img, &view, &t, NULL, &h.memory), ==, IMG_OK);
 	CHECK_NUMBER(img.notes, ==, IMG_NOTE_DAMAGED);
 	CHECK_NUMBER(img.profile_bytes, ==, 3);
 	CHECK(memcmp(img.profile, "ICC", 3) == 0);

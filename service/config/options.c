@@ -263,6 +263,10 @@ static const struct flag own_flags[] = {
 	  "variants that uploads may request by name, such as\n"
 	  "'thumb:w=320,h=320,fit=cover;page:w=1280'",
 	  FLAG_FIELD(struct options, presets) },
+	{ "watermark", "NAME=FILE;...", NULL,
+	  "pictures that results may have drawn over them (watermark=NAME),\n"
+	  "in any format, with transparency; up to 4 megapixels",
+	  FLAG_FIELD(struct options, watermark) },
 	{ "formats", "FORMATS", NULL,
 	  "formats of which an upload with format=auto gets the one that its\n"
 	  "Accept prefers, at equal weight the first; if this flag is given,\n"

@@ -95,6 +95,7 @@ struct options {
 	const char *graph;      /* file to read */
 	const char *save_graph; /* file to write */
 	const char *presets;    /* see query.h; NULL: none */
+	const char *watermark;  /* see watermarks.h; NULL: none */
 	const char *formats;    /* see formats.h; NULL: not given */
 	struct flags_asked asked;
 	bool wants_policies, wants_config, wants_check;

@@ -1221,7 +1221,8 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 	if (p == NULL)
 		return NULL;
 	p->config = *config;
-	p->steps = (struct steps){ config->limits, config->decoders };
+	p->steps = (struct steps){ config->limits, config->decoders,
+				   config->watermarks };
 	budget_init(&p->budget,
 		    memory_pool_guaranteed(config->memory_bytes_max),
 		    config->uploads_max);

@@ -43,6 +43,7 @@ struct pipeline_config {
 	uint32_t uploads_max;
 	struct img_limits limits;
 	struct decoders *decoders; /* of steps.h; must outlive the pipeline */
+	const struct watermarks *watermarks; /* of steps.h; the same */
 	/* Limit for all results of one upload; 0: none. */
 	uint64_t output_pixels_max;
 	/* Limit for the estimate of one upload; 0: none. */

@@ -130,6 +130,8 @@ enum img_err steps_estimate(struct upload *u, const struct steps *steps)
 		parts[i] = (struct img_cost_part){
 			.view = &u->variants[i].view,
 			.transform = &u->variants[i].transform,
+			.watermark = watermarks_of(steps->watermarks,
+						   &u->variants[i].transform),
 		};
 	cost = img_cost_parts(&u->header, dct_scale, parts, u->variant_count);
 	for (uint32_t i = 0; i < u->variant_count; i++) {
@@ -311,6 +313,14 @@ static enum img_err run_scale(struct variant *v, const struct memory *memory)
 	return IMG_OK;
 }
 
+static enum img_err run_retouch(struct variant *v, const struct steps *steps,
+				const struct memory *memory)
+{
+	return img_retouch(&v->image, &v->view, &v->transform,
+			   watermarks_of(steps->watermarks, &v->transform),
+			   memory);
+}
+
 static enum img_err run_encode(struct variant *v, const struct memory *memory)
 {
 	return img_encode(&v->jpeg, &v->jpeg_bytes, &v->image, &v->transform,
@@ -326,7 +336,7 @@ enum img_err steps_run(enum pipeline_step step, struct variant *v,
 	case PIPELINE_SCALE:
 		return run_scale(v, memory);
 	case PIPELINE_BLUR:
-		return img_retouch(&v->image, &v->view, &v->transform, memory);
+		return run_retouch(v, steps, memory);
 	case PIPELINE_ENCODE:
 		return run_encode(v, memory);
 	case PIPELINE_STEPS:

@@ -17,12 +17,14 @@
 
 #include "service/decoder/decoders.h"
 #include "service/pipeline/upload.h"
+#include "service/pipeline/watermarks.h"
 
 /* What the steps of all uploads have in common. */
 struct steps {
 	struct img_limits limits;
 	/* For files that are decoded in another process; NULL: none is. */
 	struct decoders *decoders;
+	const struct watermarks *watermarks; /* NULL: none */
 };
 
 /*

@@ -15,7 +15,8 @@ const isCheckbox = ({ kind, words }) => kind === "switch"
 	&& words[0].name === "0";
 
 // What the text of such a value has.
-const places = { rect: "x,y,w,h", point: "x,y", sides: "top,right,bottom,left" };
+const places = { rect: "x,y,w,h", point: "x,y", sides: "top,right,bottom,left",
+	name: "none" };
 
 function explanation({ kind, help, min, max, default: none, ifAbsent }) {
 	const range = ["side", "bytes", "quality"].includes(kind)
@@ -50,8 +51,10 @@ function makeControl(parameter, attributes) {
 	case "rect":
 	case "point":
 	case "sides":
+	case "name":
 		return element("input", { ...attributes, type: "text", value,
-			inputmode: "numeric", placeholder: places[kind] });
+			...kind !== "name" && { inputmode: "numeric" },
+			placeholder: places[kind] });
 	case "quality":
 		return element("span", { class: "slider" },
 			element("input",

@@ -53,12 +53,13 @@ static const char *const patterns[] = {
 	[PARAM_POINT] = "^[0-9.]+,[0-9.]+$",
 	[PARAM_SIDES] = "^[0-9]+(,[0-9]+(,[0-9]+,[0-9]+)?)?$",
 	[PARAM_WORD] = NULL,
+	[PARAM_NAME] = "^[a-z0-9_-]{1,32}$",
 };
 
 static const char *const examples[] = {
 	[PARAM_COLOUR] = "0080ff",  [PARAM_RECT] = "10,20,100,80",
 	[PARAM_POINT] = "0.5,0.25", [PARAM_SIDES] = "10",
-	[PARAM_WORD] = NULL,
+	[PARAM_WORD] = NULL,        [PARAM_NAME] = "none",
 };
 
 static bool is_whole(const struct param *p)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/http/head/params.h"
 
+#include "service/pipeline/watermarks.h"
+
 #include "base/similar.h"
 #include "base/take.h"
 #include "base/util.h"
@@ -106,6 +108,7 @@ static const struct param_word formats[] = {
 #define SWITCH(field, array)                                                   \
 	.kind = PARAM_SWITCH, .words = array, .word_count = ARRAY_SIZE(array), \
 	MEMBER(bool, field)
+#define NAME(field) .kind = PARAM_NAME, MEMBER(uint32_t, field)
 #define WORD(type, field, array)                                               \
 	.kind = PARAM_WORD, .words = array, .word_count = ARRAY_SIZE(array),   \
 	MEMBER(type, field)
@@ -211,6 +214,21 @@ const struct param params_table[] = {
 	  .help = "background around the result, beyond w and h; times dpr",
 	  .is_advanced = true, .other_names = "padding extend border",
 	  .since = 8 },
+	{ "watermark", "Watermark", NAME(transform.watermark),
+	  .default_text = "none",
+	  .help = "a picture of --watermark that is drawn over the result",
+	  .is_advanced = true, .other_names = "wm overlay", .since = 9 },
+	{ "watermark_position", "Its place",
+	  WORD(enum img_gravity, transform.watermark_position, gravities),
+	  .default_text = "southeast", .help = "where the watermark is",
+	  .is_advanced = true, .since = 9 },
+	{ "watermark_opacity", "Its opacity",
+	  FACTOR(transform.watermark_opacity, 0.01, 1), .default_text = "1",
+	  .help = "1: as in its file", .is_advanced = true, .since = 9 },
+	{ "watermark_scale", "Its width",
+	  FACTOR(transform.watermark_scale, 0.01, 1), .default_text = "0.25",
+	  .help = "its share of the width of the result", .is_advanced = true,
+	  .since = 9 },
 	{ "strict", "Strict", SWITCH(transform.lenient, zero_one),
 	  .default_text = "1",
 	  .help = "refuse a damaged file; 0: return its readable part",
@@ -228,6 +246,18 @@ _Static_assert(ARRAY_SIZE(params_table) <= 64, "a bit of params.seen for each");
 
 static const char transparent[] = "transparent"; /* a colour */
 
+/* The names of watermarks; number 0 is none.  Set once, at the start. */
+static const char *watermarks[1 + WATERMARKS_MAX] = { "none" };
+static uint32_t watermark_count = 1;
+
+void params_set_watermarks(const char *const *names, uint32_t count)
+{
+	assert(count <= WATERMARKS_MAX);
+	for (uint32_t i = 0; i < count; i++)
+		watermarks[1 + i] = names[i];
+	watermark_count = 1 + count;
+}
+
 /* Names of parameters that are not in the table. */
 static const char variant_names[] = "variant variants preset";
 
@@ -244,6 +274,27 @@ static void print_words(char out[RANGE_BYTES], const struct param *param)
 		at += snprintf(out + at, RANGE_BYTES - (size_t)at, "%s%s",
 			       before, param->words[i].name);
 		assert(at < RANGE_BYTES);
+	}
+}
+
+/* The names in a sentence, as many as fit. */
+static void print_names(char out[RANGE_BYTES])
+{
+	size_t at = (size_t)snprintf(out, RANGE_BYTES, "none");
+
+	if (watermark_count == 1)
+		(void)snprintf(out + at, RANGE_BYTES - at,
+			       " (--watermark names no pictures)");
+	for (uint32_t i = 1; i < watermark_count; i++) {
+		const char *before = i + 1 == watermark_count ? " or " : ", ";
+		size_t bytes = strlen(before) + strlen(watermarks[i]);
+
+		if (at + bytes + sizeof(", ...") > RANGE_BYTES) {
+			(void)snprintf(out + at, RANGE_BYTES - at, ", ...");
+			return;
+		}
+		at += (size_t)snprintf(out + at, RANGE_BYTES - at, "%s%s",
+				       before, watermarks[i]);
 	}
 }
 
@@ -291,6 +342,9 @@ static const char *print_range(char out[RANGE_BYTES], const struct param *param)
 	case PARAM_SWITCH:
 	case PARAM_WORD:
 		print_words(out, param);
+		return out;
+	case PARAM_NAME:
+		print_names(out);
 		return out;
 	}
 	abort();
@@ -428,6 +482,16 @@ static bool read_word(const struct param *param, const char *text,
 	return i < param->word_count;
 }
 
+static bool read_name(const char *text, uint32_t *out)
+{
+	for (uint32_t i = 0; i < watermark_count; i++)
+		if (strcmp(watermarks[i], text) == 0) {
+			*out = i;
+			return true;
+		}
+	return false;
+}
+
 static bool read_value(struct params *p, const struct param *param,
 		       const char *text)
 {
@@ -459,6 +523,8 @@ static bool read_value(struct params *p, const struct param *param,
 		return read_sides(param, text, field);
 	case PARAM_COLOUR:
 		return read_colour(text, field);
+	case PARAM_NAME:
+		return read_name(text, field);
 	case PARAM_SWITCH:
 		if (!read_word(param, text, &word))
 			return false;
@@ -493,6 +559,14 @@ static void print_switch(char out[VALUE_BYTES], const struct param *param,
 	if (value < 2 && param->is_inverted)
 		value = 1 - value;
 	print_word(out, param, value);
+}
+
+static void print_name(char out[VALUE_BYTES], uint32_t value)
+{
+	if (value < watermark_count)
+		(void)snprintf(out, VALUE_BYTES, "%s", watermarks[value]);
+	else
+		(void)snprintf(out, VALUE_BYTES, "?%" PRIu32, value);
 }
 
 static void print_rect(char out[VALUE_BYTES], const struct img_rect *r)
@@ -562,6 +636,9 @@ static void print_value(char out[VALUE_BYTES], const struct params *p,
 		return;
 	case PARAM_COLOUR:
 		print_colour(out, *(const uint32_t *)field);
+		return;
+	case PARAM_NAME:
+		print_name(out, *(const uint32_t *)field);
 		return;
 	case PARAM_SWITCH:
 		print_switch(out, param, *(const unsigned char *)field);
@@ -798,7 +875,9 @@ static void print_help(FILE *to, const struct param *param)
 	int column = HELP_INDENT;
 
 	(void)fprintf(to, "  %-11s %s\n%*s", param->name,
-		      print_range(text, param), HELP_INDENT, "");
+		      param->kind == PARAM_NAME ? "NAME or none" :
+						  print_range(text, param),
+		      HELP_INDENT, "");
 	print_help_piece(to, &column, "", param->help);
 	for (uint32_t i = 0; i < param->word_count; i++) {
 		if (param->words[i].meaning == NULL)

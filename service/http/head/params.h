@@ -55,6 +55,7 @@ enum param_kind {
 	PARAM_SIDES,   /* struct img_sides: 1, 2 or 4 of 0 .. max */
 	PARAM_SWITCH,  /* bool: words for false and true */
 	PARAM_WORD,    /* enum: a word for each value */
+	PARAM_NAME,    /* uint32_t: the number of a watermark; 0: none */
 };
 
 struct param_word {
@@ -92,7 +93,7 @@ extern const uint32_t params_count;
 enum {
 	PARAMS_DETAIL_BYTES = 256,
 	PARAMS_SHOWN_BYTES = 41,
-	PARAMS_TEXT_BYTES = 640 /* enough for every result of params_print() */
+	PARAMS_TEXT_BYTES = 768 /* enough for every result of params_print() */
 };
 
 /* Parameters being read.  Start with one of the two functions below. */
@@ -102,6 +103,12 @@ struct params {
 	const char *variant; /* the variant's name; NULL: the whole upload */
 	uint64_t seen;       /* bit i: params_table[i] was given */
 };
+
+/*
+ * The names of watermarks, from number 1 on, which must stay; there are none
+ * before.  To be called before there are threads.
+ */
+void params_set_watermarks(const char *const *names, uint32_t count);
 
 void params_init(struct params *p);
 

@@ -7,7 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-enum { TEXT_BYTES_MAX = 511 }; /* the text of one variant */
+/* The text of one variant; there is room for any that query_print() prints. */
+enum { TEXT_BYTES_MAX = PARAMS_TEXT_BYTES + VARIANT_NAME_BYTES - 2 };
 
 static struct text_part part_until(const char *text, const char *ends)
 {

@@ -244,12 +244,12 @@ static void test_limits(void)
 	(void)snprintf(text, sizeof(text), "variant=n%s:", name);
 	CHECK(!make(text));
 	/* As many characters as a variant may have, and one more. */
-	(void)snprintf(text, sizeof(text), "variant=n:w=%0507d", 8);
+	(void)snprintf(text, sizeof(text), "variant=n:w=%0795d", 8);
 	CHECK(make(text));
 	CHECK_NUMBER(made[0].transform.box.width_px, ==, 8);
-	(void)snprintf(text, sizeof(text), "variant=n:w=%0508d", 8);
+	(void)snprintf(text, sizeof(text), "variant=n:w=%0796d", 8);
 	CHECK(!make(text));
-	CHECK_PART(detail, "up to 511 bytes");
+	CHECK_PART(detail, "up to 799 bytes");
 }
 
 static const struct {

@@ -3,6 +3,7 @@
 # crop, rotate, flip, focus, dpr and grayscale: the pixels of results are those
 # that a program of its own takes from the upload, for every combination of turns.
 # max_bytes: no result is larger.  sharpen: an unsharp mask, computed again.
+# watermark: blended by a program of the test's own.
 # pad and fit=pad: the background is around the picture, and nothing else changes.
 #
 # usage: DARKROOM=PROGRAM test_edits.sh SAMPLES_DIR
@@ -291,6 +292,105 @@ test_background_is_around_the_picture() {
 		fail "$(shown "$work/body")"
 }
 
+# 24 x 12, with alpha, as PNG; 20 x 10, opaque, as PPM.
+make_watermarks() {
+	python3 - <<-'END'
+		import struct, zlib
+		from grid import *
+		def chunk(name, data):
+		    return struct.pack(">I", len(data)) + name + data + \
+		        struct.pack(">I", zlib.crc32(name + data))
+		raw = b"".join(b"\0" + bytes(c for x in range(24)
+		    for c in (x * 10, 200 - y * 9, 90, min(255, x * y * 3)))
+		    for y in range(12))
+		open("clear.png", "wb").write(b"\x89PNG\r\n\x1a\n" +
+		    chunk(b"IHDR", struct.pack(">IIBBBBB", 24, 12, 8, 6, 0, 0, 0)) +
+		    chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b""))
+		open("plain.ppm", "wb").write(write([[(250, 20 * y, 10 * x)
+		    for x in range(20)] for y in range(10)]))
+	END
+}
+
+test_a_watermark_is_blended() {
+	python3 - "$url" "$photo" <<-'END' || fail "wrong pixels, above"
+		from grid import *
+		url, photo = sys.argv[1], open(sys.argv[2], "rb").read()
+		rows = [[((x * 7) % 256, (y * 11) % 256, (x * y) % 256)
+		    for x in range(80)] for y in range(60)]
+		def clear(x, y):
+		    return (x * 10, 200 - y * 9, 90), min(255, x * y * 3) / 255
+		def plain(x, y):
+		    return (250, 20 * y, 10 * x), 1
+		def check(query, mark, width, height, left, top, opacity=1):
+		    got = read(post(url, query, write(rows)))
+		    for y, row in enumerate(rows):
+		        for x, pixel in enumerate(row):
+		            alpha = 0
+		            if 0 <= x - left < width and 0 <= y - top < height:
+		                colour, alpha = mark(x - left, y - top)
+		            if alpha == 0:
+		                assert got[y][x] == pixel, (query, x, y)
+		                continue
+		            for a, b, c in zip(got[y][x], pixel, colour):
+		                wanted = b + (c - b) * alpha * opacity
+		                assert abs(a - wanted) < 2, (query, x, y, a, wanted)
+		check("watermark=plain", plain, 20, 10, 60, 50)
+		check("watermark=plain&watermark_position=northwest", plain,
+		    20, 10, 0, 0)
+		check("watermark=clear&watermark_scale=0.3&watermark_opacity=0.5&"
+		    "watermark_position=center", clear, 24, 12, 28, 24, 0.5)
+		# Of any size, also in a variant; over the pad, and the last of all.
+		small = read(post(url, "variant=a:watermark=plain,w=40,"
+		    "watermark_scale=0.5,watermark_position=west", write(rows)))
+		assert all(abs(a - b) < 3 for a, b in zip(small[14][9], (250, 80, 90)))
+		framed = read(post(url, "watermark=plain&pad=10&background=000000&"
+		    "watermark_position=southwest&blur=3", write(rows)))
+		assert framed[78][0][0] > 240 and framed[78][26] == (0, 0, 0)
+		# A photo without a detour by RGB: luma beyond it is the same.
+		one, two = (read(post(url, q, photo)) for q in
+		    ("w=160&grayscale=1", "w=160&grayscale=1&watermark=clear"))
+		assert [r[:120] for r in one] == [r[:120] for r in two] != two
+		assert one[:100] == two[:100] and one != two
+	END
+	for format in jpeg $(curl -fsS "$url/stats" | jq -r '.formats[]'); do
+		case $format in heic | gif) continue ;; esac
+		curl -fsS --data-binary "@$photo" -o out \
+			"$url/?w=64&watermark=plain&watermark_scale=1&format=$format&chroma=444"
+		curl -fsS --data-binary @out -o back "$url/?format=ppm"
+		python3 - back <<-'END' || fail "another colour in $format, above"
+			from grid import *
+			rows = read(open(sys.argv[1], "rb").read())
+			r, g, b = rows[40][32]
+			assert r > 215 and 70 < g < 150 and 70 < b < 140, (r, g, b)
+		END
+	done
+	expect_problem 400 bad_parameter --data-binary "@$photo" \
+		"$url/?watermark=logo"
+	jq -r .detail "$work/body" |
+		has "watermark must be none, clear or plain, not 'logo'" ||
+		fail "$(shown "$work/body")"
+	curl -fsS --data-binary "@$photo" -o named "$url/?w=64&variant=marked"
+	curl -fsS --data-binary "@$photo" -o asked "$url/?w=64&watermark=clear"
+	cmp named asked || fail "another result by a preset"
+}
+
+test_watermarks_are_read_at_the_start() {
+	local spec
+	printf 'a text' >text
+	head -c 100 clear.png >cut.png
+	for spec in 'logo' '=clear.png' 'Logo=clear.png' 'a=clear.png;a=plain.ppm' \
+		'none=clear.png' 'a=' 'a=missing.png' 'a=text' 'a=cut.png'; do
+		"$DARKROOM" --check-config --watermark "$spec" 2>err &&
+			fail "$spec was taken"
+		has -- '--watermark' <err || fail "$(cat err)"
+	done
+	"$DARKROOM" --check-config --watermark 'a=clear.png;b=plain.ppm' ||
+		fail "not taken"
+	"$DARKROOM" --check-config --watermark 'a=clear.png' \
+		--presets 'p:watermark=b' 2>err && fail "b is not known"
+	has 'watermark must be none or a' <err || fail "$(cat err)"
+}
+
 test_wrong_values_are_explained() {
 	expect_problem 422 crop_outside --data-binary "@$photo" \
 		"$url/?crop=2000,0,10,10"
@@ -303,7 +403,8 @@ test_wrong_values_are_explained() {
 		"$url/?variant=a:w=9&variant=b:crop=1999,1500,1,1"
 	for query in crop=1,2,3 crop=1,2,0,3 rotate=45 flip=x focus=2,0 dpr=0 \
 		grayscale=2 sharpen=0.2 sharpen=11 pad=1,2,3 pad=16385 \
-		background=red; do
+		background=red watermark=x watermark_scale=0 \
+		watermark_opacity=1.1 watermark_position=nw; do
 		expect_problem 400 bad_parameter --data-binary "@$photo" \
 			"$url/?$query"
 	done
@@ -318,5 +419,12 @@ test_a_result_is_no_larger_than_asked
 test_sharpen_is_an_unsharp_mask_on_luma
 test_background_is_around_the_picture
 test_wrong_values_are_explained
+check_drained
+stop
+make_watermarks
+test_watermarks_are_read_at_the_start
+start --watermark 'clear=clear.png;plain=plain.ppm' \
+	--presets 'marked:watermark=clear'
+test_a_watermark_is_blended
 check_drained
 stop

@@ -11,6 +11,7 @@
 #include "base/test/check.h"
 #include "base/util.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,9 @@ static void print_number(char *value, size_t bytes, enum param_kind kind,
 		(void)snprintf(value, bytes, "%u,%u,%u,%u", k == 0, k == 1,
 			       k == 2, k == 3);
 		break;
+	case PARAM_NAME:
+		(void)snprintf(value, bytes, "mark-%u", k);
+		break;
 	case PARAM_POINT:
 		(void)snprintf(value, bytes, "0.%u,0.%u", k, 9 - k);
 		break;
@@ -155,17 +159,22 @@ static void print_number(char *value, size_t bytes, enum param_kind kind,
 
 static void test_each_value_has_its_own_id(void)
 {
+	static const char *const names[] = { "mark-0", "mark-1", "mark-2",
+					     "mark-3" };
 	char id[STORE_ID_BYTES], value[64];
 	struct params p;
 
+	params_set_watermarks(names, ARRAY_SIZE(names));
 	params_init(&p);
 	id_of_params(id, &p);
 	CHECK(add_id(id)); /* the id of the defaults */
 	CHECK_NUMBER(params_count, >=, 15);
 	for (uint32_t i = 0; i < params_count; i++) {
 		const struct param *param = &params_table[i];
-		const double numbers[] = { param->min, param->min + 1,
-					   param->max - 1, param->max };
+		/* Wholes, unless the range has fewer than three. */
+		const double step = fmin(1, (param->max - param->min) / 4);
+		const double numbers[] = { param->min, param->min + step,
+					   param->max - step, param->max };
 
 		for (uint32_t k = 0; k < param->word_count; k++)
 			try_value(param, param->words[k].name);
@@ -256,6 +265,45 @@ static void test_number_and_names_of_variants_count(void)
 	(void)strcpy(v[0].name, "image");
 	id_of(other, v, 1, none);
 	CHECK_TEXT(id, other);
+}
+
+/* With the longest value of each parameter, the text is read again. */
+static void test_the_longest_request_is_read_again(void)
+{
+	static const char *const watermark = "0123456789abcdef0123456789abcdef";
+	struct variant v = { .name = "0123456789abcdef0123456789abcdef" };
+	struct upload u = { .variants = &v, .variant_count = 1 };
+	struct params p;
+
+	params_set_watermarks(&watermark, 1);
+	params_init(&p);
+	p.transform.box = (struct img_size){ 16384, 16384 };
+	p.transform.fit = IMG_FIT_INSIDE;
+	p.transform.gravity = IMG_SOUTHEAST;
+	p.transform.filter = IMG_CATMULL_ROM;
+	p.transform.quality = 100;
+	p.transform.format = IMG_FORMAT_PPM;
+	p.transform.background = 0x123456;
+	p.transform.lossless = p.transform.keep_gainmap = true;
+	p.transform.enlarge = p.transform.as_stored = true;
+	p.transform.keep_profile = p.transform.full_chroma = true;
+	p.transform.progressive = p.transform.optimize = true;
+	p.transform.effort = 9;
+	p.transform.bytes_max = 1 << 30;
+	p.transform.rotation = IMG_ROTATE_270;
+	p.transform.flip = IMG_FLIP_V;
+	p.transform.crop = (struct img_rect){ 65500, 65500, 65500, 65500 };
+	p.transform.focus = (struct img_point){ -1234, -1234 };
+	p.transform.dpr = 0.10000000000000002;
+	p.transform.greyscale = true;
+	p.transform.sharpen_sigma_px = 9.0000000000000018;
+	p.transform.pad = (struct img_sides){ 16384, 16384, 16384, 16384 };
+	p.transform.watermark = 1;
+	p.transform.watermark_position = IMG_NORTHWEST;
+	p.transform.watermark_opacity = 0.10000000000000002;
+	p.transform.watermark_scale = 0.10000000000000002;
+	v.transform = p.transform;
+	check_print(&u);
 }
 
 static void test_owner_and_bytes_count(void)
@@ -478,6 +526,7 @@ int main(void)
 	test_each_value_has_its_own_id();
 	test_each_byte_changes_the_id();
 	test_number_and_names_of_variants_count();
+	test_the_longest_request_is_read_again();
 	test_owner_and_bytes_count();
 	test_formats_of_other_versions_have_files();
 	test_meta_tells_damage_of_itself();
