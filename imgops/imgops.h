@@ -302,6 +302,7 @@ enum img_gravity {
 	IMG_SOUTHWEST,
 	IMG_WEST,
 	IMG_NORTHWEST,
+	IMG_SMART, /* where most attention is: attention.h; else the centre */
 };
 
 enum img_filter {
@@ -490,9 +491,13 @@ bool img_gainmap_header(struct img_header *map,
 
 /* The part of the displayed picture that is shown, and at which size. */
 struct img_view {
-	double left, top, width, height; /* the whole picture is 0, 0, 1, 1 */
-	struct img_size size;            /* of the scaled picture */
-	struct img_sides pad;            /* around it, in the result */
+	/*
+	 * The whole picture is 0, 0, 1, 1.  For IMG_SMART, img_scale() moves
+	 * it, and this is the middle.
+	 */
+	double left, top, width, height;
+	struct img_size size; /* of the scaled picture */
+	struct img_sides pad; /* around it, in the result */
 	/* 1..8: the EXIF orientation of the file's rows. */
 	uint32_t orientation;
 	/* What is beyond a `crop`, in parts of the sides: no filter sees it. */

@@ -73,7 +73,7 @@ double image_end_kept(enum img_gravity gravity, bool is_height)
 		[IMG_NORTHEAST] = { 1, 0 },  [IMG_EAST] = { 1, 0.5 },
 		[IMG_SOUTHEAST] = { 1, 1 },  [IMG_SOUTH] = { 0.5, 1 },
 		[IMG_SOUTHWEST] = { 0, 1 },  [IMG_WEST] = { 0, 0.5 },
-		[IMG_NORTHWEST] = { 0, 0 },
+		[IMG_NORTHWEST] = { 0, 0 },  [IMG_SMART] = { 0.5, 0.5 },
 	};
 
 	return ends[gravity][is_height];

@@ -62,7 +62,7 @@ static struct img_transform transform_of(const uint8_t *o)
 	return (struct img_transform){
 		.box = { o[0] * 4u, o[1] * 4u },
 		.fit = o[2] % 3 + (o[7] & 8 ? 1 : 0),
-		.gravity = o[2] / 3 % 9,
+		.gravity = o[2] / 3 % 10,
 		.pad = { o[5] / 8 % 4, o[6] / 8 % 4, o[5] / 32 % 4,
 			 o[6] / 32 % 4 },
 		.focus = { (o[5] - 128) * 39, (o[6] - 128) * 39 },

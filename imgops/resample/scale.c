@@ -17,6 +17,7 @@
 #include "imgops/resample/scale.h"
 
 #include "imgops/resample/bands.h"
+#include "imgops/attention.h"
 #include "imgops/colour/colour.h"
 #include "imgops/estimate.h"
 #include "imgops/formats/format.h"
@@ -366,31 +367,50 @@ static struct image luma_of(const struct image *src)
 	return luma;
 }
 
+/* True: the part to show is found in the decoded picture. */
+static bool looks_for_part(const struct img_transform *transform)
+{
+	return transform->gravity == IMG_SMART &&
+	       transform->fit == IMG_FIT_COVER;
+}
+
+/* The picture in other colours or in its own; notes, profile and map lack. */
+static bool scale_picture(struct image *dst, const struct image *src,
+			  const struct img_view *view, const struct colour *c,
+			  const struct img_transform *transform,
+			  const struct memory *memory)
+{
+	struct image luma;
+
+	if (colour_needs_pixels(c, src))
+		return scale_pixels(dst, src, view, c, transform, memory);
+	luma = transform->greyscale ? luma_of(src) : *src;
+	if (!scale_shaped(dst, &luma, view, format_full_size(transform),
+			  transform->filter, memory))
+		return false;
+	colour_convert_grey(dst, c);
+	return true;
+}
+
 enum img_err img_scale(struct image *dst, const struct image *src,
 		       const struct img_view *view,
 		       const struct img_transform *transform,
 		       const struct memory *memory)
 {
+	struct img_view found = *view;
 	struct colour c;
-	struct image luma;
 	bool ok;
 
+	if (looks_for_part(transform) && !attention_move(&found, src, memory))
+		return IMG_ERR_NO_MEMORY;
 	if (!colour_open(&c, src, view->size, transform, memory))
 		return IMG_ERR_NO_MEMORY;
 	memory_pause(memory); /* reading a profile may take long */
-	if (colour_needs_pixels(&c, src)) {
-		ok = scale_pixels(dst, src, view, &c, transform, memory);
-	} else {
-		luma = transform->greyscale ? luma_of(src) : *src;
-		ok = scale_shaped(dst, &luma, view, format_full_size(transform),
-				  transform->filter, memory);
-		if (ok)
-			colour_convert_grey(dst, &c);
-	}
+	ok = scale_picture(dst, src, &found, &c, transform, memory);
 	if (ok && transform->greyscale)
 		colour_drop(dst);
 	ok = ok && colour_label(dst, src, &c, memory) &&
-	     scale_gainmap(dst, src, view, &c, transform, memory);
+	     scale_gainmap(dst, src, &found, &c, transform, memory);
 	colour_close(&c);
 	if (!ok)
 		img_release(dst);
@@ -425,6 +445,7 @@ enum scale_term {
 	TERM_INK_TABLE_ENTRIES,
 	TERM_INK_TABLE_PIXELS,
 	TERM_INK_LCMS_PIXELS,
+	TERM_ATTENTION_CELLS, /* looked at for IMG_SMART */
 	TERM_COUNT,
 };
 
@@ -453,6 +474,7 @@ static const struct estimate_term scale_terms[TERM_COUNT] = {
 	[TERM_INK_TABLE_ENTRIES] = { "entry of a table for inks", 500 },
 	[TERM_INK_TABLE_PIXELS] = { "pixel of inks by a table", 45 },
 	[TERM_INK_LCMS_PIXELS] = { "pixel of inks by lcms2 alone", 600 },
+	[TERM_ATTENTION_CELLS] = { "cell looked at for attention", 40 },
 };
 
 /* An upper bound: along.reach is known only when the weights are made. */
@@ -512,6 +534,8 @@ static uint64_t scale_bytes(const struct workload *w)
 	if (!w->needs_pixels || w->header->space == w->scaled.space)
 		direct = scaled +
 			 max_u64(planes_bytes(&w->scaled, w), w->profile_bytes);
+	if (looks_for_part(w->transform))
+		lcms += attention_bytes();
 	if (!w->needs_pixels)
 		return direct + lcms;
 	convert = scaled + colour_convert_bytes(w->view->size.width_px);
@@ -614,6 +638,9 @@ static void scale_count(double *counts, const struct workload *w)
 	for (uint32_t i = 0; i < to->plane_count; i++)
 		count_plane(counts, &to->planes[i], &w->decoded.planes[i], w);
 	count_conversion(counts, w);
+	if (looks_for_part(w->transform))
+		counts[TERM_ATTENTION_CELLS] =
+			ATTENTION_CELLS * ATTENTION_CELLS;
 }
 
 const struct step_estimate scale_estimate = {

@@ -41,16 +41,20 @@ static const struct param_word fits[] = {
 	[IMG_FIT_FILL] = { "fill", "stretched" },
 	[IMG_FIT_PAD] = { "pad", "all of it, with background beside it" },
 };
+/* The first of enum img_gravity. */
+#define DIRECTIONS                                                             \
+	[IMG_CENTRE] = { "centre", NULL }, [IMG_NORTH] = { "north", NULL },    \
+	[IMG_NORTHEAST] = { "northeast", NULL },                               \
+	[IMG_EAST] = { "east", NULL },                                         \
+	[IMG_SOUTHEAST] = { "southeast", NULL },                               \
+	[IMG_SOUTH] = { "south", NULL },                                       \
+	[IMG_SOUTHWEST] = { "southwest", NULL },                               \
+	[IMG_WEST] = { "west", NULL }, [IMG_NORTHWEST] = { "northwest", NULL }
+
+static const struct param_word directions[] = { DIRECTIONS };
 static const struct param_word gravities[] = {
-	[IMG_CENTRE] = { "centre", NULL },
-	[IMG_NORTH] = { "north", NULL },
-	[IMG_NORTHEAST] = { "northeast", NULL },
-	[IMG_EAST] = { "east", NULL },
-	[IMG_SOUTHEAST] = { "southeast", NULL },
-	[IMG_SOUTH] = { "south", NULL },
-	[IMG_SOUTHWEST] = { "southwest", NULL },
-	[IMG_WEST] = { "west", NULL },
-	[IMG_NORTHWEST] = { "northwest", NULL },
+	DIRECTIONS,
+	[IMG_SMART] = { "smart", "by edges and colours" },
 };
 static const struct param_word rotations[] = {
 	[IMG_ROTATE_0] = { "0", NULL },
@@ -219,7 +223,7 @@ const struct param params_table[] = {
 	  .help = "a picture of --watermark that is drawn over the result",
 	  .is_advanced = true, .other_names = "wm overlay", .since = 9 },
 	{ "watermark_position", "Its place",
-	  WORD(enum img_gravity, transform.watermark_position, gravities),
+	  WORD(enum img_gravity, transform.watermark_position, directions),
 	  .default_text = "southeast", .help = "where the watermark is",
 	  .is_advanced = true, .since = 9 },
 	{ "watermark_opacity", "Its opacity",
@@ -474,7 +478,8 @@ static bool read_word(const struct param *param, const char *text,
 {
 	uint32_t i = 0;
 
-	if (param->words == gravities && strcmp(text, "center") == 0)
+	if ((param->words == gravities || param->words == directions) &&
+	    strcmp(text, "center") == 0)
 		text = gravities[IMG_CENTRE].name;
 	while (i < param->word_count && strcmp(param->words[i].name, text) != 0)
 		i++;

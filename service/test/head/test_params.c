@@ -172,6 +172,11 @@ static void test_words_mean_what_they_say(void)
 	CHECK_NUMBER(transform("gravity", "west").gravity, ==, IMG_WEST);
 	CHECK_NUMBER(transform("gravity", "northwest").gravity, ==,
 		     IMG_NORTHWEST);
+	CHECK_NUMBER(transform("gravity", "smart").gravity, ==, IMG_SMART);
+	CHECK_NUMBER(
+		transform("watermark_position", "center").watermark_position,
+		==, IMG_CENTRE);
+	is_no_value("watermark_position", "smart");
 	CHECK_NUMBER(transform("filter", "lanczos3").filter, ==, IMG_LANCZOS3);
 	CHECK_NUMBER(transform("filter", "box").filter, ==, IMG_BOX);
 	CHECK_NUMBER(transform("filter", "triangle").filter, ==, IMG_TRIANGLE);

@@ -292,6 +292,24 @@ test_background_is_around_the_picture() {
 		fail "$(shown "$work/body")"
 }
 
+test_a_smart_box_has_the_subject() {
+	python3 - "$url" <<-'END' || fail "the subject is cut off, above"
+		from grid import *
+		url = sys.argv[1]
+		for left in 0, 30, 70, 110, 140:
+		    rows = [[(230, 30, 40) if left <= x < left + 20 and 20 <= y < 40
+		        else (120 + x % 3, 140, 130) for x in range(160)]
+		        for y in range(60)]
+		    for turn, box in ("", "w=60&h=60"), ("rotate=90&", "w=60&h=60"), \
+		        ("flip=h&", "w=30&h=60"):
+		        got = read(post(url, f"{turn}{box}&fit=cover&gravity=smart",
+		            write(rows)))
+		        red = sum(r > 180 and g < 90 for row in got
+		            for r, g, b in row)
+		        assert red >= 19 * 19, (left, turn, red)
+	END
+}
+
 # 24 x 12, with alpha, as PNG; 20 x 10, opaque, as PPM.
 make_watermarks() {
 	python3 - <<-'END'
@@ -418,6 +436,7 @@ test_a_pixel_ratio
 test_a_result_is_no_larger_than_asked
 test_sharpen_is_an_unsharp_mask_on_luma
 test_background_is_around_the_picture
+test_a_smart_box_has_the_subject
 test_wrong_values_are_explained
 check_drained
 stop
