@@ -97,12 +97,26 @@ static struct workload encoded(const struct workload *w, struct img_view *view)
 	return e;
 }
 
+/*
+ * Those of the file, of the result, and in its file, of which an encoder may
+ * have two copies.
+ */
+static uint64_t metadata_bytes(const struct workload *w)
+{
+	enum { RECORDS_BYTES = 48 << 10, COPIES = 4 };
+
+	if (w->transform->metadata == IMG_METADATA_STRIP)
+		return 0;
+	return RECORDS_BYTES + 3 * IMG_METADATA_PART_BYTES_MAX +
+	       COPIES * img_metadata_bytes_max(w->header);
+}
+
 /* With a limit of bytes, a sample and another result are there, too. */
 static uint64_t encode_bytes(const struct workload *w)
 {
 	struct img_view view;
 	struct workload e = encoded(w, &view);
-	uint64_t bytes = encode_of(w)->bytes(&e);
+	uint64_t bytes = encode_of(w)->bytes(&e) + metadata_bytes(w);
 
 	return w->transform->bytes_max > 0 ? 2 * bytes : bytes;
 }

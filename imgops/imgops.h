@@ -163,6 +163,13 @@ enum {
 	 * is of a format that has none.
 	 */
 	IMG_NOTE_NO_GAINMAP = 8,
+	/*
+	 * Some of its metadata were wanted, and are left out: they are broken,
+	 * too large, or the result's format has no place for them.
+	 */
+	IMG_NOTE_METADATA_LEFT_OUT = 16,
+	/* Its metadata were wanted; its manifest of C2PA is left out. */
+	IMG_NOTE_MANIFEST_REMOVED = 32,
 };
 
 /*
@@ -208,6 +215,11 @@ struct image {
 	bool is_srgb;                /* `profile` is known to be sRGB */
 	void *block;                 /* holds the samples of all planes */
 	struct img_gainmap *gainmap; /* a block of its own; NULL: none */
+	/*
+	 * For img_encode(), which writes them; set by the caller, who owns
+	 * them.  NULL: none.
+	 */
+	const struct img_metadata *metadata;
 	const struct memory *memory;
 };
 
@@ -305,6 +317,15 @@ enum img_gravity {
 	IMG_SMART, /* where most attention is: attention.h; else the centre */
 };
 
+/* What a result has of the file's metadata: Exif, XMP and IPTC. */
+enum img_metadata_kept {
+	IMG_METADATA_STRIP,
+	/* Who made the picture, and whose it is, in fields written anew. */
+	IMG_METADATA_COPYRIGHT,
+	/* All, with what is true of the result, and without small pictures. */
+	IMG_METADATA_KEEP,
+};
+
 enum img_filter {
 	IMG_LANCZOS3,
 	IMG_BOX,
@@ -368,6 +389,7 @@ struct img_transform {
 	enum img_gravity watermark_position;
 	double watermark_opacity; /* 0 .. 1 */
 	double watermark_scale;   /* its share of the result's width, 0 .. 1 */
+	enum img_metadata_kept metadata;
 };
 
 /*
@@ -737,8 +759,9 @@ void img_watermark_free(struct img_watermark *watermark); /* NULL is fine */
 /*
  * Encode a picture made by img_scale() or img_retouch() with the format,
  * quality and coding of `transform`; img_scale() got the same format.  The only
- * metadata is src->profile, and what a viewer needs to find and apply
- * src->gainmap.  Overwrites the padding of `src`.  *bytes is a block from
+ * metadata are src->metadata, as far as the format has a place for them,
+ * src->profile, and what a viewer needs to find and apply src->gainmap.
+ * Overwrites the padding of `src`.  *bytes is a block from
  * `memory`.
  *
  * With a limit of bytes, it is the result of the highest quality that fits, as
@@ -750,6 +773,54 @@ MUST_CHECK enum img_err img_encode(uint8_t **bytes, size_t *count,
 				   struct image *src,
 				   const struct img_transform *transform,
 				   const struct memory *memory);
+
+/* --- Metadata --- */
+
+/* The largest Exif, XMP or IPTC that is kept. */
+enum { IMG_METADATA_PART_BYTES_MAX = 65500 };
+
+struct img_metadata_part {
+	uint8_t *bytes; /* in the block; NULL: none */
+	size_t count;
+};
+
+/* Of a file, or of a result. */
+struct img_metadata {
+	struct img_metadata_part exif; /* a TIFF file */
+	struct img_metadata_part xmp;  /* XML */
+	struct img_metadata_part iptc; /* a sequence of IIM's data sets */
+	/* Of a result: where more descriptions may be put into the XML. */
+	size_t xmp_end;
+	uint32_t notes; /* IMG_NOTE_METADATA_LEFT_OUT, ..MANIFEST_REMOVED */
+	void *block;    /* NULL: nothing */
+	const struct memory *memory;
+};
+
+/* Free the block.  An empty struct is fine. */
+void img_metadata_release(struct img_metadata *m);
+
+/* The most bytes that img_metadata_read() will ask for. */
+uint64_t img_metadata_bytes_max(const struct img_header *header);
+
+/*
+ * Copy the metadata of a file, whose `header` img_probe() has read.  What is
+ * broken or too large is left out, with a note.  Errors: NO_MEMORY, and *out is
+ * empty.
+ */
+MUST_CHECK enum img_err img_metadata_read(struct img_metadata *out,
+					  const uint8_t *bytes, size_t count,
+					  const struct img_header *header,
+					  const struct memory *memory);
+
+/*
+ * Make what transform->metadata asks for, for the result of `view`, which is
+ * `scaled`; `from` is that of the file.  Errors: NO_MEMORY, and *out is empty.
+ */
+MUST_CHECK enum img_err
+img_metadata_make(struct img_metadata *out, const struct img_metadata *from,
+		  const struct img_header *header, const struct img_view *view,
+		  const struct img_transform *transform,
+		  const struct image *scaled, const struct memory *memory);
 
 /* --- Placeholder: what a page can show until the picture is loaded --- */
 

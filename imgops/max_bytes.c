@@ -91,6 +91,7 @@ static bool take_sample(struct search *s, const struct image *src)
 		s->sample.profile = NULL;
 		s->sample.profile_bytes = 0;
 		s->sample.gainmap = NULL;
+		s->sample.metadata = NULL;
 		return true;
 	}
 	image_shape(&s->sample, (struct img_size){ width, rows }, src->space,

@@ -21,7 +21,8 @@
 
 #include <assert.h>
 
-struct step_estimate; /* imgops/estimate.h */
+struct step_estimate;  /* imgops/estimate.h */
+struct metadata_found; /* imgops/metadata/metadata.h */
 
 /* The planes of a coloured result. */
 enum format_planes {
@@ -105,6 +106,15 @@ struct img_codec {
 	enum format_planes (*planes)(const struct img_transform *transform);
 	bool holds_alpha;
 	bool holds_profile;
+	bool holds_metadata; /* encode() writes Exif and XMP */
+	bool holds_iptc;     /* and IPTC */
+
+	/*
+	 * Find the metadata of a file whose header is read; *found is empty.
+	 * NULL: the format has none.
+	 */
+	void (*metadata)(struct metadata_found *found, const uint8_t *bytes,
+			 size_t count, const struct img_header *header);
 
 	/*
 	 * The header of a file's gain map, as far as estimates need it.

@@ -101,6 +101,10 @@ enum img_err heif_probe_more(struct img_header *h, const uint8_t *bytes,
 			     const struct heif_codec *codec,
 			     const struct img_limits *limits);
 
+/* img_codec.metadata(). */
+void heif_metadata(struct metadata_found *found, const uint8_t *bytes,
+		   size_t count, const struct img_header *h);
+
 /* img_codec.gainmap(): as the header of a picture of its own. */
 bool heif_gainmap(struct img_header *map, const struct img_header *h);
 

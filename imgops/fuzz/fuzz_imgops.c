@@ -80,6 +80,7 @@ static struct img_transform transform_of(const uint8_t *o)
 		.optimize = o[3] & 32,
 		.lenient = o[3] & 64,
 		.keep_gainmap = o[2] & 128,
+		.metadata = o[1] % 3,
 		.blur_sigma_px = o[4] < 128 ? 0 : 0.3 + o[5] * 0.39,
 		.sharpen_sigma_px = o[4] % 4 == 1 ? 0.3 + o[6] * 0.038 : 0,
 		.quality = o[6] % 100 + 1,
@@ -132,6 +133,8 @@ static enum img_err run(const uint8_t *jpeg, size_t jpeg_bytes,
 			const struct memory *memory)
 {
 	struct image decoded = { 0 }, scaled = { 0 };
+	struct img_metadata file = { .block = NULL };
+	struct img_metadata metadata = { .block = NULL };
 	struct img_header header;
 	uint8_t *out = NULL;
 	size_t out_bytes = 0;
@@ -154,7 +157,17 @@ static enum img_err run(const uint8_t *jpeg, size_t jpeg_bytes,
 	if (err == IMG_OK)
 		err = img_retouch(&scaled, &view, transform, NULL, memory);
 	if (err == IMG_OK)
+		err = img_metadata_read(&file, jpeg, jpeg_bytes, &header,
+					memory);
+	if (err == IMG_OK)
+		err = img_metadata_make(&metadata, &file, &header, &view,
+					transform, &scaled, memory);
+	if (err == IMG_OK) {
+		scaled.metadata = &metadata;
 		err = img_encode(&out, &out_bytes, &scaled, transform, memory);
+	}
+	img_metadata_release(&file);
+	img_metadata_release(&metadata);
 	if (err == IMG_OK)
 		check_result(out, out_bytes, img_result_size(&view), transform);
 	if (out != NULL)

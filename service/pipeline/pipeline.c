@@ -164,6 +164,7 @@ static void sum_times(struct upload *u, const struct variant *v)
 static void finish_upload(struct pipeline *p, struct upload *u)
 {
 	img_release(&u->decoded);
+	img_metadata_release(&u->metadata);
 	for (uint32_t i = 0; i < u->variant_count; i++)
 		sum_times(u, &u->variants[i]);
 	u->waited_ns += u->task.event.waited_ns;

@@ -36,6 +36,7 @@ static size_t blocks_max(const struct upload *u)
 
 		blocks += t->keep_gainmap ? 2 * BLOCKS_MAX : BLOCKS_MAX;
 		blocks += t->bytes_max > 0 ? 2 : 0;
+		blocks += t->metadata != IMG_METADATA_STRIP ? 3 : 0;
 	}
 	return blocks;
 }
@@ -275,8 +276,22 @@ void steps_explain(const struct upload *u, const struct img_limits *limits,
 	*excess = e;
 }
 
-static enum img_err run_decode(struct upload *u, const struct steps *steps,
-			       const struct memory *memory)
+/* Before the file is freed. */
+static enum img_err read_metadata(struct upload *u, const struct memory *memory)
+{
+	bool is_wanted = false;
+
+	for (uint32_t i = 0; i < u->variant_count; i++)
+		is_wanted |=
+			u->variants[i].transform.metadata != IMG_METADATA_STRIP;
+	return is_wanted ?
+		       img_metadata_read(&u->metadata, u->jpeg, u->jpeg_bytes,
+					 &u->header, memory) :
+		       IMG_OK;
+}
+
+static enum img_err decode(struct upload *u, const struct steps *steps,
+			   const struct memory *memory)
 {
 	const struct variant *v = u->decoded_for;
 	struct img_transform transform = v->transform;
@@ -295,6 +310,14 @@ static enum img_err run_decode(struct upload *u, const struct steps *steps,
 			      &u->header, &v->view, &transform, &steps->limits,
 			      LOST_NS_MIN + LOST_TIMES * expected_ns, end_ns,
 			      memory);
+}
+
+static enum img_err run_decode(struct upload *u, const struct steps *steps,
+			       const struct memory *memory)
+{
+	enum img_err err = decode(u, steps, memory);
+
+	return err == IMG_OK ? read_metadata(u, memory) : err;
 }
 
 /* The last variant to be scaled releases the decoded planes. */
@@ -323,8 +346,22 @@ static enum img_err run_retouch(struct variant *v, const struct steps *steps,
 
 static enum img_err run_encode(struct variant *v, const struct memory *memory)
 {
-	return img_encode(&v->jpeg, &v->jpeg_bytes, &v->image, &v->transform,
-			  memory);
+	const struct upload *u = v->upload;
+	struct img_metadata metadata;
+	enum img_err err;
+
+	err = img_metadata_make(&metadata, &u->metadata, &u->header, &v->view,
+				&v->transform, &v->image, memory);
+	if (err != IMG_OK)
+		return err;
+	v->image.notes |= metadata.notes;
+	if (metadata.exif.count + metadata.xmp.count + metadata.iptc.count > 0)
+		v->image.metadata = &metadata;
+	err = img_encode(&v->jpeg, &v->jpeg_bytes, &v->image, &v->transform,
+			 memory);
+	v->image.metadata = NULL;
+	img_metadata_release(&metadata);
+	return err;
 }
 
 enum img_err steps_run(enum pipeline_step step, struct variant *v,

@@ -188,7 +188,8 @@ struct upload {
 	/* More memory than it has reserved; it waits for it before decode. */
 	bool lacks_memory;
 	struct budget_waiter memory_wait;
-	struct image decoded; /* shared by all variants, read-only */
+	struct image decoded;         /* shared by all variants, read-only */
+	struct img_metadata metadata; /* of the file; as long as `u` runs */
 	const struct variant *decoded_for; /* needs the largest DCT scale */
 	const struct variant *smallest;    /* the placeholder is made of it */
 	uint64_t output_pixels;            /* sum over variants */

@@ -411,6 +411,8 @@ static const struct img_codec codec = {
 	.planes = avif_planes,
 	.holds_alpha = true,
 	.holds_profile = true,
+	.holds_metadata = true,
+	.metadata = heif_metadata,
 	.gainmap = heif_gainmap,
 };
 

@@ -243,6 +243,28 @@ static avifResult add_map(avifEncoder *e, avifImage *img, const struct job *j)
 
 #endif
 
+/* --- Metadata --- */
+
+static avifResult add_metadata(avifImage *img, const struct img_metadata *m)
+{
+	if (m == NULL)
+		return AVIF_RESULT_OK;
+	if (m->exif.count > 0)
+		(void)avifImageSetMetadataExif(img, m->exif.bytes,
+					       m->exif.count);
+	if (m->xmp.count > 0)
+		(void)avifImageSetMetadataXMP(img, m->xmp.bytes, m->xmp.count);
+	return img->exif.size == m->exif.count &&
+			       img->xmp.size == m->xmp.count ?
+		       AVIF_RESULT_OK :
+		       AVIF_RESULT_OUT_OF_MEMORY;
+}
+
+static size_t metadata_bytes(const struct img_metadata *m)
+{
+	return m == NULL ? 0 : 2 * (m->exif.count + m->xmp.count);
+}
+
 /* --- All --- */
 
 static void run(void *arg)
@@ -264,6 +286,8 @@ static void run(void *arg)
 			j->result = convert_pixels(img, j);
 		if (img->icc.size != j->src->profile_bytes)
 			j->result = AVIF_RESULT_OUT_OF_MEMORY;
+		if (j->result == AVIF_RESULT_OK)
+			j->result = add_metadata(img, j->src->metadata);
 		if (j->result == AVIF_RESULT_OK)
 			j->result = add_map(encoder, img, j);
 		if (j->result == AVIF_RESULT_OK)
@@ -302,7 +326,7 @@ static uint64_t library_bytes(const struct image *src,
 		each += SLOW_BYTES;
 	/* All encoders exist until the end. */
 	return (ONCE_BYTES + width * height * each) * (has_alpha ? 2 : 1) +
-	       src->profile_bytes;
+	       src->profile_bytes + metadata_bytes(src->metadata);
 }
 
 /* As *bytes and *count of img_encode(). */

@@ -147,6 +147,7 @@ static const struct img_codec codec = {
 	.recognise = heic_recognise,
 	.probe_more = heic_probe_more,
 	.decode_estimate = &decode_estimate,
+	.metadata = heif_metadata,
 	.gainmap = heif_gainmap,
 };
 

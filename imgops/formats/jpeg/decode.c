@@ -822,6 +822,9 @@ static const struct img_codec codec = {
 	.encode_estimate = &jpeg_encode_estimate,
 	.planes = jpeg_planes,
 	.holds_profile = true,
+	.holds_metadata = true,
+	.holds_iptc = true,
+	.metadata = jpeg_metadata,
 	.gainmap = gain_header,
 };
 

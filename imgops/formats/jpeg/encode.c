@@ -20,6 +20,7 @@
 #include "imgops/formats/jpeg/memory.h"
 #include "imgops/gainmap.h"
 #include "imgops/image.h"
+#include "imgops/metadata/metadata.h"
 
 #include <assert.h>
 #include <math.h>
@@ -116,6 +117,13 @@ static size_t room_bytes(const struct image *img, size_t profile_bytes,
 	return ROOM_BYTES_MIN + profile_bytes + samples;
 }
 
+static size_t metadata_bytes(const struct image *src)
+{
+	const struct img_metadata *m = src->metadata;
+
+	return m == NULL ? 0 : m->exif.count + m->xmp.count + m->iptc.count;
+}
+
 static size_t written_bytes(const struct encoder *e)
 {
 	return e->room_bytes - e->destination.free_in_buffer;
@@ -128,7 +136,7 @@ static void destination_init(j_compress_ptr jpeg)
 	grow_output(e,
 		    room_bytes(e->src, e->src->profile_bytes,
 			       e->transform->quality) +
-			    e->map_bytes,
+			    e->map_bytes + metadata_bytes(e->src),
 		    0);
 }
 
@@ -152,17 +160,95 @@ static void write_segment(struct encoder *e, const struct gain_segment *s)
 	jpeg_write_marker(&e->jpeg, s->code, s->data, (unsigned)s->bytes);
 }
 
+/* A segment of several pieces: its name, and the others. */
+static void write_pieces(struct encoder *e, int code, const char *name,
+			 size_t name_bytes, const struct metadata_span *pieces,
+			 size_t count)
+{
+	size_t bytes = name_bytes;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += pieces[i].count;
+	jpeg_write_m_header(&e->jpeg, code, (unsigned)bytes);
+	for (size_t i = 0; i < name_bytes; i++)
+		jpeg_write_m_byte(&e->jpeg, (uint8_t)name[i]);
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < pieces[i].count; k++)
+			jpeg_write_m_byte(&e->jpeg, pieces[i].bytes[k]);
+}
+
+/*
+ * XMP, and in it what a gain map needs, for there is one XMP in a file.  What
+ * has no room for both has only the latter.
+ */
+static void write_xmp(struct encoder *e, const struct img_metadata *m)
+{
+	enum { SEGMENT_BYTES_MAX = 65533 };
+	static const char name[] = JPEG_XMP_NAME;
+	struct metadata_span pieces[] = {
+		{ m->xmp.bytes, m->xmp_end },
+		{ NULL, 0 },
+		{ m->xmp.bytes + m->xmp_end, m->xmp.count - m->xmp_end },
+	};
+	struct gain_segment s;
+
+	if (e->map != NULL) {
+		gain_write_directory(&s, e->map_bytes);
+		pieces[1].bytes = gain_description(&s, &pieces[1].count);
+	}
+	if (sizeof(name) + m->xmp.count + pieces[1].count > SEGMENT_BYTES_MAX)
+		write_segment(e, &s);
+	else
+		write_pieces(e, MARKER_APP1, name, sizeof(name), pieces,
+			     ARRAY_SIZE(pieces));
+}
+
+/* The metadata of the picture other than its map's. */
+static void write_own_metadata(struct encoder *e, const struct img_metadata *m)
+{
+	static const char exif[] = JPEG_EXIF_NAME, iptc[] = JPEG_IPTC_NAME;
+	uint8_t resource[] = { '8',
+			       'B',
+			       'I',
+			       'M',
+			       4,
+			       4,
+			       0,
+			       0,
+			       0,
+			       0,
+			       (uint8_t)(m->iptc.count >> 8),
+			       (uint8_t)m->iptc.count };
+	const struct metadata_span tiff = { m->exif.bytes, m->exif.count };
+	const struct metadata_span pieces[] = {
+		{ resource, sizeof(resource) },
+		{ m->iptc.bytes, m->iptc.count },
+		{ (const uint8_t *)"", m->iptc.count % 2 },
+	};
+
+	if (m->exif.count > 0)
+		write_pieces(e, MARKER_APP1, exif, sizeof(exif), &tiff, 1);
+	if (m->xmp.count > 0)
+		write_xmp(e, m);
+	if (m->iptc.count > 0)
+		write_pieces(e, MARKER_APP13, iptc, sizeof(iptc), pieces,
+			     ARRAY_SIZE(pieces));
+}
+
 /* What a map says of itself, and the first picture of its map. */
 static void write_metadata(struct encoder *e)
 {
 	enum { HEAD_BYTES = 4 }; /* the marker and its length */
 	struct gain_segment s;
 
-	if (e->map != NULL)
-		gain_write_directory(&s, e->map_bytes);
-	else
+	if (e->map == NULL) {
 		gain_write_xmp(&s, e->gain);
-	write_segment(e, &s);
+		write_segment(e, &s);
+	} else if (e->src->metadata == NULL ||
+		   e->src->metadata->xmp.count == 0) {
+		gain_write_directory(&s, e->map_bytes);
+		write_segment(e, &s);
+	}
 	gain_write_metadata(&s, e->gain);
 	write_segment(e, &s);
 	if (e->map == NULL)
@@ -252,6 +338,8 @@ static void encode_planes(struct encoder *e)
 	for (uint32_t i = 0; i < src->plane_count; i++)
 		pad_rows(&src->planes[i]);
 	jpeg_start_compress(jpeg, TRUE);
+	if (src->metadata != NULL)
+		write_own_metadata(e, src->metadata);
 	if (e->map != NULL || e->gain != NULL)
 		write_metadata(e);
 	if (src->profile != NULL)

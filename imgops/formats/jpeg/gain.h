@@ -69,6 +69,9 @@ void gain_write_xmp(struct gain_segment *s, const struct img_gain *gain);
 /* The first picture's XMP, which names the map and its size. */
 void gain_write_directory(struct gain_segment *s, size_t map_bytes);
 
+/* The description in that XMP, which is one in another XMP, too. */
+const uint8_t *gain_description(const struct gain_segment *s, size_t *bytes);
+
 /*
  * The index.  `first_bytes` is the size of the first picture, `index_offset`
  * where this segment's data are in it; the size of the segment does not depend

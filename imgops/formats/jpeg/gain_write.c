@@ -52,6 +52,10 @@ void gain_write_metadata(struct gain_segment *s, const struct img_gain *gain)
 
 /* --- XMP --- */
 
+#define RDF "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+#define DESCRIPTION "<rdf:Description "
+#define XMP_END "</rdf:RDF></x:xmpmeta>"
+
 static void begin_xmp(struct gain_segment *s)
 {
 	static const char name[] = "http://ns.adobe.com/xap/1.0/";
@@ -59,15 +63,25 @@ static void begin_xmp(struct gain_segment *s)
 	s->code = MARKER_APP1;
 	s->bytes = 0;
 	put(s, name, sizeof(name));
-	put_text(s, "<x:xmpmeta xmlns:x=\"adobe:ns:meta/\"><rdf:RDF "
-		    "xmlns:rdf=\"http://www.w3.org/1999/02/22-rdf-syntax-ns#\">"
-		    "<rdf:Description rdf:about=\"\" "
+	put_text(s, "<x:xmpmeta xmlns:x=\"adobe:ns:meta/\">"
+		    "<rdf:RDF xmlns:rdf=\"" RDF "\">" DESCRIPTION
+		    "rdf:about=\"\" xmlns:rdf=\"" RDF "\" "
 		    "xmlns:hdrgm=\"http://ns.adobe.com/hdr-gain-map/1.0/\" ");
 }
 
 static void end_xmp(struct gain_segment *s)
 {
-	put_text(s, "</rdf:Description></rdf:RDF></x:xmpmeta>");
+	put_text(s, "</rdf:Description>" XMP_END);
+}
+
+const uint8_t *gain_description(const struct gain_segment *s, size_t *bytes)
+{
+	const uint8_t *begin =
+		memmem(s->data, s->bytes, DESCRIPTION, sizeof(DESCRIPTION) - 1);
+
+	assert(begin != NULL);
+	*bytes = (size_t)(s->data + s->bytes - begin) - (sizeof(XMP_END) - 1);
+	return begin;
 }
 
 /* The numbers of channels: an element, with a list if there are several. */

@@ -78,6 +78,11 @@ enum {
 	JPEG_MARKERS_MAX = 32768,
 };
 
+/* The names of segments, which end with the zero that a string has. */
+#define JPEG_EXIF_NAME "Exif\0"
+#define JPEG_XMP_NAME "http://ns.adobe.com/xap/1.0/"
+#define JPEG_IPTC_NAME "Photoshop 3.0"
+
 /* As formats/format.h says; the rest of the format is in decode.c. */
 bool jpeg_recognise(const uint8_t *bytes, size_t count);
 enum img_err jpeg_probe_more(struct img_header *h, const uint8_t *jpeg,
@@ -85,6 +90,8 @@ enum img_err jpeg_probe_more(struct img_header *h, const uint8_t *jpeg,
 /* As jpeg_probe_more(), without what follows the first picture. */
 enum img_err jpeg_probe_picture(struct img_header *h, const uint8_t *jpeg,
 				const struct img_limits *limits);
+void jpeg_metadata(struct metadata_found *found, const uint8_t *bytes,
+		   size_t count, const struct img_header *h);
 enum img_err jpeg_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
 			 const struct img_transform *transform,
 			 const struct memory *memory);

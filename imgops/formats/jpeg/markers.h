@@ -51,6 +51,8 @@ enum {
 	MARKER_APP0 = 0xe0,
 	MARKER_APP1 = 0xe1,
 	MARKER_APP2 = 0xe2,
+	MARKER_APP11 = 0xeb,
+	MARKER_APP13 = 0xed,
 	MARKER_APP14 = 0xee,
 	MARKER_APP15 = 0xef,
 	MARKER_SOF55 = 0xf7, /* JPEG-LS */

@@ -4,8 +4,8 @@
  * converts it from its profile or from sRGB; a lossless one keeps its samples.
  * Alpha is always lossless.  There is no pause while libjxl works.
  *
- * A result is a codestream; one with a gain map, which is encoded after it, is
- * in boxes.
+ * A result is a codestream; one with metadata, or with a gain map, which is
+ * encoded after it, is in boxes.
  */
 #include "imgops/formats/jxl/jxl.h"
 
@@ -263,27 +263,63 @@ static uint8_t *put_box(uint8_t *at, const char *type, size_t bytes)
 	return put(at, type, 4);
 }
 
-/* The file of a picture and its gain map.  NULL: no memory. */
+static const uint8_t exif_offset[4]; /* TIFF begins at once */
+
+static size_t box_bytes(size_t data_bytes)
+{
+	return data_bytes == 0 ? 0 : BOX_HEAD_BYTES + data_bytes;
+}
+
+static size_t exif_bytes(const struct img_metadata *m)
+{
+	return m->exif.count == 0 ? 0 : sizeof(exif_offset) + m->exif.count;
+}
+
+static uint8_t *put_metadata(uint8_t *at, const struct img_metadata *m)
+{
+	if (m->exif.count > 0) {
+		at = put_box(at, "Exif", exif_bytes(m));
+		at = put(at, exif_offset, sizeof(exif_offset));
+		at = put(at, m->exif.bytes, m->exif.count);
+	}
+	if (m->xmp.count > 0) {
+		at = put_box(at, "xml ", m->xmp.count);
+		at = put(at, m->xmp.bytes, m->xmp.count);
+	}
+	return at;
+}
+
+/* The file of a picture, and of its gain map or NULL.  NULL: no memory. */
 static uint8_t *put_together(size_t *count, const struct job *picture,
-			     const struct job *map,
-			     const struct img_gainmap *meaning)
+			     const struct job *map)
 {
 	static const uint8_t kind[] = { 'j', 'x', 'l', ' ', 0,   0,
 					0,   0,   'j', 'x', 'l', ' ' };
+	static const struct img_metadata none = { .block = NULL };
+	const struct img_metadata *m =
+		picture->src->metadata != NULL ? picture->src->metadata : &none;
 	uint8_t head[JXL_GAIN_HEAD_BYTES_MAX], *out, *at;
-	size_t head_bytes = jxl_write_gain_head(head, meaning);
+	size_t head_bytes = 0, map_bytes = 0;
 
-	*count = sizeof(jxl_container) + 3 * BOX_HEAD_BYTES + sizeof(kind) +
-		 picture->count + head_bytes + map->count;
+	if (map != NULL) {
+		head_bytes = jxl_write_gain_head(head, picture->src->gainmap);
+		map_bytes = head_bytes + map->count;
+	}
+	*count = sizeof(jxl_container) + box_bytes(sizeof(kind)) +
+		 box_bytes(exif_bytes(m)) + box_bytes(m->xmp.count) +
+		 box_bytes(picture->count) + box_bytes(map_bytes);
 	out = memory_alloc(picture->memory, *count);
 	if (out == NULL)
 		return NULL;
 	at = put(out, jxl_container, sizeof(jxl_container));
 	at = put(put_box(at, "ftyp", sizeof(kind)), kind, sizeof(kind));
+	at = put_metadata(at, m);
 	at = put_box(at, "jxlc", picture->count);
 	at = put(at, picture->out, picture->count);
-	at = put_box(at, "jhgm", head_bytes + map->count);
-	at = put(put(at, head, head_bytes), map->out, map->count);
+	if (map != NULL) {
+		at = put_box(at, "jhgm", map_bytes);
+		at = put(put(at, head, head_bytes), map->out, map->count);
+	}
 	assert(at == out + *count);
 	return out;
 }
@@ -303,18 +339,18 @@ static uint8_t *add_gainmap(size_t *count, const struct job *picture)
 	samples.profile_bytes = 0;
 	encode_picture(&map);
 	if (map.out != NULL)
-		file = put_together(count, picture, &map, meaning);
+		file = put_together(count, picture, &map);
 	memory_free(map.memory, map.out);
 	return file;
 }
 
 /*
- * A picture that libjxl puts in boxes itself keeps no map: it has more than
+ * A picture that libjxl puts in boxes itself gets no others: it has more than
  * 2^28 pixels, for which nobody has the memory.
  */
-static bool takes_gainmap(const struct job *picture)
+static bool is_codestream(const struct job *picture)
 {
-	return picture->src->gainmap != NULL && picture->out[0] == 0xff;
+	return picture->out[0] == 0xff;
 }
 
 enum img_err jxl_encode(uint8_t **bytes, size_t *count, struct image *src,
@@ -327,7 +363,12 @@ enum img_err jxl_encode(uint8_t **bytes, size_t *count, struct image *src,
 	if (j.out == NULL)
 		return IMG_ERR_NO_MEMORY;
 	*count = j.count;
-	*bytes = takes_gainmap(&j) ? add_gainmap(count, &j) : take_result(&j);
+	if (src->gainmap != NULL && is_codestream(&j))
+		*bytes = add_gainmap(count, &j);
+	else if (src->metadata != NULL && is_codestream(&j))
+		*bytes = put_together(count, &j, NULL);
+	else
+		*bytes = take_result(&j);
 	memory_free(memory, j.out);
 	return *bytes != NULL ? IMG_OK : IMG_ERR_NO_MEMORY;
 }

@@ -72,6 +72,8 @@ static const struct img_codec codec = {
 	.planes = jxl_planes,
 	.holds_alpha = true,
 	.holds_profile = true,
+	.holds_metadata = true,
+	.metadata = jxl_metadata,
 	.gainmap = jxl_gainmap,
 };
 

@@ -188,6 +188,10 @@ MUST_CHECK enum img_err jxl_decode_picture(struct image *dst,
 					   const struct img_limits *limits,
 					   const struct memory *memory);
 
+/* As formats/format.h says. */
+void jxl_metadata(struct metadata_found *found, const uint8_t *bytes,
+		  size_t count, const struct img_header *h);
+
 enum img_err jxl_encode(uint8_t **bytes, size_t *count, struct image *src,
 			const struct img_transform *transform,
 			const struct memory *memory);

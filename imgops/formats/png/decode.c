@@ -589,6 +589,8 @@ static const struct img_codec codec = {
 	.planes = png_planes,
 	.holds_alpha = true,
 	.holds_profile = true,
+	.holds_metadata = true,
+	.metadata = png_metadata,
 };
 
 const struct img_format png_format = {

@@ -31,6 +31,7 @@ enum {
 	STRIP_BYTES = 768 << 10, /* some ms at the usual effort */
 	HEADER_BYTES = 13,
 	DEPTH = 8,
+	XMP_HEAD_BYTES = 4, /* not compressed, no language, no translation */
 	/* Signature, IHDR, sRGB, IEND; and the name of a profile. */
 	FIXED_BYTES = 128,
 	/* Of each IDAT: the chunk, zlib's head and checksum, an empty block. */
@@ -69,6 +70,13 @@ struct sizes {
 	uint32_t strip_rows;
 };
 
+static size_t metadata_bytes(const struct img_metadata *m)
+{
+	return m == NULL ? 0 :
+			   m->exif.count + m->xmp.count + sizeof(PNG_XMP_NAME) +
+				   XMP_HEAD_BYTES + 2 * PNG_CHUNK_EXTRA;
+}
+
 static struct sizes sizes_of(const struct image *src, size_t profile_bytes)
 {
 	const struct img_plane *p = &src->planes[0];
@@ -84,7 +92,8 @@ static struct sizes sizes_of(const struct image *src, size_t profile_bytes)
 		s.inflate = sizeof(struct inflate) +
 			    INFLATE_WINDOW(INFLATE_HISTORY);
 	s.work = s.inflate + s.strip + 4 * s.line;
-	s.out = FIXED_BYTES + deflated_max(profile_bytes) +
+	s.out = FIXED_BYTES + metadata_bytes(src->metadata) +
+		deflated_max(profile_bytes) +
 		strips * (deflated_max(s.strip) + IDAT_EXTRA);
 	return s;
 }
@@ -151,6 +160,26 @@ static void write_colours(struct encoder *e)
 	assert(bytes > 0);
 	chunk_end(e, PNG_NAME('i', 'C', 'C', 'P'), sizeof(name) + bytes);
 	memory_pause(e->memory);
+}
+
+static void write_metadata(struct encoder *e, const struct img_metadata *m)
+{
+	static const uint8_t head[XMP_HEAD_BYTES] = { 0 };
+	uint8_t *to = chunk_begin(e);
+
+	if (m->exif.count > 0) {
+		memcpy(to, m->exif.bytes, m->exif.count);
+		chunk_end(e, PNG_NAME('e', 'X', 'I', 'f'), m->exif.count);
+	}
+	if (m->xmp.count > 0) {
+		to = chunk_begin(e);
+		memcpy(to, PNG_XMP_NAME, sizeof(PNG_XMP_NAME));
+		to += sizeof(PNG_XMP_NAME);
+		memcpy(to, head, sizeof(head));
+		memcpy(to + sizeof(head), m->xmp.bytes, m->xmp.count);
+		chunk_end(e, PNG_NAME('i', 'T', 'X', 't'),
+			  sizeof(PNG_XMP_NAME) + sizeof(head) + m->xmp.count);
+	}
 }
 
 /* --- Rows --- */
@@ -248,6 +277,8 @@ static void write_all(struct encoder *e)
 
 	write_header(e);
 	write_colours(e);
+	if (e->src->metadata != NULL)
+		write_metadata(e, e->src->metadata);
 	for (uint32_t y = 0; y < height; y += e->strip_rows)
 		write_strip(e, y, min_u32(e->strip_rows, height - y));
 	(void)chunk_begin(e);

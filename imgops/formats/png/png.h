@@ -22,6 +22,9 @@ enum {
 	((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 |      \
 	 (uint32_t)(d))
 
+/* The keyword of the iTXt that has XMP, which ends with a zero. */
+#define PNG_XMP_NAME "XML:com.adobe.xmp"
+
 extern const uint8_t png_signature[PNG_SIGNATURE_BYTES];
 
 enum png_type {
@@ -81,6 +84,8 @@ static inline uint32_t png_read32(const uint8_t *p)
 bool png_recognise(const uint8_t *bytes, size_t count);
 enum img_err png_probe_more(struct img_header *h, const uint8_t *bytes,
 			    const struct img_limits *limits);
+void png_metadata(struct metadata_found *found, const uint8_t *bytes,
+		  size_t count, const struct img_header *h);
 enum img_err png_encode(uint8_t **bytes, size_t *count, struct image *src,
 			const struct img_transform *transform,
 			const struct memory *memory);

@@ -524,6 +524,8 @@ static const struct img_codec codec = {
 	.planes = webp_planes,
 	.holds_alpha = true,
 	.holds_profile = true,
+	.holds_metadata = true,
+	.metadata = webp_metadata,
 };
 
 const struct img_format webp_format = {

@@ -27,14 +27,15 @@ enum {
 };
 
 /* Flags of VP8X. */
-enum { HAS_ALPHA = 16, HAS_ICC = 32 };
+enum { HAS_XMP = 4, HAS_EXIF = 8, HAS_ALPHA = 16, HAS_ICC = 32 };
 
 struct encoder {
 	const struct memory *memory;
 	uint8_t *out; /* the result, after room for a profile */
 	size_t profile_room;
-	size_t count; /* of bytes in `out`, the room included */
-	size_t size;  /* of `out` */
+	size_t metadata_room; /* after the result */
+	size_t count;         /* of bytes in `out`, the room included */
+	size_t size;          /* of `out` */
 };
 
 static uint32_t read32(const uint8_t *p)
@@ -59,7 +60,8 @@ static int on_bytes(const uint8_t *data, size_t count, const WebPPicture *p)
 
 	if (e->out == NULL) {
 		assert(count >= CHUNK_HEAD_BYTES);
-		e->size = e->profile_room + CHUNK_HEAD_BYTES + read32(data + 4);
+		e->size = e->profile_room + CHUNK_HEAD_BYTES +
+			  read32(data + 4) + e->metadata_room;
 		e->out = memory_alloc(e->memory, e->size);
 		e->count = e->profile_room;
 	}
@@ -80,28 +82,66 @@ static int on_progress(int percent, const WebPPicture *p)
 	return 1;
 }
 
-/* --- The profile --- */
+/* --- The profile, and the metadata --- */
 
-static size_t profile_chunk_bytes(size_t profile_bytes)
+/* A chunk of `bytes`, if there are any. */
+static size_t chunk_bytes(size_t bytes)
 {
-	return CHUNK_HEAD_BYTES + profile_bytes + profile_bytes % 2;
+	return bytes == 0 ? 0 : CHUNK_HEAD_BYTES + bytes + bytes % 2;
 }
 
-/* What a profile adds to a file, at most. */
-static size_t profile_room(size_t profile_bytes)
+static size_t metadata_room(const struct image *src)
 {
-	return profile_bytes == 0 ?
+	const struct img_metadata *m = src->metadata;
+
+	return m == NULL ?
 		       0 :
-		       EXTENDED_BYTES + profile_chunk_bytes(profile_bytes);
+		       chunk_bytes(m->exif.count) + chunk_bytes(m->xmp.count);
 }
 
-/* Write chunks VP8X and ICCP before the others; a VP8X is replaced. */
-static void add_profile(struct encoder *e, const struct image *src)
+/* What comes before the picture, at most. */
+static size_t profile_room(size_t profile_bytes, size_t metadata_bytes)
+{
+	return profile_bytes + metadata_bytes == 0 ?
+		       0 :
+		       EXTENDED_BYTES + chunk_bytes(profile_bytes);
+}
+
+/* Returns the end of the chunk. */
+static uint8_t *put_chunk(uint8_t *to, const char *name, const uint8_t *data,
+			  size_t bytes)
+{
+	if (bytes == 0)
+		return to;
+	memcpy(to, name, 4);
+	write_number(to + 4, bytes, 4);
+	memcpy(to + CHUNK_HEAD_BYTES, data, bytes);
+	if (bytes % 2 == 1)
+		to[CHUNK_HEAD_BYTES + bytes] = 0;
+	return to + chunk_bytes(bytes);
+}
+
+static uint8_t flags_of(const struct image *src)
+{
+	const struct img_metadata *m = src->metadata;
+	bool has_exif = m != NULL && m->exif.count > 0;
+	bool has_xmp = m != NULL && m->xmp.count > 0;
+
+	return (uint8_t)((src->profile_bytes > 0 ? HAS_ICC : 0) |
+			 (has_exif ? HAS_EXIF : 0) | (has_xmp ? HAS_XMP : 0));
+}
+
+/*
+ * Write chunks VP8X and ICCP before the others, and EXIF and XMP after them; a
+ * VP8X is replaced.
+ */
+static void add_chunks(struct encoder *e, const struct image *src)
 {
 	uint8_t *chunks = e->out + e->profile_room + RIFF_BYTES, *to = e->out;
 	bool is_extended = memcmp(chunks, "VP8X", 4) == 0;
 	size_t rest = e->count - e->profile_room - RIFF_BYTES;
-	uint8_t flags = HAS_ICC;
+	const struct img_metadata *m = src->metadata;
+	uint8_t flags = flags_of(src);
 
 	if (is_extended) {
 		flags |= chunks[CHUNK_HEAD_BYTES];
@@ -118,14 +158,14 @@ static void add_profile(struct encoder *e, const struct image *src)
 	write_number(to + 12, src->planes[0].width - 1, 3);
 	write_number(to + 15, src->planes[0].height - 1, 3);
 	to += EXTENDED_BYTES;
-	memcpy(to, "ICCP", 4);
-	write_number(to + 4, src->profile_bytes, 4);
-	memcpy(to + CHUNK_HEAD_BYTES, src->profile, src->profile_bytes);
-	if (src->profile_bytes % 2 == 1)
-		to[CHUNK_HEAD_BYTES + src->profile_bytes] = 0;
-	to += profile_chunk_bytes(src->profile_bytes);
+	to = put_chunk(to, "ICCP", src->profile, src->profile_bytes);
 	memmove(to, chunks, rest);
-	e->count = (size_t)(to - e->out) + rest;
+	to += rest;
+	if (m != NULL) {
+		to = put_chunk(to, "EXIF", m->exif.bytes, m->exif.count);
+		to = put_chunk(to, "XMP ", m->xmp.bytes, m->xmp.count);
+	}
+	e->count = (size_t)(to - e->out);
 	write_number(e->out + 4, e->count - CHUNK_HEAD_BYTES, 4);
 }
 
@@ -356,7 +396,9 @@ enum img_err webp_encode(uint8_t **bytes, size_t *count, struct image *src,
 			 const struct memory *memory)
 {
 	struct encoder e = { .memory = memory,
-			     .profile_room = profile_room(src->profile_bytes) };
+			     .metadata_room = metadata_room(src),
+			     .profile_room = profile_room(src->profile_bytes,
+							  metadata_room(src)) };
 	uint8_t *input = NULL;
 	void *held = NULL;
 	WebPConfig config;
@@ -377,8 +419,8 @@ enum img_err webp_encode(uint8_t **bytes, size_t *count, struct image *src,
 		memory_free(memory, e.out);
 		return IMG_ERR_NO_MEMORY;
 	}
-	if (src->profile_bytes > 0)
-		add_profile(&e, src);
+	if (e.profile_room > 0)
+		add_chunks(&e, src);
 	*bytes = e.out;
 	*count = e.count;
 	return IMG_OK;
@@ -473,7 +515,7 @@ static uint64_t encode_bytes(const struct workload *w)
 		working = library_bytes(img, &config);
 	return image_bytes(img) + w->profile_bytes + working +
 	       input_bytes(img, is_lossless) + result_bytes(img, is_lossless) +
-	       profile_room(w->profile_bytes);
+	       profile_room(w->profile_bytes, 1);
 }
 
 const struct step_estimate webp_encode_estimate = { "encode", encode_terms,

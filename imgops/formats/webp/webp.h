@@ -85,6 +85,10 @@ struct webp_lossless {
 enum img_err webp_lossless_cost(struct webp_lossless *cost, const uint8_t *data,
 				size_t count, struct img_size size);
 
+/* As formats/format.h says. */
+void webp_metadata(struct metadata_found *found, const uint8_t *bytes,
+		   size_t count, const struct img_header *h);
+
 enum img_err webp_encode(uint8_t **bytes, size_t *count, struct image *src,
 			 const struct img_transform *transform,
 			 const struct memory *memory);

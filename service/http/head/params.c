@@ -31,6 +31,11 @@ static const struct param_word gainmaps[] = {
 	{ "strip", "a result in SDR" },
 	{ "keep", "a JPEG shows in HDR where it can" },
 };
+static const struct param_word metadatas[] = {
+	[IMG_METADATA_STRIP] = { "strip", "none" },
+	[IMG_METADATA_COPYRIGHT] = { "copyright", "creator, rights, credit" },
+	[IMG_METADATA_KEEP] = { "keep", "all, places too" },
+};
 static const struct param_word chromas[] = {
 	{ "420", "half resolution, both ways" },
 	{ "444", "full resolution" },
@@ -182,6 +187,12 @@ const struct param params_table[] = {
 	{ "gainmap", "Gain map", SWITCH(transform.keep_gainmap, gainmaps),
 	  .default_text = "strip", .help = "what happens to a file's gain map",
 	  .is_advanced = true, .other_names = "hdr keepgainmap", .since = 4 },
+	{ "metadata", "Metadata",
+	  WORD(enum img_metadata_kept, transform.metadata, metadatas),
+	  .default_text = "strip",
+	  .help = "what a result has of Exif, XMP and IPTC",
+	  .is_advanced = true, .other_names = "exif strip stripmetadata",
+	  .since = 7 },
 	{ "max_bytes", "Most bytes", BYTES(transform.bytes_max),
 	  .help = "the most bytes of the result, which gets less quality if "
 		  "needed",

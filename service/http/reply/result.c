@@ -21,7 +21,7 @@
 #include <nettle/base64.h>
 
 enum {
-	WARNINGS_MAX = 4, /* most warnings that a picture can have */
+	WARNINGS_MAX = 6, /* most warnings that a picture can have */
 	WARNING_CHARS = 128,
 	COLOUR_CHARS = 8, /* "#rrggbb" */
 	FRAMES_CHARS = 11,
@@ -45,6 +45,11 @@ static const char *warning_text(const struct variant *v, uint32_t i)
 				"ICC profile is not used" },
 		{ IMG_NOTE_NO_GAINMAP,
 		  "its gain map is broken, or the result cannot have one" },
+		{ IMG_NOTE_METADATA_LEFT_OUT,
+		  "some of its metadata are left out: broken, over 64 KB, or "
+		  "not for this format" },
+		{ IMG_NOTE_MANIFEST_REMOVED,
+		  "its C2PA manifest is removed, as the picture is changed" },
 	};
 
 	return v->notes & table[i].note ? table[i].text : NULL;
@@ -299,7 +304,7 @@ enum {
 	 */
 	BOUNDARY_BYTES = 16,
 	BOUNDARY_CHARS = 2 * BOUNDARY_BYTES,
-	HEAD_CHARS = 512,
+	HEAD_CHARS = 1024,
 };
 
 static void multipart_make_boundary(char out[BOUNDARY_CHARS + 1])

@@ -216,7 +216,7 @@ static void test_all_fit_into_one_query(void)
 		{ "icc", "keep" },      { "chroma", "444" },
 		{ "progressive", "1" }, { "optimize", "1" },
 		{ "strict", "0" },      { "filter", "box" },
-		{ "gainmap", "keep" },
+		{ "gainmap", "keep" },  { "metadata", "keep" },
 	};
 	char detail[PARAMS_DETAIL_BYTES];
 	struct params p;
@@ -276,6 +276,7 @@ static const struct {
 	{ "icc", "drop" },
 	{ "icc", "1" },
 	{ "gainmap", "1" },
+	{ "metadata", "all" },
 	{ "chroma", "422" },
 	{ "chroma", "4:4:4" },
 	{ "progressive", "on" },

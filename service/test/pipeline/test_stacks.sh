@@ -27,6 +27,7 @@ queries=(
 	'w=90&h=300&fit=fill&icc=keep&orient=0'
 	'w=150&blur=0.4&chroma=444&progressive=1'
 	'variant=a:w=200&variant=b:w=400,q=50,blur=1&w=300'
+	'w=120&metadata=copyright&variant=a:metadata=keep&variant=b:w=60'
 )
 for filter in box triangle bspline catmull-rom mitchell; do
 	queries+=("variant=a:w=450,filter=$filter&variant=b:w=250,chroma=444,filter=$filter")
