@@ -853,4 +853,35 @@ struct img_placeholder {
  */
 void img_placeholder(struct img_placeholder *out, const struct image *scaled);
 
+/* --- PDQ: a hash that is nearly the same for pictures that look alike --- */
+
+enum { IMG_PDQ_BYTES = 32 };
+
+/* Both sides of what is hashed should have as much, if the file has. */
+enum { IMG_PDQ_SIDE_PX = 128 };
+
+/*
+ * Hashes are compared by the number of bits that differ: up to 31 for the same
+ * picture in another size or quality, about 128 for others.
+ */
+struct img_pdq {
+	/* The first byte is the one that is usually printed first. */
+	uint8_t upright[IMG_PDQ_BYTES]; /* of the picture as displayed */
+	uint8_t stored[IMG_PDQ_BYTES];  /* as it is in the file */
+	/* 0 .. 100: below 50 there is too little to see in the picture. */
+	uint32_t quality;
+};
+
+/*
+ * The hash of the luma of a picture made by img_decode(), whole, without its
+ * profile.  Errors: NO_MEMORY.
+ */
+MUST_CHECK enum img_err img_pdq(struct img_pdq *out,
+				const struct image *decoded,
+				const struct img_header *header,
+				const struct memory *memory);
+
+/* The most memory that it asks for. */
+uint64_t img_pdq_bytes_max(const struct img_header *header);
+
 #endif

@@ -116,7 +116,7 @@ struct request_head {
 };
 
 enum {
-	REPLY_HEADERS_MAX = 24,
+	REPLY_HEADERS_MAX = 32,
 	REPLY_TEXT_BYTES = 4096,
 	REPLY_PIECES_MAX = 33,
 };

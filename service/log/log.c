@@ -178,6 +178,14 @@ static void add_request_json(struct line *line, const struct log_request *r)
 	json_add_whole(&j, "pixels_in", r->pixels_in);
 	json_add_whole(&j, "pixels_out", r->pixels_out);
 	json_add_whole(&j, "variants", r->variant_count);
+	if (r->pdq[0] != '\0') {
+		json_add_text(&j, "pdq", r->pdq);
+		json_add_whole(&j, "pdq_quality", r->pdq_quality);
+	}
+	if (r->blocked_by[0] != '\0') {
+		json_add_text(&j, "blocked_by", r->blocked_by);
+		json_add_whole(&j, "blocked_distance", r->blocked_distance);
+	}
 	for (uint32_t i = 0; i < r->time_count; i++)
 		add_seconds(&j, r->times[i].name, r->times[i].ns);
 	add_seconds(&j, "total", r->total_ns);
@@ -243,6 +251,12 @@ static void add_request_text(struct line *line, const struct log_request *r)
 	add_size(line, " to ", r->bytes_out, r->pixels_out);
 	line_add(line, " in %.1f ms", (double)r->total_ns / 1e6);
 	add_times(line, r);
+	if (r->pdq[0] != '\0')
+		line_add(line, ", pdq %s quality %" PRIu32, r->pdq,
+			 r->pdq_quality);
+	if (r->blocked_by[0] != '\0')
+		line_add(line, ", blocked by %s at %" PRIu32, r->blocked_by,
+			 r->blocked_distance);
 	line_add(line, "; %s", r->id);
 	if (r->trace_id != NULL)
 		line_add(line, " of trace %s", r->trace_id);

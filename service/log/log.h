@@ -34,6 +34,7 @@ enum {
 	LOG_LINE_BYTES = 2048, /* the longest line of a request */
 	LOG_TIMES_MAX = 8,
 	LOG_STEPS_MAX = 8,
+	LOG_HASH_CHARS = 64 + 1,
 };
 
 enum log_level { LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR };
@@ -67,6 +68,10 @@ struct log_request {
 	uint64_t bytes_in, bytes_out;
 	uint64_t pixels_in, pixels_out;
 	uint32_t variant_count;
+	char pdq[LOG_HASH_CHARS]; /* of the picture; "": none */
+	uint32_t pdq_quality;
+	char blocked_by[LOG_HASH_CHARS]; /* of the block list; "": none */
+	uint32_t blocked_distance;
 	struct log_time {
 		const char *name;
 		uint64_t ns;

@@ -41,6 +41,41 @@ static size_t blocks_max(const struct upload *u)
 	return blocks;
 }
 
+static bool is_to_be_hashed(const struct upload *u)
+{
+	return u->wants.pdq;
+}
+
+/*
+ * The decoder gets what needs the largest scale.
+ */
+static void choose_scale(struct upload *u, const struct img_view *view,
+			 const struct img_transform *t, uint32_t *dct_scale_max)
+{
+	uint32_t dct_scale = img_decode_scale(&u->header, view, t);
+
+	if (dct_scale <= *dct_scale_max)
+		return;
+	*dct_scale_max = dct_scale;
+	u->decoded_view = *view;
+	u->decoded_as = *t;
+}
+
+/* The hash is that of all of the picture. */
+static void fit_hash(struct upload *u, uint32_t *dct_scale_max)
+{
+	struct img_transform t = u->variants[0].transform;
+	struct img_view view;
+
+	t.box = (struct img_size){ IMG_PDQ_SIDE_PX, IMG_PDQ_SIDE_PX };
+	t.fit = IMG_FIT_FILL;
+	t.dpr = 0;
+	t.crop = (struct img_rect){ 0 };
+	t.enlarge = false;
+	view = img_fit(&u->header, &t);
+	choose_scale(u, &view, &t, dct_scale_max);
+}
+
 static uint64_t pixels(const struct variant *v)
 {
 	return img_pixels(img_result_size(&v->view));
@@ -66,17 +101,12 @@ static enum img_err fit_variants(struct upload *u,
 		if (!img_result_fits(&v->view, &v->transform, limits))
 			return IMG_ERR_TOO_LARGE;
 		u->output_pixels += pixels(v);
-
-		uint32_t dct_scale =
-			img_decode_scale(&u->header, &v->view, &v->transform);
-
-		if (dct_scale > *dct_scale_max) {
-			*dct_scale_max = dct_scale;
-			u->decoded_for = v;
-		}
+		choose_scale(u, &v->view, &v->transform, dct_scale_max);
 		if (pixels(v) < pixels(u->smallest))
 			u->smallest = v;
 	}
+	if (is_to_be_hashed(u))
+		fit_hash(u, dct_scale_max);
 	return IMG_OK;
 }
 
@@ -145,6 +175,8 @@ enum img_err steps_estimate(struct upload *u, const struct steps *steps)
 	u->variants[0].estimated_ns[PIPELINE_DECODE] = cost.decode_ns;
 	u->estimated_ns = cost.cpu_ns;
 	atomic_store(&u->left_ns, cost.cpu_ns);
+	if (is_to_be_hashed(u))
+		cost.bytes += img_pdq_bytes_max(&u->header);
 	u->estimated_bytes = memory_pool_charges_max(cost.bytes, blocks_max(u));
 	if (decoders_find(steps->decoders, u->header.format) != NULL)
 		u->estimated_bytes +=
@@ -293,8 +325,7 @@ static enum img_err read_metadata(struct upload *u, const struct memory *memory)
 static enum img_err decode(struct upload *u, const struct steps *steps,
 			   const struct memory *memory)
 {
-	const struct variant *v = u->decoded_for;
-	struct img_transform transform = v->transform;
+	struct img_transform transform = u->decoded_as;
 	struct decoder *decoder =
 		decoders_find(steps->decoders, u->header.format);
 	uint64_t expected_ns = u->variants[0].estimated_ns[PIPELINE_DECODE];
@@ -304,12 +335,12 @@ static enum img_err decode(struct upload *u, const struct steps *steps,
 		transform.keep_gainmap |= u->variants[i].transform.keep_gainmap;
 	if (decoder == NULL)
 		return img_decode(&u->decoded, u->jpeg, u->jpeg_bytes,
-				  &u->header, &v->view, &transform,
+				  &u->header, &u->decoded_view, &transform,
 				  &steps->limits, memory);
-	return decoder_decode(decoder, &u->decoded, u->jpeg, u->jpeg_bytes,
-			      &u->header, &v->view, &transform, &steps->limits,
-			      LOST_NS_MIN + LOST_TIMES * expected_ns, end_ns,
-			      memory);
+	return decoder_decode(
+		decoder, &u->decoded, u->jpeg, u->jpeg_bytes, &u->header,
+		&u->decoded_view, &transform, &steps->limits,
+		LOST_NS_MIN + LOST_TIMES * expected_ns, end_ns, memory);
 }
 
 static enum img_err run_decode(struct upload *u, const struct steps *steps,
@@ -317,6 +348,10 @@ static enum img_err run_decode(struct upload *u, const struct steps *steps,
 {
 	enum img_err err = decode(u, steps, memory);
 
+	if (err == IMG_OK && is_to_be_hashed(u)) {
+		err = img_pdq(&u->pdq, &u->decoded, &u->header, memory);
+		u->is_hashed = err == IMG_OK;
+	}
 	return err == IMG_OK ? read_metadata(u, memory) : err;
 }
 

@@ -103,6 +103,7 @@ static inline const struct img_format *variant_format(const struct variant *v)
  */
 struct upload_wants {
 	bool placeholder;
+	bool pdq; /* a hash by which pictures are compared */
 };
 
 /* One request on its way.  Zero it, then fill the first part. */
@@ -167,6 +168,8 @@ struct upload {
 	enum img_err err;
 	struct img_size stored; /* of the file; 0 x 0 until it is known */
 	struct img_placeholder placeholder; /* if wanted */
+	bool is_hashed;                     /* `pdq` is set */
+	struct img_pdq pdq;
 	uint64_t submitted_ns; /* of CLOCK_MONOTONIC; also if not taken */
 	uint64_t begun_ns[PIPELINE_STAGES]; /* by the first variant; 0: never */
 	uint64_t service_ns[PIPELINE_STAGES]; /* sum over variants; 0: none */
@@ -190,11 +193,13 @@ struct upload {
 	struct budget_waiter memory_wait;
 	struct image decoded;         /* shared by all variants, read-only */
 	struct img_metadata metadata; /* of the file; as long as `u` runs */
-	const struct variant *decoded_for; /* needs the largest DCT scale */
-	const struct variant *smallest;    /* the placeholder is made of it */
-	uint64_t output_pixels;            /* sum over variants */
-	uint64_t estimated_ns;             /* CPU time, sum over variants */
-	double pace;                       /* factor of struct pace */
+	/* What needs the largest DCT scale: a variant, or the hash. */
+	struct img_view decoded_view;
+	struct img_transform decoded_as;
+	const struct variant *smallest; /* the placeholder is made of it */
+	uint64_t output_pixels;         /* sum over variants */
+	uint64_t estimated_ns;          /* CPU time, sum over variants */
+	double pace;                    /* factor of struct pace */
 	uint64_t estimated_bytes;
 	/*
 	 * For UPLOAD_UNREACHABLE: the time that the remaining steps need, and

@@ -46,6 +46,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nettle/base16.h>
+
 enum {
 	TIMING_BYTES = 512,  /* of Server-Timing */
 	PEEK_BYTES_MIN = 64, /* enough to recognise other kinds of files */
@@ -1005,6 +1007,16 @@ static void add_timing(const struct request *r, struct reply *p)
 	add_ignored(own, p);
 }
 
+static void log_hash(const struct upload *u, struct log_request *line)
+{
+	_Static_assert(sizeof(line->pdq) == 2 * IMG_PDQ_BYTES + 1,
+		       "it has room");
+	if (!u->is_hashed)
+		return;
+	base16_encode_update(line->pdq, IMG_PDQ_BYTES, u->pdq.upright);
+	line->pdq_quality = u->pdq.quality;
+}
+
 /*
  * Steps begin in this order: a step has a beginning only if all earlier steps
  * have one.
@@ -1027,6 +1039,7 @@ static void log_upload(const struct request *r, struct log_request *line)
 		line->bytes_out += v->jpeg_bytes;
 		line->variant_count++;
 	}
+	log_hash(u, line);
 	log_request_add_time(line, "queue", u->waited_ns);
 	for (uint32_t i = 0; i < stage_count(u); i++) {
 		const char *name = pipeline_step_names[i];

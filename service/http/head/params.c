@@ -192,7 +192,7 @@ const struct param params_table[] = {
 	  .default_text = "strip",
 	  .help = "what a result has of Exif, XMP and IPTC",
 	  .is_advanced = true, .other_names = "exif strip stripmetadata",
-	  .since = 7 },
+	  .since = 9 },
 	{ "max_bytes", "Most bytes", BYTES(transform.bytes_max),
 	  .help = "the most bytes of the result, which gets less quality if "
 		  "needed",
@@ -253,6 +253,10 @@ const struct param params_table[] = {
 	  .default_text = "0",
 	  .help = "also return a BlurHash and the dominant colour",
 	  .is_of_upload = true, .other_names = "blurhash", .since = 1 },
+	{ "pdq", "PDQ", SWITCH(wants.pdq, zero_one), .default_text = "0",
+	  .help = "also return the PDQ hash of the upload",
+	  .is_of_upload = true, .is_advanced = true,
+	  .other_names = "phash hash", .since = 10 },
 };
 
 const uint32_t params_count = ARRAY_SIZE(params_table);

@@ -30,7 +30,7 @@ static const char reader_headers[] =
 	"Server-Timing, Tus-Extension, Tus-Max-Size, Tus-Resumable, "
 	"Tus-Version, Upload-Defer-Length, Upload-Expires, Upload-Length, "
 	"Upload-Metadata, Upload-Offset, Warning, X-Blurhash, "
-	"X-Dominant-Color, X-Frames, X-Request-Id";
+	"X-Dominant-Color, X-Frames, X-PDQ, X-PDQ-Quality, X-Request-Id";
 
 void reply_init(struct reply *p)
 {

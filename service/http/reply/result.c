@@ -25,6 +25,8 @@ enum {
 	WARNING_CHARS = 128,
 	COLOUR_CHARS = 8, /* "#rrggbb" */
 	FRAMES_CHARS = 11,
+	PDQ_CHARS = 2 * IMG_PDQ_BYTES + 1,
+	QUALITY_CHARS = 11,
 };
 
 /*
@@ -77,9 +79,15 @@ static void print_colour(char out[COLOUR_CHARS],
 		       p->dominant[1], p->dominant[2]);
 }
 
+static void print_pdq(char out[PDQ_CHARS], const uint8_t hash[IMG_PDQ_BYTES])
+{
+	base16_encode_update(out, IMG_PDQ_BYTES, hash);
+	out[PDQ_CHARS - 1] = '\0';
+}
+
 void result_add_upload(struct json *j, const struct upload *u)
 {
-	char colour[COLOUR_CHARS];
+	char colour[COLOUR_CHARS], pdq[PDQ_CHARS];
 
 	json_open_object(j, "source");
 	json_add_whole(j, "width", u->header.upright.width_px);
@@ -88,6 +96,13 @@ void result_add_upload(struct json *j, const struct upload *u)
 	if (u->header.frames > 1)
 		json_add_whole(j, "frames", u->header.frames);
 	json_close(j);
+	if (u->wants.pdq) {
+		print_pdq(pdq, u->pdq.upright);
+		json_open_object(j, "pdq");
+		json_add_text(j, "hash", pdq);
+		json_add_whole(j, "quality", u->pdq.quality);
+		json_close(j);
+	}
 	if (!u->wants.placeholder)
 		return;
 	print_colour(colour, &u->placeholder);
@@ -412,12 +427,20 @@ static void add_warnings(struct reply *p, const struct variant *v)
 
 static void add_upload(struct reply *p, const struct upload *u)
 {
-	char colour[COLOUR_CHARS], frames[FRAMES_CHARS];
+	char colour[COLOUR_CHARS], frames[FRAMES_CHARS], pdq[PDQ_CHARS];
+	char quality[QUALITY_CHARS];
 
 	if (u->header.frames > 1) {
 		(void)snprintf(frames, sizeof(frames), "%" PRIu32,
 			       u->header.frames);
 		reply_add_header(p, "X-Frames", frames);
+	}
+	if (u->wants.pdq) {
+		print_pdq(pdq, u->pdq.upright);
+		(void)snprintf(quality, sizeof(quality), "%" PRIu32,
+			       u->pdq.quality);
+		reply_add_header(p, "X-PDQ", pdq);
+		reply_add_header(p, "X-PDQ-Quality", quality);
 	}
 	if (!u->wants.placeholder)
 		return;
