@@ -3,7 +3,7 @@
  * PDQ, as "The TMK+PDQF video-hashing algorithm and the PDQ image-hashing
  * algorithm" of Facebook (2019) defines it:
  *
- *	luma --box filters, twice--> 64 x 64 --DCT--> 16 x 16 --median--> 256 bits
+ *	luma --box filters, twice--> 64 x 64 --DCT--> 16 x 16 --> 256 bits
  *
  * Each of the 64 x 64 samples is taken where two box filters in a row, along
  * each axis, have made a tent, which is about as wide as two samples are far

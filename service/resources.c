@@ -38,8 +38,14 @@ struct answer {
 	struct warnings warnings;
 	char certificate[TLS_FILE_BYTES_MAX + 1];
 	char key[TLS_FILE_BYTES_MAX + 1];
-	unsigned char keys[]; /* see auth_pack() */
+	unsigned char keys[]; /* see auth_pack(); then block_list_pack() */
 };
+
+/* Where the block list is in an answer. */
+static void *answer_blocks(struct answer *a)
+{
+	return a->keys + (auth_packed_bytes() + 63) / 64 * 64;
+}
 
 struct reader {
 	int ask[2], told[2]; /* pipes: one byte for each request and answer */
@@ -134,12 +140,27 @@ static bool read_tls(struct tls *tls, const struct options *o,
 	return ok;
 }
 
+/* `blocks` is NULL without --block-list. */
+static bool read_blocks(struct block_list *blocks, const struct options *o,
+			char refusal[OPTIONS_REFUSAL_BYTES])
+{
+	char why[BLOCK_WHY_BYTES];
+	struct error rights;
+
+	if (blocks == NULL || block_list_read(blocks, o->block_list, why))
+		return true;
+	options_refuse(o, "block-list", o->block_list,
+		       explain_rights(o->block_list, why, &rights), refusal);
+	return false;
+}
+
 /* Read all files that flags name.  False: `refusal` says what is wrong. */
 static bool read_files(struct auth *auth, struct tls *tls,
-		       const struct options *o,
+		       struct block_list *blocks, const struct options *o,
 		       char refusal[OPTIONS_REFUSAL_BYTES])
 {
-	return read_keys(auth, auth_read_api_keys, o, "api-key-file",
+	return read_blocks(blocks, o, refusal) &&
+	       read_keys(auth, auth_read_api_keys, o, "api-key-file",
 			 o->api_key_file, refusal) &&
 	       read_keys(auth, auth_read_sign_keys, o, "sign-key-file",
 			 o->sign_key_file, refusal) &&
@@ -151,7 +172,8 @@ static bool read_files(struct auth *auth, struct tls *tls,
 static bool has_files(const struct options *o)
 {
 	return o->api_key_file != NULL || o->sign_key_file != NULL ||
-	       o->metrics_key_file != NULL || o->tls_key != NULL;
+	       o->metrics_key_file != NULL || o->tls_key != NULL ||
+	       o->block_list != NULL;
 }
 
 static int check_exposure(const struct secrets *s, const struct options *o,
@@ -180,11 +202,13 @@ static int secrets_load(struct secrets *s, const struct options *o)
 	if (has_files(o))
 		(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	*s = (struct secrets){ .auth = auth_new() };
-	if (s->auth == NULL) {
+	if (o->block_list != NULL)
+		s->blocks = block_list_new(o->block_distance);
+	if (s->auth == NULL || (o->block_list != NULL && s->blocks == NULL)) {
 		(void)fprintf(stderr, "darkroom: no memory\n");
 		return EXIT_FAILURE;
 	}
-	if (!read_files(s->auth, &s->tls, o, refusal)) {
+	if (!read_files(s->auth, &s->tls, s->blocks, o, refusal)) {
 		(void)fprintf(stderr, "darkroom: %s\n", refusal);
 		return EXIT_USAGE;
 	}
@@ -209,14 +233,17 @@ static void reader_answer(struct answer *to, const struct options *o)
 {
 	struct auth *auth = auth_new();
 	struct tls tls = { .certificate = NULL };
+	struct block_list *blocks = NULL;
 
 	to->refusal[0] = '\0';
-	if (auth == NULL) {
+	if (o->block_list != NULL)
+		blocks = block_list_new(o->block_distance);
+	if (auth == NULL || (o->block_list != NULL && blocks == NULL)) {
 		(void)strcpy(to->refusal, "no memory");
-		return;
-	}
-	if (read_files(auth, &tls, o, to->refusal)) {
+	} else if (read_files(auth, &tls, blocks, o, to->refusal)) {
 		auth_pack(auth, to->keys);
+		if (blocks != NULL)
+			block_list_pack(blocks, answer_blocks(to));
 		warn_of_modes(&to->warnings, o);
 		if (tls.certificate != NULL) {
 			(void)strcpy(to->certificate, tls.certificate);
@@ -224,6 +251,7 @@ static void reader_answer(struct answer *to, const struct options *o)
 		}
 	}
 	tls_release(&tls);
+	block_list_free(blocks);
 	auth_free(auth);
 }
 
@@ -285,6 +313,8 @@ static struct reader *reader_start(const struct options *o)
 		.told = { -1, -1 },
 		.answer_bytes = sizeof(*r->answer) + auth_packed_bytes(),
 	};
+	if (o->block_list != NULL)
+		r->answer_bytes += 64 + block_list_packed_bytes();
 	r->answer = mmap(NULL, r->answer_bytes, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (r->answer != MAP_FAILED && pipe2(r->ask, O_CLOEXEC) == 0 &&
@@ -338,7 +368,7 @@ static bool reader_ask(struct reader *r)
 	return !r->has_ended;
 }
 
-static bool apply_answer(struct secrets *s, const struct answer *a,
+static bool apply_answer(struct secrets *s, struct answer *a,
 			 char refusal[OPTIONS_REFUSAL_BYTES])
 {
 	const char *why;
@@ -352,6 +382,8 @@ static bool apply_answer(struct secrets *s, const struct answer *a,
 		return false;
 	}
 	auth_unpack(s->auth, a->keys);
+	if (s->blocks != NULL)
+		block_list_unpack(s->blocks, answer_blocks(a));
 	s->warnings = a->warnings;
 	return true;
 }
@@ -380,6 +412,8 @@ static void secrets_release(struct secrets *s)
 	s->reader = NULL;
 	auth_free(s->auth);
 	s->auth = NULL;
+	block_list_free(s->blocks);
+	s->blocks = NULL;
 	tls_release(&s->tls);
 	tls_stop();
 }

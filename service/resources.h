@@ -3,12 +3,13 @@
  * Resources: everything that flags name by a path or an address, opened before
  * the server has threads and a sandbox.  Errors are printed to stderr.
  *
- * Keys and certificates can be read again while the server runs (SIGHUP).  The
- * server itself cannot open files then: the sandbox forbids it, and its user
- * may not be allowed to.  So a second process, the reader, reads them:
+ * Keys, certificates and the block list can be read again while the server runs
+ * (SIGHUP).  The server itself cannot open files then: the sandbox forbids it,
+ * and its user may not be allowed to.  So a second process, the reader, reads
+ * them:
  *
  *	server  --ask-->  reader: opens and checks the files
- *	   keys, TLS  <--told--
+ *	   keys, TLS, list  <--told--
  *
  * The reader keeps the rights that the server had at its start.  It receives no
  * byte from a client, and returns only the same kind of secrets that the server
@@ -22,6 +23,7 @@
 #include "service/config/options.h"
 #include "service/http/head/auth.h"
 #include "service/http/connection/tls.h"
+#include "service/pipeline/block_list.h"
 #include "service/store/remote/remote.h"
 
 #include "stages/graph.h"
@@ -48,6 +50,7 @@ struct secrets {
 	bool has_tls;
 	/* Other machines can reach --listen without a key. */
 	bool is_exposed;
+	struct block_list *blocks; /* NULL: there is none */
 	/* NULL: there are no files that could be read again. */
 	struct reader *reader;
 	struct warnings warnings; /* of the last files that were read */

@@ -296,11 +296,20 @@ static void reload_secrets(struct server *s)
 		log_warnings(s);
 		log_message(s->log, LOG_LEVEL_INFO,
 			    "SIGHUP: keys and certificates were read again");
+		if (s->resources.secrets.blocks != NULL)
+			log_message(
+				s->log, LOG_LEVEL_INFO,
+				"SIGHUP: the block list was read again: "
+				"%" PRIu32 " hashes",
+				block_list_count(s->resources.secrets.blocks));
 	} else {
 		log_message(s->log, LOG_LEVEL_ERROR,
 			    "SIGHUP: %s; keys and certificates stay as they "
-			    "were",
-			    refusal);
+			    "were%s",
+			    refusal,
+			    s->resources.secrets.blocks != NULL ?
+				    ", and so does the block list" :
+				    "");
 	}
 }
 
@@ -777,6 +786,8 @@ int server_run(const struct options *o, const struct pipeline_config *config,
 		.config = &own,
 	};
 	int status = server_resources_init(&s.resources, o);
+
+	own.blocks = s.resources.secrets.blocks;
 
 	if (status == EXIT_SUCCESS)
 		status = start_decoders(&s, &own);

@@ -130,6 +130,13 @@ static const struct flag own_flags[] = {
 	  "file with keys for monitoring; a client with one may read /metrics\n"
 	  "and nothing else",
 	  FLAG_FIELD(struct options, metrics_key_file) },
+	{ "block-list", "FILE", NULL,
+	  "file with PDQ hashes, one per line: pictures that look like theirs\n"
+	  "are refused",
+	  FLAG_FIELD(struct options, block_list) },
+	{ "block-distance", "BITS", "31",
+	  "how many bits of a hash may differ, if --block-list does not say it",
+	  FLAG_FIELD(struct options, block_distance), .most = 64 },
 	{ "tls-cert", "FILE", NULL,
 	  "serve only HTTPS, with this certificate and its chain (PEM)",
 	  FLAG_FIELD(struct options, tls_cert) },

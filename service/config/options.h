@@ -49,6 +49,8 @@ struct options {
 	const char *api_key_file; /* files; NULL: none */
 	const char *sign_key_file;
 	const char *metrics_key_file;
+	const char *block_list;
+	uint32_t block_distance;
 	const char *tls_cert;
 	const char *tls_key;
 	struct schedule schedule; /* schedule_complete() needs the cores */

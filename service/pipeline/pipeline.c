@@ -614,6 +614,15 @@ static enum img_err run_operation(struct pipeline *p, enum pipeline_step step,
 	return u->decode_err;
 }
 
+static enum upload_end check_blocks(const struct pipeline *p, struct upload *u)
+{
+	return p->steps.blocks != NULL && u->is_hashed &&
+			       block_list_has(p->steps.blocks, &u->pdq,
+					      &u->block) ?
+		       UPLOAD_BLOCKED :
+		       UPLOAD_ENDED;
+}
+
 /* UPLOAD_ENDED: the step has run, with the result `err`. */
 static enum upload_end call_step(struct pipeline *p, enum pipeline_step step,
 				 struct variant *v, enum img_err *err)
@@ -628,6 +637,8 @@ static enum upload_end call_step(struct pipeline *p, enum pipeline_step step,
 		if (end == UPLOAD_ENDED && *err == IMG_OK)
 			*err = run_operation(p, step, v);
 	}
+	if (step == PIPELINE_DECODE && end == UPLOAD_ENDED && *err == IMG_OK)
+		end = check_blocks(p, u);
 	if (step == PIPELINE_DECODE && end == UPLOAD_ENDED && *err == IMG_OK &&
 	    u->on_decoded != NULL)
 		u->on_decoded(u);
@@ -1223,7 +1234,7 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 		return NULL;
 	p->config = *config;
 	p->steps = (struct steps){ config->limits, config->decoders,
-				   config->watermarks };
+				   config->watermarks, config->blocks };
 	budget_init(&p->budget,
 		    memory_pool_guaranteed(config->memory_bytes_max),
 		    config->uploads_max);

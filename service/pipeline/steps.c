@@ -41,9 +41,9 @@ static size_t blocks_max(const struct upload *u)
 	return blocks;
 }
 
-static bool is_to_be_hashed(const struct upload *u)
+static bool is_to_be_hashed(const struct upload *u, const struct steps *s)
 {
-	return u->wants.pdq;
+	return u->wants.pdq || s->blocks != NULL;
 }
 
 /*
@@ -82,10 +82,11 @@ static uint64_t pixels(const struct variant *v)
 }
 
 /* The view of each variant, and the DCT scale that suits all of them. */
-static enum img_err fit_variants(struct upload *u,
-				 const struct img_limits *limits,
+static enum img_err fit_variants(struct upload *u, const struct steps *steps,
 				 uint32_t *dct_scale_max)
 {
+	const struct img_limits *limits = &steps->limits;
+
 	*dct_scale_max = 0;
 	u->output_pixels = 0;
 	u->smallest = &u->variants[0];
@@ -105,7 +106,7 @@ static enum img_err fit_variants(struct upload *u,
 		if (pixels(v) < pixels(u->smallest))
 			u->smallest = v;
 	}
-	if (is_to_be_hashed(u))
+	if (is_to_be_hashed(u, steps))
 		fit_hash(u, dct_scale_max);
 	return IMG_OK;
 }
@@ -154,7 +155,7 @@ enum img_err steps_estimate(struct upload *u, const struct steps *steps)
 		return err;
 	if (is_too_large_in_full(u, limits))
 		return IMG_ERR_TOO_LARGE;
-	err = fit_variants(u, limits, &dct_scale);
+	err = fit_variants(u, steps, &dct_scale);
 	if (err != IMG_OK)
 		return err;
 	for (uint32_t i = 0; i < u->variant_count; i++)
@@ -175,7 +176,7 @@ enum img_err steps_estimate(struct upload *u, const struct steps *steps)
 	u->variants[0].estimated_ns[PIPELINE_DECODE] = cost.decode_ns;
 	u->estimated_ns = cost.cpu_ns;
 	atomic_store(&u->left_ns, cost.cpu_ns);
-	if (is_to_be_hashed(u))
+	if (is_to_be_hashed(u, steps))
 		cost.bytes += img_pdq_bytes_max(&u->header);
 	u->estimated_bytes = memory_pool_charges_max(cost.bytes, blocks_max(u));
 	if (decoders_find(steps->decoders, u->header.format) != NULL)
@@ -348,7 +349,7 @@ static enum img_err run_decode(struct upload *u, const struct steps *steps,
 {
 	enum img_err err = decode(u, steps, memory);
 
-	if (err == IMG_OK && is_to_be_hashed(u)) {
+	if (err == IMG_OK && is_to_be_hashed(u, steps)) {
 		err = img_pdq(&u->pdq, &u->decoded, &u->header, memory);
 		u->is_hashed = err == IMG_OK;
 	}

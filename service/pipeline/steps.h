@@ -25,6 +25,7 @@ struct steps {
 	/* For files that are decoded in another process; NULL: none is. */
 	struct decoders *decoders;
 	const struct watermarks *watermarks; /* NULL: none */
+	struct block_list *blocks; /* every upload is hashed; NULL: none */
 };
 
 /*

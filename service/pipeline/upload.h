@@ -14,6 +14,7 @@
 #ifndef SERVICE_UPLOAD_H
 #define SERVICE_UPLOAD_H
 
+#include "service/pipeline/block_list.h"
 #include "service/pipeline/budget.h"
 #include "service/pipeline/excess.h"
 
@@ -61,6 +62,7 @@ enum upload_end {
 	UPLOAD_ABANDONED,       /* by pipeline_abandon() */
 	UPLOAD_LATE,            /* its deadline passed before its next step */
 	UPLOAD_UNREACHABLE, /* by estimate it cannot end before its deadline */
+	UPLOAD_BLOCKED,     /* the block list has it: see `block` */
 	UPLOAD_GONE,        /* its client disconnected */
 	UPLOAD_STORE_FULL,  /* the store had no room for its results */
 	UPLOAD_NOT_STORED,  /* its results could not be written */
@@ -170,7 +172,8 @@ struct upload {
 	struct img_placeholder placeholder; /* if wanted */
 	bool is_hashed;                     /* `pdq` is set */
 	struct img_pdq pdq;
-	uint64_t submitted_ns; /* of CLOCK_MONOTONIC; also if not taken */
+	struct block_match block; /* if it ended as UPLOAD_BLOCKED */
+	uint64_t submitted_ns;    /* of CLOCK_MONOTONIC; also if not taken */
 	uint64_t begun_ns[PIPELINE_STAGES]; /* by the first variant; 0: never */
 	uint64_t service_ns[PIPELINE_STAGES]; /* sum over variants; 0: none */
 	uint64_t waited_ns;                   /* in queues, sum over variants */

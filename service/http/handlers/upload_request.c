@@ -1015,6 +1015,10 @@ static void log_hash(const struct upload *u, struct log_request *line)
 		return;
 	base16_encode_update(line->pdq, IMG_PDQ_BYTES, u->pdq.upright);
 	line->pdq_quality = u->pdq.quality;
+	if (u->end != UPLOAD_BLOCKED)
+		return;
+	base16_encode_update(line->blocked_by, IMG_PDQ_BYTES, u->block.hash);
+	line->blocked_distance = u->block.distance;
 }
 
 /*

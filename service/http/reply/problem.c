@@ -180,6 +180,8 @@ static const struct {
 				     "Too many bytes",
 				     "No result is as small as max_bytes; ask "
 				     "for fewer pixels, or another format." },
+	[PROBLEM_BLOCKED] = { 422, "blocked", "Blocked",
+			      "This server does not take this picture." },
 	[PROBLEM_CROP_OUTSIDE] = { 422, "crop_outside", "Crop outside",
 				   "The crop begins outside of the picture." },
 	[PROBLEM_TOO_MANY_SCANS] = { 422, "too_many_scans", "Too many scans",
@@ -301,6 +303,8 @@ enum problem problem_of_upload(const struct upload *u)
 		return PROBLEM_STOPPING;
 	case UPLOAD_LATE:
 		return PROBLEM_DEADLINE_EXCEEDED;
+	case UPLOAD_BLOCKED:
+		return PROBLEM_BLOCKED;
 	case UPLOAD_UNREACHABLE:
 		return PROBLEM_DEADLINE_UNREACHABLE;
 	case UPLOAD_STORE_FULL:
@@ -328,6 +332,7 @@ bool problem_is_final(enum problem problem)
 	case PROBLEM_PICTURE_TOO_LARGE:
 	case PROBLEM_CROP_OUTSIDE:
 	case PROBLEM_TOO_MANY_BYTES:
+	case PROBLEM_BLOCKED:
 	case PROBLEM_TOO_MANY_SCANS:
 	case PROBLEM_TOO_MUCH_MEMORY:
 	case PROBLEM_OUTPUT_TOO_LARGE:
