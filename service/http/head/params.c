@@ -192,7 +192,7 @@ const struct param params_table[] = {
 	  .default_text = "strip",
 	  .help = "what a result has of Exif, XMP and IPTC",
 	  .is_advanced = true, .other_names = "exif strip stripmetadata",
-	  .since = 9 },
+	  .since = 11 },
 	{ "max_bytes", "Most bytes", BYTES(transform.bytes_max),
 	  .help = "the most bytes of the result, which gets less quality if "
 		  "needed",
