@@ -440,6 +440,10 @@ test_a_smart_box_has_the_subject
 test_wrong_values_are_explained
 check_drained
 stop
+if ! "$DARKROOM" --version | grep -q '^formats:.* png'; then
+	echo 'skipped: watermarks: PNG is not built in'
+	exit
+fi
 make_watermarks
 test_watermarks_are_read_at_the_start
 start --watermark 'clear=clear.png;plain=plain.ppm' \
