@@ -68,6 +68,15 @@ static const char *read_distance(struct entry *e, const char *at)
 	return end;
 }
 
+/* Nettle passes over it. */
+static bool has_space(const char hash[HASH_CHARS])
+{
+	for (int i = 0; i < HASH_CHARS; i++)
+		if (hash[i] <= ' ')
+			return true;
+	return false;
+}
+
 /* What is wrong with the line, of `chars`; NULL: nothing. */
 static const char *read_line(struct entry *e, const char *line, size_t chars)
 {
@@ -76,7 +85,7 @@ static const char *read_line(struct entry *e, const char *line, size_t chars)
 	const char *end = line + HASH_CHARS;
 
 	base16_decode_init(&hex);
-	if (chars < HASH_CHARS || strcspn(line, " \t") < HASH_CHARS ||
+	if (chars < HASH_CHARS || has_space(line) ||
 	    !base16_decode_update(&hex, &bytes, (uint8_t *)e->words, HASH_CHARS,
 				  line) ||
 	    bytes != sizeof(e->words))
