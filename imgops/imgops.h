@@ -765,9 +765,10 @@ void img_watermark_free(struct img_watermark *watermark); /* NULL is fine */
  * `memory`.
  *
  * With a limit of bytes, it is the result of the highest quality that fits, as
- * far as two more results tell (max_bytes.c): never a larger one.
+ * far as three more results tell (max_bytes.c): never a larger one.
  *
- * Errors: NO_MEMORY, TOO_MANY_BYTES.
+ * Errors: NO_MEMORY; TOO_MANY_BYTES, and *count is the size of the smallest
+ * result that was made.
  */
 MUST_CHECK enum img_err img_encode(uint8_t **bytes, size_t *count,
 				   struct image *src,

@@ -3,11 +3,12 @@
  * img_encode() with a limit of bytes.
  *
  * The first result has the quality that was asked for.  If it is too large, the
- * quality that fits is looked for in a sample: bands of rows of the picture, of
- * which the sizes at other qualities take a part of the time.  The picture is
- * taken to shrink as its sample does.  Two more results follow at most: one of
- * that quality, and, if it is too large or much smaller than allowed, one of a
- * quality that is corrected by what was wrong with the guess.
+ * quality that fits is looked for, in quarters, in a sample: bands of rows of
+ * the picture, of which the sizes at other qualities take a part of the time.
+ * The picture is taken to shrink as its sample does.  Three more results follow
+ * at most: one of that quality, and, while they are too large or much smaller
+ * than allowed, others of a quality that is corrected by what was wrong with
+ * the guess.
  */
 #include "imgops/estimate.h"
 #include "imgops/formats/format.h"
@@ -18,18 +19,23 @@
 #include <string.h>
 
 enum {
-	QUALITIES = 101, /* 1 to 100 */
+	STEPS = 4,      /* of a quality */
+	LOWEST = STEPS, /* a level is a quality in steps */
+	NONE = LOWEST - 1,
+	LEVELS = 100 * STEPS + 1,
 	BAND_ROWS = 32,
 	SAMPLE_PIXELS_MIN = 1 << 16,
 	SAMPLE_PART = 8, /* of the picture, at least */
-	RESULTS_MAX = 3,
-	TRIALS_MAX = 10, /* as estimated; of the sample */
+	RESULTS_MAX = 4,
+	TRIALS_MAX = 12, /* as estimated; of the sample */
 };
 
 /* Parts of the limit: aimed at first, and enough. */
 #define AIM 0.985
 #define AIM_AFTER_TOO_MUCH 0.97
 #define ENOUGH 0.95
+/* Part of what is wanted of the sample. */
+#define CLOSE 0.99
 /* From one quality to another, sizes fall about as this root of it. */
 #define FALL 1.6
 
@@ -37,17 +43,20 @@ struct search {
 	const struct img_transform *transform;
 	const struct memory *memory;
 	struct image sample;
-	size_t sample_bytes[QUALITIES]; /* 0: not known */
+	size_t sample_bytes[LEVELS]; /* 0: not known */
+	size_t least_bytes;          /* of all results */
 };
 
 static enum img_err encode(uint8_t **bytes, size_t *count, struct image *src,
-			   const struct img_transform *transform, int quality,
+			   const struct img_transform *transform, int level,
 			   const struct memory *memory)
 {
 	struct img_transform t = *transform;
 
-	t.quality = quality;
-	return format_of_result(&t)->encode(bytes, count, src, &t, memory);
+	/* For what has whole qualities, such as a gain map. */
+	t.quality = (level + STEPS - 1) / STEPS;
+	return format_of_result(&t)->encode(bytes, count, src, &t,
+					    (double)level / STEPS, memory);
 }
 
 static uint32_t band_count(uint32_t width, uint32_t height)
@@ -109,13 +118,13 @@ static bool take_sample(struct search *s, const struct image *src)
 }
 
 /* The size of the sample; 0: no memory. */
-static size_t sample_size(struct search *s, int quality)
+static size_t sample_size(struct search *s, int level)
 {
-	size_t *known = &s->sample_bytes[quality];
+	size_t *known = &s->sample_bytes[level];
 	uint8_t *bytes = NULL;
 
 	if (*known == 0 && encode(&bytes, known, &s->sample, s->transform,
-				  quality, s->memory) != IMG_OK)
+				  level, s->memory) != IMG_OK)
 		*known = 0;
 	memory_free(s->memory, bytes);
 	return *known;
@@ -125,11 +134,11 @@ static size_t sample_size(struct search *s, int quality)
 struct made {
 	uint8_t *bytes;
 	size_t count;
-	int quality;
+	int level;
 };
 
 /*
- * Between two qualities, of which `low` may be 0: where the sample may have
+ * Between two levels, of which `low` may be NONE: where the sample may have
  * `wanted` bytes, if the logarithm of its size is about linear.
  */
 static int between(const struct search *s, int low, int high, double wanted)
@@ -138,57 +147,87 @@ static int between(const struct search *s, int low, int high, double wanted)
 	double at_high = (double)s->sample_bytes[high];
 	int middle = (low + high) / 2;
 
-	if (low > 0 && at_low < wanted && wanted < at_high)
+	if (low > NONE && at_low < wanted && wanted < at_high)
 		middle = low + (int)(log(wanted / at_low) /
 				     log(at_high / at_low) * (high - low));
-	if (low == 0 && wanted < at_high)
+	if (low == NONE && wanted < at_high)
 		middle = (int)(high * pow(wanted / at_high, FALL));
 	if (middle <= low)
 		return low + 1;
 	return middle < high ? middle : high - 1;
 }
 
+/* The same, of the levels that the format has.  Returns `low`: none is left. */
+static int next_level(const struct search *s, int low, int high, double wanted)
+{
+	int level = between(s, low, high, wanted);
+
+	if (!format_of_result(s->transform)->has_whole_qualities)
+		return level;
+	level = (level + STEPS - 1) / STEPS * STEPS;
+	if (level >= high)
+		level -= STEPS;
+	return level > low ? level : low;
+}
+
 /*
- * *quality becomes the highest, below `below`, at which the picture should have
- * at most `most` bytes, since it has made->count at made->quality; 0: none.
+ * *level becomes about the highest, below `below`, at which the picture should
+ * have at most `most` bytes, since it has made->count at made->level; or NONE.
  */
 static enum img_err guess(struct search *s, const struct made *made,
-			  double most, int below, int *quality)
+			  double most, int below, int *level)
 {
-	size_t same = sample_size(s, made->quality);
+	size_t same = sample_size(s, made->level);
 	double wanted = most / (double)made->count * (double)same;
-	int low = 0, high = below;
+	int low = NONE, high = below;
 
 	if (same == 0 || sample_size(s, below) == 0)
 		return IMG_ERR_NO_MEMORY;
 	while (high - low > 1) {
-		int middle = between(s, low, high, wanted);
-		size_t size = sample_size(s, middle);
+		int middle = next_level(s, low, high, wanted);
+		size_t size;
 
+		if (middle == low)
+			break;
+		size = sample_size(s, middle);
 		if (size == 0)
 			return IMG_ERR_NO_MEMORY;
 		if ((double)size <= wanted)
 			low = middle;
 		else
 			high = middle;
+		if (low == middle && (double)size >= CLOSE * wanted)
+			break;
 	}
-	*quality = low;
+	*level = low;
 	return IMG_OK;
 }
 
 /* On an error, there are no bytes. */
 static enum img_err make(struct made *made, struct image *src,
-			 const struct img_transform *transform, int quality,
+			 const struct img_transform *transform, int level,
 			 const struct memory *memory)
 {
 	enum img_err err;
 
-	*made = (struct made){ .quality = quality };
-	err = encode(&made->bytes, &made->count, src, transform, quality,
-		     memory);
+	*made = (struct made){ .level = level };
+	err = encode(&made->bytes, &made->count, src, transform, level, memory);
 	if (err != IMG_OK)
 		made->bytes = NULL;
 	return err;
+}
+
+/* `next` becomes *best if it is better; the other one is freed. */
+static void keep_better(struct made *best, struct made *next,
+			const struct search *s)
+{
+	size_t most = s->transform->bytes_max;
+	struct made *worse =
+		next->count <= most || best->count > most ? best : next;
+
+	memory_free(s->memory, worse->bytes);
+	if (worse == best)
+		*best = *next;
 }
 
 /* `best` is too large; if none fits, it stays so. */
@@ -196,33 +235,30 @@ static enum img_err make_smaller(struct made *best, struct image *src,
 				 struct search *s)
 {
 	double limit = (double)s->transform->bytes_max, aim = AIM;
-	int below = best->quality;
+	int below = best->level, level;
 	struct made last = *best, next;
-	int quality;
 
 	for (int i = 1; i < RESULTS_MAX; i++) {
-		enum img_err err =
-			guess(s, &last, aim * limit, below, &quality);
+		enum img_err err = guess(s, &last, aim * limit, below, &level);
 
 		if (err != IMG_OK)
 			return err;
-		if (quality == 0 || quality == last.quality)
+		/* Perhaps it does fit; and if not, its size is known. */
+		if (level == NONE && (double)best->count > limit)
+			level = LOWEST;
+		if (level == NONE || level == last.level)
 			break;
-		err = make(&next, src, s->transform, quality, s->memory);
+		err = make(&next, src, s->transform, level, s->memory);
 		if (err != IMG_OK)
 			return err;
-		last = (struct made){ .count = next.count, .quality = quality };
-		if (next.count <= s->transform->bytes_max ||
-		    best->count > s->transform->bytes_max) {
-			memory_free(s->memory, best->bytes);
-			*best = next;
-		} else {
-			memory_free(s->memory, next.bytes);
-		}
-		if (next.count > s->transform->bytes_max) {
-			below = quality;
+		last = (struct made){ .count = next.count, .level = level };
+		if (next.count < s->least_bytes)
+			s->least_bytes = next.count;
+		keep_better(best, &next, s);
+		if ((double)last.count > limit) {
+			below = level;
 			aim = AIM_AFTER_TOO_MUCH;
-		} else if ((double)next.count >= ENOUGH * limit) {
+		} else if ((double)last.count >= ENOUGH * limit) {
 			break;
 		}
 	}
@@ -236,12 +272,14 @@ static bool has_quality(const struct img_transform *t)
 				format_of_result(t)->qualities != NULL);
 }
 
-/* `best` is too large. */
+/* `best` is too large.  *least becomes the size of the smallest result. */
 static enum img_err fit(struct made *best, struct image *src,
-			const struct img_transform *transform,
+			const struct img_transform *transform, size_t *least,
 			const struct memory *memory)
 {
-	struct search s = { .transform = transform, .memory = memory };
+	struct search s = { .transform = transform,
+			    .memory = memory,
+			    .least_bytes = best->count };
 	enum img_err err = IMG_OK;
 
 	if (has_quality(transform)) {
@@ -250,6 +288,7 @@ static enum img_err fit(struct made *best, struct image *src,
 		if (s.sample.block != src->block)
 			img_release(&s.sample);
 	}
+	*least = s.least_bytes;
 	if (err == IMG_OK && best->count > transform->bytes_max)
 		err = IMG_ERR_TOO_MANY_BYTES;
 	return err;
@@ -264,10 +303,10 @@ enum img_err img_encode(uint8_t **bytes, size_t *count, struct image *src,
 
 	assert(image_is_shaped(src));
 	assert((src->profile != NULL) == (src->profile_bytes > 0));
-	err = make(&best, src, transform, transform->quality, memory);
+	err = make(&best, src, transform, transform->quality * STEPS, memory);
 	if (err == IMG_OK && transform->bytes_max > 0 &&
 	    best.count > transform->bytes_max)
-		err = fit(&best, src, transform, memory);
+		err = fit(&best, src, transform, count, memory);
 	if (err != IMG_OK) {
 		memory_free(memory, best.bytes);
 		return err;

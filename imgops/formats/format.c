@@ -156,7 +156,7 @@ uint32_t img_scans_max(struct img_size stored, const struct img_limits *limits)
 const int format_qualities[FORMAT_QUALITIES] = { 1,  10, 30, 50, 70,
 						 80, 90, 95, 100 };
 
-double format_quality(const double *qualities, int quality)
+double format_quality(const double *qualities, double quality)
 {
 	uint32_t i = 1;
 	double part;
@@ -164,7 +164,7 @@ double format_quality(const double *qualities, int quality)
 	assert(quality >= 1 && quality <= 100);
 	while (format_qualities[i] < quality)
 		i++;
-	part = (double)(quality - format_qualities[i - 1]) /
+	part = (quality - format_qualities[i - 1]) /
 	       (format_qualities[i] - format_qualities[i - 1]);
 	return qualities[i - 1] * (1 - part) + qualities[i] * part;
 }

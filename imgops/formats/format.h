@@ -85,13 +85,14 @@ struct img_codec {
 	/*
 	 * img_encode() of a picture that image_is_shaped(): IMG_GREY;
 	 * IMG_YCBCR or IMG_RGB, as planes() says; or IMG_RGBA if the format
-	 * holds alpha.  A format without grey writes grey as colours.  NULL,
-	 * as the rest: the format is only read.
+	 * holds alpha.  A format without grey writes grey as colours.
+	 * `quality`, 1 .. 100, is that of `transform` or less.  NULL, as the
+	 * rest: the format is only read.
 	 */
 	enum img_err (*encode)(uint8_t **bytes, size_t *count,
 			       struct image *src,
 			       const struct img_transform *transform,
-			       const struct memory *memory);
+			       double quality, const struct memory *memory);
 	const struct step_estimate *encode_estimate;
 
 	/*
@@ -101,6 +102,8 @@ struct img_codec {
 	 * that of a JPEG, or there is none.
 	 */
 	const double *qualities;
+	/* Between two whole qualities, encode() has no others. */
+	bool has_whole_qualities;
 
 	/* For img_scale(), which makes what encode() gets. */
 	enum format_planes (*planes)(const struct img_transform *transform);
@@ -212,7 +215,7 @@ static inline bool format_full_size(const struct img_transform *transform)
 	}
 
 /* What is in between the two nearest of img_codec.qualities. */
-double format_quality(const double *qualities, int quality);
+double format_quality(const double *qualities, double quality);
 
 /* TOO_LARGE: the file is over a limit of sides or pixels.  Else OK. */
 enum img_err format_check_size(struct img_size stored,

@@ -56,6 +56,7 @@ static size_t encode(struct image *img, const struct img_transform *t,
 
 	if (err == IMG_ERR_TOO_MANY_BYTES) {
 		CHECK(bytes == NULL);
+		CHECK_NUMBER(count, >, t->bytes_max);
 		return 0;
 	}
 	CHECK_NUMBER(err, ==, IMG_OK);

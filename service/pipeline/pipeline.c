@@ -858,6 +858,7 @@ void pipeline_explain(const struct pipeline *p, const struct upload *u,
 		*excess = e;
 	} else if (u->end == UPLOAD_ENDED &&
 		   (u->err == IMG_ERR_TOO_LARGE || u->err == IMG_ERR_OUTSIDE ||
+		    u->err == IMG_ERR_TOO_MANY_BYTES ||
 		    u->err == IMG_ERR_TOO_MANY_SCANS)) {
 		steps_explain(u, &p->config.limits, text, bytes, excess);
 	}

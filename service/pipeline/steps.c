@@ -262,6 +262,25 @@ static void explain_crop(char *text, size_t bytes, const struct upload *u)
 	}
 }
 
+static void explain_bytes(char *text, size_t bytes, struct excess *e,
+			  const struct upload *u)
+{
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		const struct variant *v = &u->variants[i];
+
+		if (v->least_bytes == 0)
+			continue;
+		*e = (struct excess){ (double)v->least_bytes,
+				      v->transform.bytes_max, "bytes" };
+		(void)snprintf(text, bytes,
+			       "The smallest result has %zu bytes, and "
+			       "max_bytes is %" PRIu32
+			       "; ask for fewer pixels, or another format.",
+			       v->least_bytes, v->transform.bytes_max);
+		return;
+	}
+}
+
 void steps_explain(const struct upload *u, const struct img_limits *limits,
 		   char *text, size_t bytes, struct excess *excess)
 {
@@ -270,6 +289,10 @@ void steps_explain(const struct upload *u, const struct img_limits *limits,
 
 	if (u->err == IMG_ERR_OUTSIDE) {
 		explain_crop(text, bytes, u);
+		return;
+	}
+	if (u->err == IMG_ERR_TOO_MANY_BYTES) {
+		explain_bytes(text, bytes, excess, u);
 		return;
 	}
 	if (u->err == IMG_ERR_TOO_MANY_SCANS) {
@@ -395,6 +418,8 @@ static enum img_err run_encode(struct variant *v, const struct memory *memory)
 		v->image.metadata = &metadata;
 	err = img_encode(&v->jpeg, &v->jpeg_bytes, &v->image, &v->transform,
 			 memory);
+	if (err == IMG_ERR_TOO_MANY_BYTES)
+		v->least_bytes = v->jpeg_bytes;
 	v->image.metadata = NULL;
 	img_metadata_release(&metadata);
 	return err;

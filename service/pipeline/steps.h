@@ -39,9 +39,9 @@ MUST_CHECK enum img_err steps_estimate(struct upload *u,
 				       const struct steps *steps);
 
 /*
- * For an upload that ended with IMG_ERR_TOO_LARGE, IMG_ERR_TOO_MANY_SCANS or
- * IMG_ERR_OUTSIDE: a sentence with its size and the limit that it exceeds, and
- * the numbers.
+ * For an upload that ended with IMG_ERR_TOO_LARGE, IMG_ERR_TOO_MANY_SCANS,
+ * IMG_ERR_TOO_MANY_BYTES or IMG_ERR_OUTSIDE: a sentence with its size and the
+ * limit that it exceeds, and the numbers.
  */
 void steps_explain(const struct upload *u, const struct img_limits *limits,
 		   char *text, size_t bytes, struct excess *excess);

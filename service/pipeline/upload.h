@@ -81,6 +81,8 @@ struct variant {
 	size_t jpeg_bytes;
 	struct img_size size;
 	uint32_t notes; /* IMG_NOTE_... */
+	/* The smallest result was larger than it may be; 0: it was not. */
+	size_t least_bytes;
 
 	/* Private to the pipeline. */
 	struct upload *upload;

@@ -25,7 +25,7 @@ enum img_err avif_decode(struct image *dst, const uint8_t *bytes, size_t count,
 			 const struct memory *memory);
 
 enum img_err avif_encode(uint8_t **bytes, size_t *count, struct image *src,
-			 const struct img_transform *transform,
+			 const struct img_transform *transform, double quality,
 			 const struct memory *memory);
 
 /* Can libavif write a gain map?  It reads one as any picture. */

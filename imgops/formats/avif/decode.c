@@ -408,6 +408,7 @@ static const struct img_codec codec = {
 	.encode = avif_encode,
 	.encode_estimate = &avif_encode_estimate,
 	.qualities = avif_qualities,
+	.has_whole_qualities = true,
 	.planes = avif_planes,
 	.holds_alpha = true,
 	.holds_profile = true,

@@ -25,6 +25,7 @@
 struct job {
 	const struct image *src;
 	const struct img_transform *transform;
+	double quality;
 	uint8_t *pixels; /* interleaved, with alpha; NULL: none */
 	avifRWData out;
 	avifResult result;
@@ -49,11 +50,11 @@ const double avif_qualities[FORMAT_QUALITIES] = { 5,  15, 41, 53, 63,
 
 enum { BEST = 100, FINE = 63 };
 
-static int quality_of(const struct img_transform *t)
+static int quality_of(const struct img_transform *t, double quality)
 {
 	return t->lossless ?
 		       BEST :
-		       (int)lround(format_quality(avif_qualities, t->quality));
+		       (int)lround(format_quality(avif_qualities, quality));
 }
 
 #if AVIF_VERSION < 1000000
@@ -76,9 +77,9 @@ static void set_quantizer(avifEncoder *e, int quantizer)
 
 #endif
 
-static void set_encoder(avifEncoder *e, const struct img_transform *t)
+static void set_encoder(avifEncoder *e, const struct img_transform *t,
+			int quality)
 {
-	int quality = quality_of(t);
 
 	e->codecChoice = AVIF_CODEC_CHOICE_AOM;
 	e->maxThreads = 1;
@@ -216,7 +217,7 @@ static avifResult add_map(avifEncoder *e, avifImage *img, const struct job *j)
 	if (map == NULL)
 		return AVIF_RESULT_OK;
 	coding = map_coding(map, j->transform);
-	e->qualityGainMap = quality_of(&coding);
+	e->qualityGainMap = quality_of(&coding, coding.quality);
 	img->gainMap = avifGainMapCreate();
 	if (img->gainMap == NULL)
 		return AVIF_RESULT_OUT_OF_MEMORY;
@@ -277,7 +278,8 @@ static void run(void *arg)
 
 	j->result = AVIF_RESULT_OUT_OF_MEMORY;
 	if (encoder != NULL && img != NULL) {
-		set_encoder(encoder, j->transform);
+		set_encoder(encoder, j->transform,
+			    quality_of(j->transform, j->quality));
 		set_colours(img, j);
 		j->result = AVIF_RESULT_OK;
 		if (j->pixels == NULL)
@@ -341,10 +343,12 @@ static bool take_result(uint8_t **bytes, size_t *count, struct job *j,
 }
 
 enum img_err avif_encode(uint8_t **bytes, size_t *count, struct image *src,
-			 const struct img_transform *transform,
+			 const struct img_transform *transform, double quality,
 			 const struct memory *memory)
 {
-	struct job j = { .src = src, .transform = transform };
+	struct job j = { .src = src,
+			 .transform = transform,
+			 .quality = quality };
 	size_t pixels = (size_t)pixels_bytes(src);
 	size_t row_bytes = (size_t)src->planes[0].width * 4;
 	bool ok = false;
@@ -352,7 +356,7 @@ enum img_err avif_encode(uint8_t **bytes, size_t *count, struct image *src,
 		AVIF_STACK_BYTES + (size_t)library_bytes(src, transform);
 	uint8_t *held;
 
-	assert(transform->quality >= 1 && transform->quality <= 100);
+	assert(quality >= 1 && quality <= 100);
 	if (src->gainmap != NULL) {
 		struct img_transform coding =
 			map_coding(src->gainmap, transform);
@@ -426,8 +430,8 @@ static void encode_count(double *counts, const struct workload *w)
 		counts[TERM_FULL_CHROMA] = pixels;
 	if (t->lossless)
 		counts[TERM_LOSSLESS] = pixels;
-	else if (quality_of(t) > FINE)
-		counts[TERM_FINE] = pixels * (quality_of(t) - FINE);
+	else if (quality_of(t, t->quality) > FINE)
+		counts[TERM_FINE] = pixels * (quality_of(t, t->quality) - FINE);
 	if (w->scaled.space == IMG_RGBA)
 		counts[TERM_ALPHA] = pixels;
 }

@@ -52,6 +52,7 @@ struct encoder {
 
 	struct image *src;
 	const struct img_transform *transform;
+	double quality;
 
 	const struct img_gain *gain; /* `src` is a gain map; or NULL */
 	const uint8_t *map; /* the encoded gain map of `src`; or NULL */
@@ -274,6 +275,12 @@ static void append_map(struct encoder *e)
 	e->out_bytes = bytes + e->map_bytes;
 }
 
+/* As libjpeg's jpeg_quality_scaling(), which takes whole qualities alone. */
+static int table_percent(double quality)
+{
+	return (int)(quality < 50 ? 5000 / quality : 200 - 2 * quality);
+}
+
 static void set_parameters(struct encoder *e)
 {
 	struct jpeg_compress_struct *jpeg = &e->jpeg;
@@ -289,7 +296,7 @@ static void set_parameters(struct encoder *e)
 		jpeg->comp_info[0].h_samp_factor = 1;
 		jpeg->comp_info[0].v_samp_factor = 1;
 	}
-	jpeg_set_quality(jpeg, e->transform->quality, TRUE);
+	jpeg_set_linear_quality(jpeg, table_percent(e->quality), TRUE);
 	jpeg->dct_method = JDCT_ISLOW;
 	jpeg->raw_data_in = TRUE;
 	jpeg->optimize_coding = e->transform->optimize;
@@ -402,7 +409,7 @@ static uint8_t *take_result(struct encoder *e)
 /* The result, of e->out_bytes.  NULL: out of memory. */
 static uint8_t *encode(struct encoder *e)
 {
-	assert(e->transform->quality >= 1 && e->transform->quality <= 100);
+	assert(e->quality >= 1 && e->quality <= 100);
 	assert(e->src->profile_bytes <= PROFILE_BYTES_MAX);
 	if (!encoder_run(e)) {
 		memory_free(e->memory, e->out);
@@ -412,12 +419,13 @@ static uint8_t *encode(struct encoder *e)
 }
 
 enum img_err jpeg_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
-			 const struct img_transform *transform,
+			 const struct img_transform *transform, double quality,
 			 const struct memory *memory)
 {
 	struct encoder e = { .memory = memory,
 			     .src = src,
-			     .transform = transform };
+			     .transform = transform,
+			     .quality = quality };
 	uint8_t *map = NULL, *out = NULL;
 
 	if (src->gainmap != NULL) {
@@ -425,6 +433,7 @@ enum img_err jpeg_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
 		struct encoder m = { .memory = memory,
 				     .src = &src->gainmap->image,
 				     .transform = &coding,
+				     .quality = coding.quality,
 				     .gain = &src->gainmap->gain };
 
 		map = encode(&m);

@@ -93,7 +93,7 @@ enum img_err jpeg_probe_picture(struct img_header *h, const uint8_t *jpeg,
 void jpeg_metadata(struct metadata_found *found, const uint8_t *bytes,
 		   size_t count, const struct img_header *h);
 enum img_err jpeg_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
-			 const struct img_transform *transform,
+			 const struct img_transform *transform, double quality,
 			 const struct memory *memory);
 extern const struct step_estimate jpeg_encode_estimate;
 

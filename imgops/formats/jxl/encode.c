@@ -24,6 +24,7 @@
 struct job {
 	const struct image *src;
 	const struct img_transform *transform;
+	double quality;
 	const struct memory *memory;
 	const uint8_t *pixels; /* interleaved */
 	struct jxl_memory library;
@@ -58,7 +59,7 @@ static int effort_of(enum img_space space, const struct img_transform *t)
 const double jxl_qualities[FORMAT_QUALITIES] = { 15,   12,  6.3,  3.8, 2.55,
 						 1.77, 1.1, 0.71, 0.1 };
 
-static float distance_of(int quality)
+static float distance_of(double quality)
 {
 	return (float)format_quality(jxl_qualities, quality);
 }
@@ -108,7 +109,7 @@ static bool set_frame(JxlEncoderFrameSettings *f, const struct job *j)
 	return (t->lossless ?
 			JxlEncoderSetFrameLossless(f, JXL_TRUE) :
 			JxlEncoderSetFrameDistance(
-				f, distance_of(t->quality))) == JXL_ENC_SUCCESS;
+				f, distance_of(j->quality))) == JXL_ENC_SUCCESS;
 }
 
 /* --- In libjxl --- */
@@ -217,7 +218,7 @@ static void encode_picture(struct job *j)
 	uint8_t *held = memory_alloc(memory, JXL_STACK_BYTES + (size_t)library);
 	uint8_t *pixels = memory_alloc(memory, (size_t)pixels_bytes(src));
 
-	assert(j->transform->quality >= 1 && j->transform->quality <= 100);
+	assert(j->quality >= 1 && j->quality <= 100);
 	if (held != NULL && pixels != NULL) {
 		for (uint32_t y = 0; y < src->planes[0].height; y++) {
 			colour_write_row(pixels + y * row_bytes, src, y);
@@ -332,6 +333,7 @@ static uint8_t *add_gainmap(size_t *count, const struct job *picture)
 	struct image samples = meaning->image; /* numbers, not colours */
 	struct job map = { .src = &samples,
 			   .transform = &coding,
+			   .quality = coding.quality,
 			   .memory = picture->memory };
 	uint8_t *file = NULL;
 
@@ -354,10 +356,13 @@ static bool is_codestream(const struct job *picture)
 }
 
 enum img_err jxl_encode(uint8_t **bytes, size_t *count, struct image *src,
-			const struct img_transform *transform,
+			const struct img_transform *transform, double quality,
 			const struct memory *memory)
 {
-	struct job j = { .src = src, .transform = transform, .memory = memory };
+	struct job j = { .src = src,
+			 .transform = transform,
+			 .quality = quality,
+			 .memory = memory };
 
 	encode_picture(&j);
 	if (j.out == NULL)

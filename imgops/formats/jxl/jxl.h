@@ -193,7 +193,7 @@ void jxl_metadata(struct metadata_found *found, const uint8_t *bytes,
 		  size_t count, const struct img_header *h);
 
 enum img_err jxl_encode(uint8_t **bytes, size_t *count, struct image *src,
-			const struct img_transform *transform,
+			const struct img_transform *transform, double quality,
 			const struct memory *memory);
 
 extern const struct step_estimate jxl_decode_estimate;

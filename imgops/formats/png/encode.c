@@ -323,7 +323,7 @@ static int effort_of(const struct img_transform *transform)
 }
 
 enum img_err png_encode(uint8_t **bytes, size_t *count, struct image *src,
-			const struct img_transform *transform,
+			const struct img_transform *transform, double quality,
 			const struct memory *memory)
 {
 	struct sizes s = sizes_of(src, src->profile_bytes);
@@ -339,6 +339,7 @@ enum img_err png_encode(uint8_t **bytes, size_t *count, struct image *src,
 	};
 	uint8_t *work = memory_alloc(memory, s.work);
 
+	(void)quality;
 	e.out = memory_alloc(memory, s.out);
 	e.deflate = libdeflate_alloc_compressor(effort_of(transform));
 	if (work != NULL && e.out != NULL && e.deflate != NULL) {

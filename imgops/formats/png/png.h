@@ -87,7 +87,7 @@ enum img_err png_probe_more(struct img_header *h, const uint8_t *bytes,
 void png_metadata(struct metadata_found *found, const uint8_t *bytes,
 		  size_t count, const struct img_header *h);
 enum img_err png_encode(uint8_t **bytes, size_t *count, struct image *src,
-			const struct img_transform *transform,
+			const struct img_transform *transform, double quality,
 			const struct memory *memory);
 extern const struct step_estimate png_encode_estimate;
 

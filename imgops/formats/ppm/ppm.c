@@ -150,7 +150,7 @@ static enum format_planes ppm_planes(const struct img_transform *transform)
 static enum img_err ppm_encode(uint8_t **bytes, size_t *count,
 			       struct image *src,
 			       const struct img_transform *transform,
-			       const struct memory *memory)
+			       double quality, const struct memory *memory)
 {
 	struct img_plane *p = &src->planes[0];
 	size_t row_bytes = (size_t)p->width * src->plane_count, n;
@@ -158,6 +158,7 @@ static enum img_err ppm_encode(uint8_t **bytes, size_t *count,
 				     HEADER_BYTES + row_bytes * p->height);
 
 	(void)transform; /* no quality, no choice of coding */
+	(void)quality;
 	if (ppm == NULL)
 		return IMG_ERR_NO_MEMORY;
 	n = (size_t)snprintf((char *)ppm, HEADER_BYTES, "P%c\n%u %u\n%d\n",

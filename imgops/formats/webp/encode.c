@@ -217,11 +217,11 @@ static bool saves_memory(const struct image *src)
 
 /* False: another version of libwebp. */
 static bool set_config(WebPConfig *c, const struct image *src,
-		       const struct img_transform *t)
+		       const struct img_transform *t, double quality)
 {
 	if (!WebPConfigInit(c))
 		return false;
-	c->quality = (float)quality_of(t);
+	c->quality = (float)format_quality(webp_qualities, quality);
 	c->method = method_of(t->effort, src->space == IMG_RGBA);
 	c->low_memory = saves_memory(src);
 	return !t->lossless ||
@@ -392,7 +392,7 @@ static bool run(struct encoder *e, const struct image *src,
 }
 
 enum img_err webp_encode(uint8_t **bytes, size_t *count, struct image *src,
-			 const struct img_transform *transform,
+			 const struct img_transform *transform, double quality,
 			 const struct memory *memory)
 {
 	struct encoder e = { .memory = memory,
@@ -404,8 +404,8 @@ enum img_err webp_encode(uint8_t **bytes, size_t *count, struct image *src,
 	WebPConfig config;
 	bool ok = false;
 
-	assert(transform->quality >= 1 && transform->quality <= 100);
-	if (set_config(&config, src, transform))
+	assert(quality >= 1 && quality <= 100);
+	if (set_config(&config, src, transform, quality))
 		held = memory_alloc(memory,
 				    (size_t)library_bytes(src, &config));
 	if (held != NULL)
@@ -511,7 +511,7 @@ static uint64_t encode_bytes(const struct workload *w)
 	uint64_t working = 0;
 	WebPConfig config;
 
-	if (set_config(&config, img, w->transform))
+	if (set_config(&config, img, w->transform, w->transform->quality))
 		working = library_bytes(img, &config);
 	return image_bytes(img) + w->profile_bytes + working +
 	       input_bytes(img, is_lossless) + result_bytes(img, is_lossless) +

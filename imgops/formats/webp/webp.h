@@ -90,7 +90,7 @@ void webp_metadata(struct metadata_found *found, const uint8_t *bytes,
 		   size_t count, const struct img_header *h);
 
 enum img_err webp_encode(uint8_t **bytes, size_t *count, struct image *src,
-			 const struct img_transform *transform,
+			 const struct img_transform *transform, double quality,
 			 const struct memory *memory);
 
 extern const struct step_estimate webp_encode_estimate;

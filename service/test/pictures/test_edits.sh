@@ -171,6 +171,13 @@ test_a_result_is_no_larger_than_asked() {
 	cmp out whole || fail "another result, although it fits"
 	expect_problem 422 max_bytes_too_small --data-binary "@$photo" \
 		"$url/?w=400&max_bytes=100"
+	curl -sS --data-binary "@$photo" -o body "$url/?w=400&max_bytes=900"
+	bytes=$(jq .value body)
+	[ "$bytes" -gt 900 ] && [ "$(jq .limit body)" = 900 ] ||
+		fail "no numbers: $(shown body)"
+	jq -r .detail body | has "has $bytes bytes" || fail "$(shown body)"
+	curl -fsS --data-binary "@$photo" -o out \
+		"$url/?w=400&max_bytes=$bytes" || fail "$bytes were possible"
 	expect_problem 400 bad_parameter --data-binary "@$photo" \
 		"$url/?w=400&max_bytes=99"
 }
