@@ -294,7 +294,7 @@ static uint64_t unknown_room_for(const struct body *b, uint64_t bytes)
 {
 	uint64_t room = b->count_max > 0 ? b->count_max : b->first_bytes;
 
-	while (room < bytes)
+	while (room < bytes && room < b->length_bytes)
 		room *= ROOM_GROWTH_UNKNOWN;
 	return min_u64(room, b->length_bytes);
 }

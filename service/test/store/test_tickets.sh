@@ -277,6 +277,27 @@ test_beginnings() {
 	stop
 }
 
+# The length of an upload may be said late, but not below what has arrived; and
+# a body of unknown length cannot pass it, nor the limit of a ticket.
+test_a_late_length() {
+	start_empty
+	make w=64 -H "$tus" -H 'Upload-Defer-Length: 1'
+	patch 204 0 "$photo"
+	patch 413 "$bytes" "$photo" -H 'Upload-Length: 500' \
+		-H 'Transfer-Encoding: chunked'
+	problem_is body_too_large
+	ask 413 -X PATCH -H "$tus" -H "$part_type" -H "Upload-Offset: $bytes" \
+		-H 'Upload-Length: 500' "$ticket"
+	# All has arrived already; there is neither a body nor a length of one.
+	ask 204 -X PATCH -H "$tus" -H "$part_type" -H "Upload-Offset: $bytes" \
+		-H "Upload-Length: $bytes" "$ticket"
+	is_expected
+	make "w=64&max_body=$bytes" -H "$tus" -H 'Upload-Defer-Length: 1'
+	patch 204 0 "$photo"
+	patch 413 "$bytes" "$photo" -H 'Transfer-Encoding: chunked'
+	stop
+}
+
 test_wrong_parts() {
 	split_photo
 	start_empty
@@ -494,6 +515,7 @@ test_digests
 test_another_picture_may_follow
 test_limits_of_a_ticket
 test_beginnings
+test_a_late_length
 test_wrong_parts
 test_a_full_store
 test_quota_of_the_inbox

@@ -104,7 +104,8 @@ static enum problem check_room(struct request *r)
 	uint64_t most = t->has_length ? t->length : t->bytes_max;
 	uint64_t end = a->offset + r->length_bytes;
 
-	if (r->has_length && end > most)
+	/* Also if it is not known how many come: the length may be new. */
+	if (end > most)
 		return refuse_length(r, end, most);
 	a->is_last = a->kind == ARRIVAL_WHOLE ||
 		     (t->has_length && (end == most || !r->has_length));
@@ -272,9 +273,8 @@ struct body_length arrival_length(const struct request *r)
 
 	if (a->is_last)
 		length.before = a->offset;
-	if (r->has_length)
-		length.bytes = length.before + r->length_bytes;
-	else if (r->head->is_chunked)
+	length.bytes = length.before + r->length_bytes;
+	if (r->head->is_chunked)
 		length = (struct body_length){
 			.before = length.before,
 			.bytes = length.before - a->offset +
