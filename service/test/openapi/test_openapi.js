@@ -12,7 +12,8 @@ import { fileURLToPath } from "node:url";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import Ajv from "ajv/dist/2020.js";
 
-const { MAIN, KEYS, SMALL, PLAIN, STORE, WORK, SAMPLES } = process.env;
+const { MAIN, KEYS, SMALL, PLAIN, BLOCKING, STORE, WORK, SAMPLES } =
+	process.env;
 const here = fileURLToPath(new URL(".", import.meta.url));
 const modules = join(here, "node_modules");
 const file = `${SAMPLES}/clownfish.jpg`;
@@ -152,14 +153,14 @@ test("results as a picture, multipart and JSON", async () => {
 	await call("processV1", {
 		query: "?variant=a:w=64&variant=b:w=32", body: photo });
 	const { json } = await call("process", {
-		query: "?w=64&placeholder=1", body: photo,
+		query: "?w=64&placeholder=1&pdq=1", body: photo,
 		headers: { Accept: "application/json" } });
 	assert.equal(json.source.width, 2000);
 });
 
 test("a stored image", async () => {
 	const { json, status } = await call("storeImage", {
-		query: "?w=64&placeholder=1", body: photo });
+		query: "?w=64&placeholder=1&pdq=1", body: photo });
 	const { id } = json;
 
 	assert.equal(status, 201);
@@ -358,6 +359,7 @@ const causes = {
 		body: cut(await bytesOf("?w=64&format=png")) }),
 	corrupt_picture: async () => upload("", {
 		body: changed(await bytesOf("?w=64&format=png"), 20, 255) }),
+	blocked: () => upload("", { server: BLOCKING }),
 	crop_outside: () => upload("?crop=9999,0,5,5"),
 	max_bytes_too_small: () => upload("?max_bytes=100"),
 	too_many_scans: async () => upload("", { server: SMALL,

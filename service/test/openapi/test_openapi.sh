@@ -34,14 +34,18 @@ serve keys --api-key-file api.keys --sign-key-file sign.keys \
 	--metrics-key-file metrics.keys
 serve small --store full --store-quota 4K --max-megapixels 1 --max-scans 1 \
 	--max-cpu 20ms
+curl -fsS -o /dev/null -D head --data-binary "@$samples/clownfish.jpg" \
+	"$main/?w=64&pdq=1"
+sed -n 's/^X-PDQ: \([0-9a-f]*\).*/\1/Ip' head >blocks
+serve blocking --block-list blocks
 serve plain --max-output-megapixels 0.01 --policy thread-per-connection
 # Else Node waits for connections that nobody uses any more.
 force=--test-force-exit
 node --help | grep -qe $force || force=
 status=0
-MAIN=$main KEYS=$keys SMALL=$small PLAIN=$plain STORE=$work/store WORK=$work \
-	SAMPLES=$samples node --test-reporter=spec $force --test \
-	"$here/test_openapi.js" >report 2>&1 </dev/null || status=$?
+MAIN=$main KEYS=$keys SMALL=$small PLAIN=$plain BLOCKING=$blocking \
+	STORE=$work/store WORK=$work SAMPLES=$samples \
+	node --test-reporter=spec $force --test "$here/test_openapi.js" >report 2>&1 </dev/null || status=$?
 cat report
 for server in "${servers[@]}"; do
 	kill -TERM "$server"
