@@ -49,17 +49,25 @@ static enum problem read_length(struct tus_head *out, struct request *r)
 	return PROBLEM_BAD_UPLOAD;
 }
 
-enum problem tus_read(struct tus_head *out, struct request *r)
+enum problem tus_check_version(const struct request *r)
 {
 	const char *version = request_header(r, "Tus-Resumable");
-	enum problem problem;
+
+	return version == NULL || strcmp(version, TUS_VERSION) == 0 ?
+		       PROBLEM_NONE :
+		       PROBLEM_TUS_VERSION;
+}
+
+enum problem tus_read(struct tus_head *out, struct request *r)
+{
+	enum problem problem = tus_check_version(r);
 
 	*out = (struct tus_head){
-		.is_tus = version != NULL,
+		.is_tus = request_header(r, "Tus-Resumable") != NULL,
 		.metadata = request_header(r, "Upload-Metadata"),
 	};
-	if (version != NULL && strcmp(version, TUS_VERSION) != 0)
-		return PROBLEM_TUS_VERSION;
+	if (problem != PROBLEM_NONE)
+		return problem;
 	/* Each of these parts would be taken for a picture. */
 	if (request_header(r, "Upload-Concat") != NULL) {
 		request_explain(r, "Uploads cannot be joined (Upload-Concat); "

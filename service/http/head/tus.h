@@ -33,6 +33,9 @@ struct tus_head {
 	const char *metadata; /* Upload-Metadata; NULL: none */
 };
 
+/* PROBLEM_TUS_VERSION: Tus-Resumable is there, with another version. */
+MUST_CHECK enum problem tus_check_version(const struct request *r);
+
 /*
  * Read the headers.  PROBLEM_TUS_VERSION, or PROBLEM_BAD_UPLOAD with `detail`:
  * one is malformed, or asks for uploads to be joined.

@@ -336,6 +336,8 @@ test_wrong_parts() {
 	# Ended by its client.
 	make w=64 -H "$tus" -H "Upload-Length: $bytes"
 	patch 204 0 first
+	ask 412 -I -H 'Tus-Resumable: 0.2.2' "$ticket"
+	ask 412 -X DELETE -H 'Tus-Resumable: 0.2.2' "$ticket"
 	ask 204 -X DELETE -H "$tus" "$ticket"
 	ask 404 "$ticket"
 	stop

@@ -77,6 +77,8 @@ enum problem tickets_hold(struct request *r, struct inbox_hold *h,
 
 	if (problem == PROBLEM_NONE && !request_takes(r, NULL))
 		problem = PROBLEM_BAD_PARAMETER;
+	if (problem == PROBLEM_NONE)
+		problem = tus_check_version(r);
 	if (problem != PROBLEM_NONE)
 		return problem;
 	h->ask = ask;
