@@ -264,6 +264,10 @@ test_beginnings() {
 	header_is Upload-Offset 0
 	patch 204 0 "$photo"
 	is_expected
+	make w=64 -H "$tus" -H 'Upload-Length: 1000'
+	ask 201 -X POST -H "$tus" -H 'Upload-Defer-Length: 1' "$ticket"
+	header_is Upload-Length ''
+	patch 204 0 first
 	make w=64 -H "$tus" -H 'Upload-Defer-Length: 1'
 	patch 204 0 first
 	patch 204 20000 rest -H "Upload-Length: $bytes"

@@ -85,8 +85,8 @@ static enum problem take_length(struct request *r)
 				a->tus.length, t->length);
 		return PROBLEM_BAD_UPLOAD;
 	}
-	if (a->tus.has_length) {
-		t->has_length = true;
+	if (a->tus.has_length || (a->restarts && a->tus.defers_length)) {
+		t->has_length = a->tus.has_length;
 		t->length = a->tus.length;
 	}
 	if (t->has_length && t->length > t->bytes_max)
