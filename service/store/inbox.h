@@ -32,7 +32,8 @@
 
 #include "service/store/entries.h"
 
-enum { INBOX_TEXT_BYTES = 16 << 10, INBOX_END_BYTES = 256 };
+/* A text may have the parameters of a target of 16 KiB, and more. */
+enum { INBOX_TEXT_BYTES = 20 << 10, INBOX_END_BYTES = 256 };
 
 struct inbox;
 

@@ -304,6 +304,32 @@ test_a_late_length() {
 	stop
 }
 
+# If the length is said when all bytes have arrived, and then the image cannot be
+# stored, the upload must not look as if it had ended.
+test_a_late_length_and_a_full_store() {
+	start_empty --store-quota 4K
+	make w=64 -H "$tus" -H 'Upload-Defer-Length: 1'
+	patch 204 0 "$photo"
+	patch 507 "$bytes" /dev/null -H "Upload-Length: $bytes"
+	start_again
+	ask 200 -I -H "$tus" "$ticket"
+	header_is Upload-Length ''
+	header_is Upload-Offset "$bytes"
+	patch 204 "$bytes" /dev/null -H "Upload-Length: $bytes"
+	is_expected
+	stop
+}
+
+# The longest ticket can be read again.
+test_a_long_ticket() {
+	start_empty
+	make "w=$(printf '%016000d' 64)" -H "$tus" -H "Upload-Length: $bytes" \
+		-H "Upload-Metadata: $(printf '%01024d' 0 | tr 0 '"')"
+	patch 204 0 "$photo"
+	is_expected
+	stop
+}
+
 test_wrong_parts() {
 	split_photo
 	start_empty

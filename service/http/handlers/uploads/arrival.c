@@ -333,11 +333,16 @@ static enum problem write_ticket(struct request *r)
 	return problem_of(r, answer);
 }
 
-/* Does ticket.json lack what this request has said? */
+/*
+ * Does ticket.json lack what this request has said?  A length that says that
+ * all bytes have arrived is not kept: if the image is then not stored, a client
+ * would take the upload for ended.
+ */
 static bool is_ticket_new(const struct arrival *a)
 {
 	return a->kind == ARRIVAL_NEW ||
-	       (a->kind == ARRIVAL_PART && a->tus.has_length);
+	       (a->kind == ARRIVAL_PART && a->tus.has_length &&
+		a->ticket.length > a->offset);
 }
 
 /* In the store stage. */
