@@ -373,11 +373,13 @@ test_wrong_parts() {
 	stop
 }
 
-# begin_part OFFSET FILE LENGTH: a part of which only FILE is sent; $fd is open
+# begin_part OFFSET FILE LENGTH [HEADER]: a part of which only FILE is sent; $fd is
+# open
 begin_part() {
 	exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
 	printf 'PATCH %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n%s\r\n' \
 		"${ticket#"$url"}" "$tus" "$part_type" >&"$fd"
+	[ $# = 3 ] || printf '%s\r\n' "$4" >&"$fd"
 	printf 'Upload-Offset: %s\r\nContent-Length: %s\r\n\r\n' "$1" "$3" >&"$fd"
 	cat "$2" >&"$fd"
 }
@@ -408,6 +410,26 @@ test_lost_connections() {
 	patch 204 50000 third
 	is_expected
 	check_drained
+	stop
+}
+
+# Bytes that were not compared with the hash of their part do not count.
+test_lost_part_with_hash() {
+	local fd _ got
+	split_photo
+	start_empty
+	make w=64 -H "$tus" -H "Upload-Length: $bytes"
+	patch 204 0 first
+	begin_part 20000 second 40000 "Upload-Checksum: sha1 $(openssl dgst -sha1 \
+		-binary second | base64)"
+	for _ in $patience; do
+		got=$(curl -sS -I -H "$tus" -o head -w '%{http_code}' "$ticket")
+		[ "$got" != 423 ] || break
+		sleep 0.05
+	done
+	[ "$got" = 423 ] || fail "the part is not noticed: $got"
+	exec {fd}>&-
+	offset_becomes 20000
 	stop
 }
 
@@ -550,7 +572,10 @@ test_another_picture_may_follow
 test_limits_of_a_ticket
 test_beginnings
 test_a_late_length
+test_a_late_length_and_a_full_store
+test_a_long_ticket
 test_wrong_parts
+test_lost_part_with_hash
 test_a_full_store
 test_quota_of_the_inbox
 test_without_a_store

@@ -520,14 +520,17 @@ static void run_last(struct task *task)
 	request_release(r);
 }
 
-/* Has the body bytes that are not in the inbox yet, and belong there? */
+/*
+ * Has the body bytes that are not in the inbox yet, and belong there?  Those of
+ * a body with a digest do not, unless they were compared with it.
+ */
 static bool has_more(const struct request *r)
 {
 	const struct upload_request *own = r->own;
 	const struct arrival *a = own->arrival;
 
 	return a->kind == ARRIVAL_PART && !a->is_kept && !a->is_stored &&
-	       own->body.bytes != NULL && countable_bytes(own) > 0 &&
+	       own->digest == NULL && own->body.bytes != NULL && countable_bytes(own) > 0 &&
 	       (r->problem == PROBLEM_NONE || !is_final(r->problem));
 }
 
