@@ -195,11 +195,12 @@ static void keep_copyright(struct img_metadata *m,
 	end(m, &m->xmp, &o, &used);
 }
 
-/* Is the result the whole picture, only turned and scaled? */
+/* Is nothing of the picture left out or covered? */
 static bool shows_all(const struct img_view *v, const struct img_transform *t)
 {
 	return v->left <= 0 && v->top <= 0 && v->left + v->width >= 1 &&
-	       v->top + v->height >= 1 && t->blur_sigma_px == 0;
+	       v->top + v->height >= 1 && t->blur_sigma_px == 0 &&
+	       t->watermark == 0;
 }
 
 enum img_err

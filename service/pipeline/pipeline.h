@@ -44,7 +44,7 @@ struct pipeline_config {
 	struct img_limits limits;
 	struct decoders *decoders; /* of steps.h; must outlive the pipeline */
 	const struct watermarks *watermarks; /* of steps.h; the same */
-	struct block_list *blocks; /* the same; NULL: none */
+	struct block_list *blocks;           /* the same; NULL: none */
 	/* Limit for all results of one upload; 0: none. */
 	uint64_t output_pixels_max;
 	/* Limit for the estimate of one upload; 0: none. */
