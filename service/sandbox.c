@@ -354,6 +354,8 @@ static bool allow_with_arguments(scmp_filter_ctx f)
 		{ SCMP_SYS(prctl), 1, { IS(0, PR_SET_NAME) } },
 		{ SCMP_SYS(sched_setaffinity), 1, { IS(0, 0) } },
 		{ SCMP_SYS(sched_getaffinity), 1, { IS(0, 0) } },
+		{ SCMP_SYS(sched_setattr), 1, { IS(0, 0) } },
+		{ SCMP_SYS(sched_getattr), 1, { IS(0, 0) } },
 		/* Reading its own limits. */
 		{ SCMP_SYS(prlimit64), 2, { IS(0, 0), IS(2, 0) } },
 		/* abort() */

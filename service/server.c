@@ -12,6 +12,8 @@
 #include "service/store/inbox.h"
 #include "service/user.h"
 
+#include "base/slice.h"
+
 #include "stages/cores.h"
 
 #include <errno.h>
@@ -484,7 +486,14 @@ static int serve_http(struct server *s, const sigset_t *signals)
 	struct error why;
 
 	serve_reports(s, &config);
+	/*
+	 * The threads of HTTP wait for sockets.  Where there are no workers,
+	 * they run the stages, too.
+	 */
+	if (s->config->schedule.policy->workers != POLICY_WORKERS_CALLER)
+		slice_set(SLICE_SHORT_NS);
 	s->http = http_start(&config, &why);
+	slice_set(0);
 	s->resources.listen_fd = -1;
 	s->resources.admin_fd = -1;
 	if (s->http == NULL) {
