@@ -2,6 +2,7 @@
 #include "loadgen/client/client.h"
 
 #include "base/clock.h"
+#include "base/slice.h"
 #include "loadgen/client/connection.h"
 
 #include <assert.h>
@@ -346,6 +347,8 @@ static void client_begin(struct client *client)
 
 struct client_outcome client_run(struct client *client)
 {
+	/* It is to send in time, also beside a server on the same cores. */
+	slice_set(SLICE_SHORT_NS);
 	client_begin(client);
 	while (client->end == CLIENT_FINISHED && !*client->config.stop &&
 	       (!TAILQ_EMPTY(&client->in_flight) || client->due_ns != NEVER)) {
@@ -360,6 +363,7 @@ struct client_outcome client_run(struct client *client)
 	}
 	if (client->end == CLIENT_FINISHED && *client->config.stop)
 		client->end = CLIENT_STOPPED;
+	slice_set(0);
 	return (struct client_outcome){
 		.end = client->end,
 		.makespan_ns = client->ended_ns - client->began_ns,
