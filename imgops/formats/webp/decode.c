@@ -25,7 +25,7 @@
 #include <webp/decode.h>
 
 enum {
-	PIECE_PX = 64 << 10, /* one or two milliseconds */
+	PIECE_PX = 16 << 10, /* half a millisecond */
 	/* After each piece libwebp decodes up to eight rows again. */
 	LOSSLESS_PIECE_PX = 128 << 10,
 	PIECE_BYTES_MIN = 64,
