@@ -304,6 +304,7 @@ struct request {
 	bool has_timing;      /* it has Server-Timing */
 	unsigned int status;  /* 0: no reply yet */
 	uint64_t replied_ns;  /* when the reply was made */
+	uint64_t idle_ns;     /* that it has waited because it asked for it */
 	uint64_t reply_bytes; /* of the body; 0 if it is results of an upload */
 	uint64_t result_bytes; /* of these results */
 	/* REPLY_FILE: its file, and the end of what is sent of it; 0: none. */

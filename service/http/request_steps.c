@@ -580,6 +580,7 @@ static void log_request_end(const struct request *r, enum request_ending how)
 		.bytes_in = r->received_bytes,
 		.bytes_out = r->reply_bytes,
 		.total_ns = clock_now_ns() - r->begin_ns,
+		.idle_ns = r->idle_ns,
 	};
 
 	if (!is_worth_logging(r))

@@ -608,7 +608,7 @@ void log_request(struct log *l, struct log_request *r)
 
 	if (l->config.mode == LOG_OFF)
 		return;
-	r->is_slow = slow_ns > 0 && r->total_ns >= slow_ns;
+	r->is_slow = slow_ns > 0 && r->total_ns - r->idle_ns >= slow_ns;
 	r->policy = l->config.policy;
 	log_append(l, line, line_of_request(line, l->form, r));
 }

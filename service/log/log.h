@@ -88,6 +88,7 @@ struct log_request {
 	} steps[LOG_STEPS_MAX];
 	uint32_t step_count;
 	uint64_t total_ns;
+	uint64_t idle_ns; /* of it, as the client has asked for */
 	bool is_slow;
 	const char *policy;
 };

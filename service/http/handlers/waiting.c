@@ -158,6 +158,13 @@ static void wait_here(struct waiting *w, struct waiter *x)
 	x->until_ns = 0;
 }
 
+void waiting_count(struct request *r, struct waiter *x)
+{
+	if (x->begin_ns > 0)
+		r->idle_ns = clock_now_ns() - x->begin_ns;
+	x->begin_ns = 0;
+}
+
 bool waiting_start(struct request *r, struct waiter *x,
 		   bool (*is_over)(const struct request *r))
 {
@@ -165,6 +172,7 @@ bool waiting_start(struct request *r, struct waiter *x,
 
 	x->request = r;
 	x->is_over = is_over;
+	x->begin_ns = clock_now_ns();
 	r->starts_again = x->until_ns > 0;
 	if (x->until_ns == 0)
 		return false;

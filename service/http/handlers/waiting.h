@@ -31,6 +31,7 @@ struct waiter {
 	 */
 	bool (*is_over)(const struct request *r);
 	uint64_t until_ns; /* 0: it need not wait, or has waited */
+	uint64_t begin_ns; /* of its wait */
 	TAILQ_ENTRY(waiter) link;
 };
 
@@ -51,5 +52,8 @@ MUST_CHECK bool waiting_read(struct request *r, struct waiter *w);
  */
 bool waiting_start(struct request *r, struct waiter *w,
 		   bool (*is_over)(const struct request *r));
+
+/* It has waited, perhaps: that time is not the server's. */
+void waiting_count(struct request *r, struct waiter *w);
 
 #endif

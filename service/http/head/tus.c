@@ -58,6 +58,16 @@ enum problem tus_check_version(const struct request *r)
 		       PROBLEM_TUS_VERSION;
 }
 
+/* Says one of the drafts that this is not the whole file? */
+static bool is_of_draft(const struct request *r)
+{
+	const char *complete = request_header(r, "Upload-Complete");
+	const char *incomplete = request_header(r, "Upload-Incomplete");
+
+	return (complete != NULL && strcmp(complete, "?0") == 0) ||
+	       (incomplete != NULL && strcmp(incomplete, "?1") == 0);
+}
+
 enum problem tus_read(struct tus_head *out, struct request *r)
 {
 	enum problem problem = tus_check_version(r);
@@ -72,6 +82,12 @@ enum problem tus_read(struct tus_head *out, struct request *r)
 	if (request_header(r, "Upload-Concat") != NULL) {
 		request_explain(r, "Uploads cannot be joined (Upload-Concat); "
 				   "with tus-js-client: parallelUploads: 1.");
+		return PROBLEM_BAD_UPLOAD;
+	}
+	if (is_of_draft(r)) {
+		request_explain(r,
+				"This is a part of an upload by a draft of the "
+				"IETF; parts are taken by tus 1.0.");
 		return PROBLEM_BAD_UPLOAD;
 	}
 	problem = read_length(out, r);

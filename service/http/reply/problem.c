@@ -60,7 +60,7 @@ static const struct {
 	[PROBLEM_WRONG_OFFSET] = { 409, "wrong_offset", "Wrong offset",
 				   "Upload-Offset is not the number of bytes "
 				   "that have arrived." },
-	[PROBLEM_UPLOAD_ENDED] = { 409, "upload_ended", "Upload ended",
+	[PROBLEM_UPLOAD_ENDED] = { 410, "upload_ended", "Upload ended",
 				   "This upload has become an image; a ticket "
 				   "is for one." },
 	[PROBLEM_UPLOAD_EXPIRED] = { 410, "upload_expired", "Upload expired",

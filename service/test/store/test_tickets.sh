@@ -109,10 +109,10 @@ test_one_image_by_put() {
 	[ "$(state)" = stored ] || fail "not stored: $(shown body)"
 	is_expected
 	# Once, also after a restart.
-	ask 409 -T "$photo" "$ticket"
+	ask 410 -T "$photo" "$ticket"
 	problem_is upload_ended
 	start_again "$@"
-	ask 409 -T "$photo" "$ticket"
+	ask 410 -T "$photo" "$ticket"
 	[ "$(state)" = stored ] || fail "forgotten: $(shown body)"
 	check_drained
 	stop
@@ -353,6 +353,9 @@ test_wrong_parts() {
 	ask 400 -H "$key" -X POST -H "$tus" -H 'Upload-Length: 9' \
 		-H 'Upload-Concat: partial' "$url/v1/uploads"
 	problem_is bad_upload
+	# A part of another protocol is not taken as a whole file.
+	ask 400 -T first -H 'Upload-Complete: ?0' "$ticket"
+	problem_is bad_upload
 	# No picture: refused at its first bytes, and at its end.
 	head -c 20000 /dev/zero >zero
 	patch 415 0 zero
@@ -532,6 +535,7 @@ test_waiting() {
 	wait $pid || fail "not answered"
 	[ "$("$JSON_VALUE" .state <waited)" = stored ] || fail "$(shown waited)"
 	[ $((SECONDS - begin)) -lt 50 ] || fail "it was not woken"
+	! grep -q "GET .*SLOW" "$work/log" || fail "a wait is logged as slow"
 	# What is stored is answered at once, and a stop ends all waits.
 	ask 200 "$ticket?wait=60"
 	ask 201 --data-binary "@$photo" "$url/v1/images?w=65"

@@ -495,6 +495,7 @@ static bool start_image(struct request *r)
 	if (!r->starts_again)
 		r->problem = check_image(r);
 	r->starts_again = false;
+	waiting_count(r, &own->waiter);
 	if (r->problem != PROBLEM_NONE)
 		return false;
 	/*

@@ -201,7 +201,9 @@ static enum problem find_ticket(struct request *r)
 	if (a->found.end[0] == '\0')
 		return PROBLEM_NONE;
 	request_explain(r, "The upload has become an image; GET says which.");
-	return PROBLEM_UPLOAD_ENDED;
+	/* A tus client that does not know it yet asks for the offset then. */
+	return a->kind == ARRIVAL_PART ? PROBLEM_WRONG_OFFSET :
+					 PROBLEM_UPLOAD_ENDED;
 }
 
 /* tus: PATCH has the next bytes, and says where they belong. */
@@ -530,7 +532,8 @@ static bool has_more(const struct request *r)
 	const struct arrival *a = own->arrival;
 
 	return a->kind == ARRIVAL_PART && !a->is_kept && !a->is_stored &&
-	       own->digest == NULL && own->body.bytes != NULL && countable_bytes(own) > 0 &&
+	       own->digest == NULL && own->body.bytes != NULL &&
+	       countable_bytes(own) > 0 &&
 	       (r->problem == PROBLEM_NONE || !is_final(r->problem));
 }
 

@@ -274,6 +274,7 @@ static bool start_state(struct request *r)
 	else if (!r->starts_again)
 		r->problem = check_get(r);
 	r->starts_again = false;
+	waiting_count(r, &own->waiter);
 	if (r->problem == PROBLEM_NONE && own->waiter.until_ns > 0 &&
 	    !is_settled(r))
 		return waiting_start(r, &own->waiter, is_settled);
