@@ -32,8 +32,7 @@
 
 #include "service/store/entries.h"
 
-/* A text may have the parameters of a target of 16 KiB, and more. */
-enum { INBOX_TEXT_BYTES = 20 << 10, INBOX_END_BYTES = 256 };
+enum { INBOX_TEXT_BYTES = 16 << 10, INBOX_END_BYTES = 256 };
 
 struct inbox;
 

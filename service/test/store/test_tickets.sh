@@ -320,16 +320,6 @@ test_a_late_length_and_a_full_store() {
 	stop
 }
 
-# The longest ticket can be read again.
-test_a_long_ticket() {
-	start_empty
-	make "w=$(printf '%016000d' 64)" -H "$tus" -H "Upload-Length: $bytes" \
-		-H "Upload-Metadata: $(printf '%01024d' 0 | tr 0 '"')"
-	patch 204 0 "$photo"
-	is_expected
-	stop
-}
-
 test_wrong_parts() {
 	split_photo
 	start_empty
@@ -577,7 +567,6 @@ test_limits_of_a_ticket
 test_beginnings
 test_a_late_length
 test_a_late_length_and_a_full_store
-test_a_long_ticket
 test_wrong_parts
 test_lost_part_with_hash
 test_a_full_store
