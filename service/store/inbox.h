@@ -145,6 +145,11 @@ inbox_read(struct inbox *b, const struct inbox_hold *h, void *to, size_t count);
 MUST_CHECK enum store_answer
 inbox_claim(struct inbox *b, const struct inbox_hold *h, const char *image);
 
+/* It becomes this image, and the one that has claimed it is not stored. */
+MUST_CHECK enum store_answer inbox_claim_again(struct inbox *b,
+					       const struct inbox_hold *h,
+					       const char *image);
+
 /* The image that has claimed it is stored; `text` is JSON about it. */
 MUST_CHECK enum store_answer
 inbox_end(struct inbox *b, const struct inbox_hold *h, const char *text);

@@ -426,6 +426,21 @@ test_lost_part_with_hash() {
 	stop
 }
 
+# A file that could not be stored does not use up the ticket, also for another.
+test_another_after_a_full_store() {
+	start_empty --store-quota 4K
+	make w=64
+	ask 507 -T "$photo" "$ticket"
+	start_again
+	ask 201 -T "$(dirname "$photo")/lionfish.jpg" "$ticket"
+	ask 410 -T "$photo" "$ticket"
+	# The length that a tus client has said is not that of a form.
+	make w=64 -H "$tus" -H "Upload-Length: $bytes"
+	ask 201 -F "file=@$photo" "$ticket"
+	is_expected
+	stop
+}
+
 # If there is no room for the image, the bytes of the last part are kept, but
 # not the last one, so that the client comes again.
 test_a_full_store() {
@@ -570,6 +585,7 @@ test_a_late_length_and_a_full_store
 test_wrong_parts
 test_lost_part_with_hash
 test_a_full_store
+test_another_after_a_full_store
 test_quota_of_the_inbox
 test_without_a_store
 test_with_an_object_store

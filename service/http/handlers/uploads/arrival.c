@@ -96,12 +96,24 @@ static enum problem take_length(struct request *r)
 	return PROBLEM_NONE;
 }
 
+/*
+ * The bytes that the upload may have.  Of a whole body, which may be a form,
+ * its length says nothing.
+ */
+static uint64_t most_bytes(const struct arrival *a)
+{
+	const struct ticket *t = &a->ticket;
+
+	return t->has_length && a->kind != ARRIVAL_WHOLE ? t->length :
+							   t->bytes_max;
+}
+
 /* The bytes of this body must fit behind those that came before. */
 static enum problem check_room(struct request *r)
 {
 	struct arrival *a = arrival_of(r);
 	const struct ticket *t = &a->ticket;
-	uint64_t most = t->has_length ? t->length : t->bytes_max;
+	uint64_t most = most_bytes(a);
 	uint64_t end = a->offset + r->length_bytes;
 
 	/* Also if it is not known how many come: the length may be new. */
@@ -270,7 +282,6 @@ enum problem arrival_begin(struct request *r, enum arrival_kind kind)
 struct body_length arrival_length(const struct request *r)
 {
 	const struct arrival *a = arrival_of(r);
-	const struct ticket *t = &a->ticket;
 	struct body_length length = { .is_known = true, .bytes = 0 };
 
 	if (a->is_last)
@@ -279,8 +290,7 @@ struct body_length arrival_length(const struct request *r)
 	if (r->head->is_chunked)
 		length = (struct body_length){
 			.before = length.before,
-			.bytes = length.before - a->offset +
-				 (t->has_length ? t->length : t->bytes_max),
+			.bytes = length.before - a->offset + most_bytes(a),
 		};
 	return length;
 }
@@ -567,11 +577,31 @@ void arrival_release(struct request *r)
 	free(a);
 }
 
+/*
+ * Has an earlier upload of the ticket, which did not come to its end, stored
+ * its image?  If that is not known, it may have.
+ */
+static bool is_earlier_stored(struct request *r)
+{
+	struct upload_request *own = r->own;
+	struct store_image image;
+	struct error why;
+	enum store_answer answer =
+		store_find(r->config->store, own->arrival->found.claim, true,
+			   own->upload.deadline_ns, &image, &why);
+
+	if (answer == STORE_OK)
+		store_close_image(&image);
+	return answer != STORE_NOT_FOUND;
+}
+
 enum store_answer arrival_claim(struct request *r, const char *image)
 {
 	struct arrival *a = arrival_of(r);
 	enum store_answer answer = inbox_claim(inbox_of(r), &a->hold, image);
 
+	if (answer == STORE_DAMAGED && !is_earlier_stored(r))
+		answer = inbox_claim_again(inbox_of(r), &a->hold, image);
 	a->is_taken = answer == STORE_DAMAGED;
 	return answer;
 }
