@@ -41,10 +41,12 @@ struct answer {
 	unsigned char keys[]; /* see auth_pack(); then block_list_pack() */
 };
 
-/* Where the block list is in an answer. */
+/* Where the block list is in an answer, which begins with a page: aligned. */
 static void *answer_blocks(struct answer *a)
 {
-	return a->keys + (auth_packed_bytes() + 63) / 64 * 64;
+	size_t at = offsetof(struct answer, keys) + auth_packed_bytes();
+
+	return (unsigned char *)a + (at + 63) / 64 * 64;
 }
 
 struct reader {
