@@ -76,6 +76,25 @@ bool file_write_all(int fd, const void *bytes, size_t count)
 	return true;
 }
 
+bool file_read_all(int fd, void *to, size_t count)
+{
+	char *at = to;
+
+	while (count > 0) {
+		ssize_t n = read(fd, at, count);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			errno = 0;
+		if (n <= 0)
+			return false;
+		at += n;
+		count -= (size_t)n;
+	}
+	return true;
+}
+
 /*
  * The buffer has room for one byte more than `bytes_max`: if that is filled,
  * the file is too large.

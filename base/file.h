@@ -48,6 +48,11 @@ MUST_CHECK bool file_close_figures(FILE *figures, const char *path,
 MUST_CHECK bool file_write_all(int fd, const void *bytes, size_t count);
 
 /*
+ * Read this many bytes.  False: errno says why not; 0: the file is shorter.
+ */
+MUST_CHECK bool file_read_all(int fd, void *to, size_t count);
+
+/*
  * The path of the program `name` in the folder of this program, for at most
  * PATH_MAX bytes.  False: nobody may run it, or there is none.
  */

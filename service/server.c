@@ -436,10 +436,9 @@ static uint32_t read_threads(const struct server *s)
 		       0;
 }
 
-/* Run everything from the first connection to the last reply. */
-static int serve_http(struct server *s, const sigset_t *signals)
+static struct http_config http_config_of(const struct server *s)
 {
-	struct http_config config = {
+	return (struct http_config){
 		.listen_fd = s->resources.listen_fd,
 		.admin_fd = s->resources.admin_fd,
 		.agent_fd = s->resources.agent_fd,
@@ -483,6 +482,12 @@ static int serve_http(struct server *s, const sigset_t *signals)
 		.agent_half_ms = s->options->agent_half_ms,
 		.log = s->log,
 	};
+}
+
+/* Run everything from the first connection to the last reply. */
+static int serve_http(struct server *s, const sigset_t *signals)
+{
+	struct http_config config = http_config_of(s);
 	struct error why;
 
 	serve_reports(s, &config);

@@ -55,6 +55,24 @@ static void test_bytes_of_any_size(void)
 	(void)unlink(path);
 }
 
+/* A pipe gives its bytes in parts. */
+static void test_a_number_of_bytes_is_read(void)
+{
+	int ends[2];
+	char bytes[6] = "";
+
+	CHECK_NUMBER(pipe(ends), ==, 0);
+	CHECK_NUMBER(write(ends[1], "abc", 3), ==, 3);
+	CHECK(file_read_all(ends[0], bytes, 2));
+	CHECK_TEXT(bytes, "ab");
+	CHECK_NUMBER(close(ends[1]), ==, 0);
+	CHECK(!file_read_all(ends[0], bytes, 2));
+	CHECK_NUMBER(errno, ==, 0);
+	CHECK_NUMBER(close(ends[0]), ==, 0);
+	CHECK(!file_read_all(ends[0], bytes, 1));
+	CHECK_NUMBER(errno, ==, EBADF);
+}
+
 static void test_draft_replaces_a_file_when_complete(void)
 {
 	struct file_draft d;
@@ -196,6 +214,7 @@ int main(void)
 	CHECK(file_read_text("/", 9, &why) == NULL);
 	CHECK_TEXT(why, strerror(EISDIR));
 	test_bytes_of_any_size();
+	test_a_number_of_bytes_is_read();
 	test_owners_are_named();
 	test_draft_replaces_a_file_when_complete();
 	test_no_draft_without_a_folder();

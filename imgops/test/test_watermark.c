@@ -236,62 +236,51 @@ static void test_each_channel_is_blended(void)
 #endif
 }
 
+static const struct {
+	struct img_size own, result;
+	double scale;
+	enum img_gravity position;
+	struct img_rect place;
+} places[] = {
+	{ { 100, 50 },
+	  { 640, 480 },
+	  0.25,
+	  IMG_SOUTHEAST,
+	  { 480, 400, 160, 80 } },
+	{ { 100, 50 }, { 640, 480 }, 0.25, IMG_CENTRE, { 240, 200, 160, 80 } },
+	{ { 100, 50 }, { 640, 480 }, 1, IMG_NORTHWEST, { 0, 0, 640, 320 } },
+	/* As high as the result. */
+	{ { 50, 100 }, { 640, 480 }, 1, IMG_NORTHEAST, { 400, 0, 240, 480 } },
+	/* Places are even. */
+	{ { 100, 50 },
+	  { 640, 480 },
+	  0.0171875,
+	  IMG_SOUTHEAST,
+	  { 628, 474, 11, 6 } },
+	{ { 1000, 10 }, { 64, 64 }, 0.1, IMG_SOUTH, { 28, 62, 6, 1 } },
+	{ { 10, 1000 }, { 64, 64 }, 0.1, IMG_WEST, { 0, 0, 1, 64 } },
+	{ { 7, 7 }, { 1, 1 }, 0.01, IMG_EAST, { 0, 0, 1, 1 } },
+};
+
 static void test_the_place(void)
 {
-	static const struct {
-		struct img_size own, result;
-		double scale;
-		enum img_gravity position;
-		struct img_rect place;
-	} cases[] = {
-		{ { 100, 50 },
-		  { 640, 480 },
-		  0.25,
-		  IMG_SOUTHEAST,
-		  { 480, 400, 160, 80 } },
-		{ { 100, 50 },
-		  { 640, 480 },
-		  0.25,
-		  IMG_CENTRE,
-		  { 240, 200, 160, 80 } },
-		{ { 100, 50 },
-		  { 640, 480 },
-		  1,
-		  IMG_NORTHWEST,
-		  { 0, 0, 640, 320 } },
-		/* As high as the result. */
-		{ { 50, 100 },
-		  { 640, 480 },
-		  1,
-		  IMG_NORTHEAST,
-		  { 400, 0, 240, 480 } },
-		/* Places are even. */
-		{ { 100, 50 },
-		  { 640, 480 },
-		  0.0171875,
-		  IMG_SOUTHEAST,
-		  { 628, 474, 11, 6 } },
-		{ { 1000, 10 }, { 64, 64 }, 0.1, IMG_SOUTH, { 28, 62, 6, 1 } },
-		{ { 10, 1000 }, { 64, 64 }, 0.1, IMG_WEST, { 0, 0, 1, 64 } },
-		{ { 7, 7 }, { 1, 1 }, 0.01, IMG_EAST, { 0, 0, 1, 1 } },
-	};
 	struct heap h;
 
 	heap_init(&h);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct file f = make_ppm(cases[i].own, flat);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		struct file f = make_ppm(places[i].own, flat);
 		struct img_watermark *w = load(&f, &h.memory);
 		struct img_transform t = {
-			.watermark_scale = cases[i].scale,
-			.watermark_position = cases[i].position,
+			.watermark_scale = places[i].scale,
+			.watermark_position = places[i].position,
 		};
-		struct img_rect p = watermark_place(w, cases[i].result, &t);
+		struct img_rect p = watermark_place(w, places[i].result, &t);
 
-		check_case("cases[%zu]", i);
-		CHECK_NUMBER(p.left_px, ==, cases[i].place.left_px);
-		CHECK_NUMBER(p.top_px, ==, cases[i].place.top_px);
-		CHECK_NUMBER(p.width_px, ==, cases[i].place.width_px);
-		CHECK_NUMBER(p.height_px, ==, cases[i].place.height_px);
+		check_case("places[%zu]", i);
+		CHECK_NUMBER(p.left_px, ==, places[i].place.left_px);
+		CHECK_NUMBER(p.top_px, ==, places[i].place.top_px);
+		CHECK_NUMBER(p.width_px, ==, places[i].place.width_px);
+		CHECK_NUMBER(p.height_px, ==, places[i].place.height_px);
 		img_watermark_free(w);
 		free(f.bytes.data);
 	}

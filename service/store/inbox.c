@@ -320,21 +320,6 @@ enum store_answer inbox_append(struct inbox *b, const struct inbox_hold *h,
 	return answer;
 }
 
-static bool read_all(int fd, uint8_t *to, size_t count)
-{
-	while (count > 0) {
-		ssize_t n = read(fd, to, count);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		to += n;
-		count -= (size_t)n;
-	}
-	return true;
-}
-
 enum store_answer inbox_read(struct inbox *b, const struct inbox_hold *h,
 			     void *to, size_t count)
 {
@@ -350,7 +335,7 @@ enum store_answer inbox_read(struct inbox *b, const struct inbox_hold *h,
 		return answer;
 	if (bytes < count)
 		answer = STORE_DAMAGED;
-	else if (!read_all(fd, to, count))
+	else if (!file_read_all(fd, to, count))
 		answer = STORE_FAILED;
 	folder_close(fd);
 	return answer;

@@ -2,6 +2,7 @@
 #include "service/http/handlers/images/spooler.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "service/http/handlers/images/image_meta.h"
 #include "service/log/log.h"
 #include "service/wait.h"
@@ -228,23 +229,6 @@ enum reading {
 	READ_DAMAGED,
 };
 
-static bool read_all(int fd, uint8_t *to, size_t count)
-{
-	while (count > 0) {
-		ssize_t n = read(fd, to, count);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n == 0)
-			errno = 0;
-		if (n <= 0)
-			return false;
-		to += n;
-		count -= (size_t)n;
-	}
-	return true;
-}
-
 static bool is_leaving(struct spooler *s)
 {
 	bool leaving;
@@ -329,7 +313,7 @@ static enum reading read_upload(struct job *j)
 	j->jpeg = memory->alloc(memory->arg, bytes);
 	if (j->jpeg == NULL)
 		return READ_NO_ROOM;
-	if (!read_all(j->file.fd, j->jpeg, bytes))
+	if (!file_read_all(j->file.fd, j->jpeg, bytes))
 		return errno == EIO ? READ_DAMAGED : READ_FAILED;
 	u->jpeg = j->jpeg;
 	u->jpeg_bytes = bytes;
