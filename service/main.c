@@ -243,6 +243,8 @@ static void check_store_needed(const struct options *o)
 		{ "store-quota", "it needs --store DIR", o->store != NULL },
 		{ "store-threads", "it needs --store", o->store != NULL },
 		{ "spool", "it needs --store DIR", o->store != NULL },
+		{ "store-original", "it needs --store", o->store != NULL },
+		{ "original-quota", "it needs --store DIR", o->store != NULL },
 		{ "inbox-quota", "it needs --store", o->store != NULL },
 		{ "inbox-time", "it needs --store", o->store != NULL },
 		{ "store-cache-quota", "it needs --store-cache DIR",

@@ -615,7 +615,9 @@ static int open_store(struct server_resources *r, const struct options *o)
 		r->store = open_remote_store(o, &error);
 	else
 		r->store = store_open(o->store, o->store_quota_bytes, &error);
-	if (r->store != NULL)
+	if (r->store != NULL &&
+	    (o->store_original == ORIGINAL_NONE ||
+	     store_keep_originals(r->store, o->original_quota_bytes, &error)))
 		return EXIT_SUCCESS;
 	return refuse_as_user(o, EXIT_FAILURE, "store", o->store, error.text);
 }

@@ -321,6 +321,13 @@ static const struct flag own_flags[] = {
 	{ "store-quota", "SIZE", "0", "disk space of the store; 0: no limit",
 	  FLAG_FIELD(struct options, store_quota_bytes), .unit = FLAG_SIZE,
 	  .most = UINT64_C(1) << 60 },
+	{ "store-original", "none|raw", "none",
+	  "keep each upload, byte for byte, too: other pictures can be made\n"
+	  "of it later",
+	  FLAG_CHOICE_FIELD(struct options, store_original), .alone = "raw" },
+	{ "original-quota", "SIZE", "0", "disk space of originals; 0: no limit",
+	  FLAG_FIELD(struct options, original_quota_bytes), .unit = FLAG_SIZE,
+	  .most = UINT64_C(1) << 60 },
 	{ "inbox", "DIR", NULL,
 	  "keep uploads by ticket or in parts (/v1/uploads) in this folder\n"
 	  "until they are complete; default: in the store's, or nowhere with\n"

@@ -19,6 +19,7 @@ enum { OPTIONS_REFUSAL_BYTES = 1024, OPTIONS_MAX = 96 };
 
 /* The values of --spool, in this order. */
 enum spool_mode { SPOOL_STORE, SPOOL_NONE };
+enum original_mode { ORIGINAL_NONE, ORIGINAL_RAW };
 
 /* The last source that sets a value wins. */
 enum options_source {
@@ -81,6 +82,8 @@ struct options {
 	const char *s3_region;
 	bool s3_path_style;
 	const char *s3_credentials_file;
+	enum original_mode store_original;
+	uint64_t original_quota_bytes; /* 0: none */
 	const char *inbox; /* NULL: in the folder of the store, if any */
 	uint64_t inbox_quota_bytes;
 	uint32_t inbox_ms;

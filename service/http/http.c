@@ -5,6 +5,7 @@
 #include "service/http/connection/linger.h"
 #include "service/http/http_state.h"
 #include "service/http/request.h"
+#include "service/http/handlers/images/making.h"
 #include "service/http/handlers/images/spooler.h"
 #include "service/http/mhd/interpose.h"
 #include "service/http/handlers/watch/agent.h"
@@ -406,6 +407,7 @@ static bool start_spooler(struct http *h)
 		return true;
 	h->spooler = spooler_start(&(struct spooler_config){
 		.pipeline = c->pipeline,
+		.store = c->store,
 		.spool = store_spool(c->store),
 		.log = c->log,
 		.number = &h->requests_begun,
@@ -442,6 +444,7 @@ struct http *http_start(const struct http_config *config, struct error *why)
 	h->config = *config;
 	h->main.refused_fd = h->admin.refused_fd = -1;
 	accepted_init(&h->accepted);
+	making_init(&h->making);
 	reading_init(&h->reading, config->read_bytes_max, config->read_threads,
 		     config->connections_max);
 	minute_init(&h->minute, read_gauges, h, clock_now_ns());
@@ -565,6 +568,7 @@ void http_stop(struct http *h)
 	close_refused(&h->admin);
 	accepted_release(&h->accepted);
 	reading_release(&h->reading);
+	making_release(&h->making);
 	minute_release(&h->minute);
 	for (int i = 0; i < CLIENT_REFUSALS; i++)
 		free(h->refusals[i]);

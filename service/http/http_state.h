@@ -14,6 +14,7 @@
 #include "service/http/connection/acceptor.h"
 #include "service/http/connection/clients.h"
 #include "service/http/http_config.h"
+#include "service/http/handlers/images/making_turns.h"
 #include "service/http/handlers/images/reading.h"
 #include "service/http/head/formats.h"
 #include "service/http/transport.h"
@@ -115,6 +116,7 @@ struct http {
 	struct waiting *waiting;
 	struct spooler *spooler; /* NULL: no store */
 	struct reading reading;  /* of images, from a remote store */
+	struct making making;    /* of pictures, from originals */
 	/* Recent mean of the time to write an upload into the spool. */
 	_Atomic uint64_t spool_ns;
 	/*

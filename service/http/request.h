@@ -111,6 +111,8 @@ struct handler {
 	 * REQUEST_ADMIT, and NULL before that.
 	 */
 	size_t state_bytes;
+	/* Where in it is the struct picture_request, if there is one. */
+	size_t picture_at;
 	/* REQUEST_ADMIT: check the head further. */
 	enum problem (*admit)(struct request *r);
 	/*
@@ -181,6 +183,9 @@ extern const struct handler ticket_removal_handler;
 extern const struct handler image_handler; /* images/images.c */
 extern const struct handler image_removal_handler;
 extern const struct handler picture_handler;
+extern const struct handler original_handler;
+extern const struct handler making_handler; /* upload_request.c */
+extern const struct handler adding_handler;
 extern const struct handler page_handler; /* control.c */
 extern const struct handler health_handler;
 extern const struct handler ready_handler;
@@ -202,6 +207,7 @@ struct route {
 	bool takes_metrics_key; /* of --metrics-key-file */
 	bool speaks_tus;        /* see head/tus.h */
 	bool is_described;      /* in openapi.c, although it is a page's */
+	bool makes; /* only if the query asks for a picture, by a parameter */
 };
 
 /* See the table in request_steps.c. */

@@ -4,6 +4,7 @@
 
 #include "service/http/http_state.h"
 #include "service/http/head/params.h"
+#include "service/http/head/query.h"
 #include "service/http/handlers/watch/reports.h"
 
 #include "base/util.h"
@@ -31,12 +32,18 @@ static const struct route routes[] = {
 	{ "/v1/process", METHOD_POST, ROLE_UPLOAD, .handler = &upload_handler },
 	{ "/v1/images", METHOD_POST, ROLE_UPLOAD,
 	  .handler = &stored_upload_handler },
+	{ "/v1/images/{id}", METHOD_GET, ROLE_UPLOAD,
+	  .handler = &making_handler, .makes = true },
 	{ "/v1/images/{id}", METHOD_GET, ROLE_IMAGE,
 	  .handler = &image_handler },
+	{ "/v1/images/{id}", METHOD_POST, ROLE_UPLOAD,
+	  .handler = &adding_handler },
 	{ "/v1/images/{id}", METHOD_DELETE, ROLE_REMOVAL,
 	  .handler = &image_removal_handler },
 	{ "/v1/images/{id}/{variant}", METHOD_GET, ROLE_IMAGE,
 	  .handler = &picture_handler },
+	{ "/v1/originals/{id}", METHOD_GET, ROLE_UPLOAD,
+	  .handler = &original_handler },
 	{ "/v1/uploads", METHOD_POST, ROLE_UPLOAD,
 	  .handler = &new_ticket_handler, .speaks_tus = true },
 	{ "/v1/uploads/{id}", METHOD_GET, ROLE_TICKET,
@@ -257,6 +264,15 @@ static const char *method_of(const struct request *r)
 		       r->head->method;
 }
 
+/* Does the query ask for a picture? */
+static bool asks_for_picture(const struct request *r)
+{
+	for (uint32_t i = 0; i < r->argument_count; i++)
+		if (query_has(r->arguments[i].name))
+			return true;
+	return false;
+}
+
 enum problem route_find(struct request *r)
 {
 	const char *method = method_of(r);
@@ -268,7 +284,8 @@ enum problem route_find(struct request *r)
 		const struct route *route = &routes[i];
 
 		if (!serves(r->port, route->role) ||
-		    !matches(route->path, r->path, r->segments))
+		    !matches(route->path, r->path, r->segments) ||
+		    (route->makes && !asks_for_picture(r)))
 			continue;
 		r->route = route;
 		r->speaks_tus = route->speaks_tus;

@@ -40,14 +40,36 @@ static const char tmp_folder[] = "tmp";
 
 static const char digits[] = "0123456789abcdef";
 
+static const char ORIGINAL = 'z'; /* the last character of its key */
+
 bool store_is_id(const char *text)
 {
 	enum { LAST = STORE_ID_BYTES - 2 };
 	size_t count = strspn(text, digits);
 
-	if (count == LAST && text[LAST] >= 'g' && text[LAST] <= 'z')
+	if (count == LAST && text[LAST] >= 'g' && text[LAST] < ORIGINAL)
 		count++;
 	return count == STORE_ID_BYTES - 1 && text[count] == '\0';
+}
+
+bool store_is_key(const char *text)
+{
+	enum { LAST = STORE_ID_BYTES - 2 };
+
+	return store_is_id(text) ||
+	       (strspn(text, digits) == LAST && strcmp(text + LAST, "z") == 0);
+}
+
+void store_original_key(char key[STORE_ID_BYTES], const char *id)
+{
+	assert(store_is_id(id));
+	(void)memcpy(key, id, STORE_ID_BYTES);
+	key[STORE_ID_BYTES - 2] = ORIGINAL;
+}
+
+bool store_is_original(const char *key)
+{
+	return key[STORE_ID_BYTES - 2] == ORIGINAL;
 }
 
 uint32_t store_id_version(const char *id)
@@ -436,7 +458,7 @@ bool entries_count(struct entries *e, int root, const char *folder)
 	if (list == NULL)
 		return false;
 	while ((id = folder_next(list)) != NULL)
-		if (store_is_id(id))
+		if (store_is_key(id))
 			atomic_fetch_add(&e->used_bytes,
 					 folder_disk_bytes(dirfd(list), id));
 	(void)closedir(list);

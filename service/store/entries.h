@@ -36,7 +36,7 @@
 
 enum {
 	STORE_ID_BYTES = 64 + 1,   /* see store_is_id() */
-	STORE_ID_VERSIONS = 21,    /* a hexadecimal digit, g to z */
+	STORE_ID_VERSIONS = 20,    /* a hexadecimal digit, g to y */
 	STORE_NAME_BYTES = 32 + 1, /* STORE_NAME_CHARS, without ".jpg" */
 	STORE_ENDING_CHARS = 4,    /* at most, of a file, without the dot */
 	STORE_FILE_NAME_BYTES = STORE_NAME_BYTES + 1 + STORE_ENDING_CHARS,
@@ -65,10 +65,18 @@ struct store_file {
 /*
  * Is it an id: 64 characters, of which the first 63 are lower-case hexadecimal
  * digits?  The last one says the id's version: another such digit: 1; g: 2; h:
- * 3; and so on to z.
+ * 3; and so on to y.
  */
 bool store_is_id(const char *text);
 uint32_t store_id_version(const char *id);
+
+/*
+ * The key under which the original of the image `id` is stored: its last
+ * character is z, so it is no id.  A key is an id or such a key.
+ */
+void store_original_key(char key[STORE_ID_BYTES], const char *id);
+bool store_is_original(const char *key);
+bool store_is_key(const char *text);
 
 /* A SHA-256: 64 such digits, as an id of version 1 has. */
 bool store_is_sha256(const char *text);

@@ -50,6 +50,7 @@ struct bucket {
 
 struct spool {
 	struct folder *store;
+	struct entries *entries;            /* of the images */
 	struct entry_folder folder, failed; /* spool/ and failed/ */
 	struct bucket buckets[BUCKETS];
 	_Atomic uint64_t waiting_count;
@@ -60,11 +61,21 @@ struct spool {
 	_Atomic uint64_t damaged_count;
 };
 
+/* Folders of entries by the first two digits of their keys, with a quota. */
+struct tree {
+	struct folder *store;
+	int root;         /* -1: there is none */
+	const char *path; /* in the store, with its "/" */
+	const char *flag; /* that sets its quota */
+	struct entries entries;
+};
+
 struct folder {
 	struct store store; /* first: see folder_of() */
-	int root, marker;   /* descriptors; the marker's is locked */
+	int marker;         /* a descriptor, which is locked */
 	char *path;         /* for the log */
-	struct entries entries;
+	/* The entries of `images` include those of the spool. */
+	struct tree images, originals;
 	struct spool spool;
 };
 
@@ -73,21 +84,34 @@ static struct folder *folder_of(struct store *s)
 	return container_of(s, struct folder, store);
 }
 
+static struct tree *tree_of(struct folder *s, const char *key)
+{
+	return store_is_original(key) ? &s->originals : &s->images;
+}
+
 /* An entries_failed_fn; also for an image that cannot be opened. */
 static void tell_failed(void *arg, const char *file, int error)
 {
-	struct folder *s = arg;
+	struct tree *t = arg;
+	struct store *s = &t->store->store;
 
 	if (error == 0)
-		store_tell_failure(&s->store, "the store is full: the quota "
-					      "is reached (--store-quota)");
+		store_tell_failure(s,
+				   "the store is full: the quota is reached "
+				   "(--%s)",
+				   t->flag);
 	else
-		store_tell_failure(&s->store, "%s (%s): '%s/%s'",
-				   strerror(error), errno_name(error), s->path,
+		store_tell_failure(s, "%s (%s): '%s/%s%s'", strerror(error),
+				   errno_name(error), t->store->path, t->path,
 				   file);
 }
 
-/* The name of folder `i`; if it is a shard, `shard` gets the text. */
+static const char originals_name[] = "originals";
+
+/*
+ * The name of folder `i` of the images; if it is a shard, `shard` gets the
+ * text.  A tree of originals has the shards and tmp/.
+ */
 static const char *folder_name(uint32_t i, char shard[SHARD_BYTES])
 {
 	static const char *const names[] = { "spool", "failed", "tmp" };
@@ -115,7 +139,8 @@ static bool count_used(struct folder *s)
 	char shard[SHARD_BYTES];
 
 	for (uint32_t i = 0; i < COUNTED_FOLDERS; i++)
-		if (!entries_count(&s->entries, s->root, folder_name(i, shard)))
+		if (!entries_count(&s->images.entries, s->images.root,
+				   folder_name(i, shard)))
 			return false;
 	return true;
 }
@@ -204,15 +229,17 @@ static int store_claim(int root, const char **why)
 }
 
 /*
- * Open the folder that holds the image `id`.  If the result is not STORE_OK, it
+ * Open the folder that holds the entry `key`.  If the result is not STORE_OK, it
  * has its name nevertheless.
  */
-static enum store_answer open_shard(const struct folder *s, const char *id,
+static enum store_answer open_shard(const struct tree *t, const char *key,
 				    struct entry_folder *shard)
 {
-	assert(store_is_id(id));
-	*shard = (struct entry_folder){ .fd = -1, .name = { id[0], id[1] } };
-	return folder_find(s->root, shard->name, &shard->fd);
+	assert(store_is_key(key));
+	*shard = (struct entry_folder){ .fd = -1, .name = { key[0], key[1] } };
+	if (t->root < 0)
+		return STORE_NOT_FOUND;
+	return folder_find(t->root, shard->name, &shard->fd);
 }
 
 /* Is the folder that was opened still at its path? */
@@ -220,7 +247,8 @@ static bool is_at_its_path(const struct folder *s)
 {
 	struct stat there, open;
 
-	return stat(s->path, &there) == 0 && fstat(s->root, &open) == 0 &&
+	return stat(s->path, &there) == 0 &&
+	       fstat(s->images.root, &open) == 0 &&
 	       there.st_dev == open.st_dev && there.st_ino == open.st_ino;
 }
 
@@ -240,6 +268,23 @@ static bool is_in_place(struct folder *s, struct error *why)
 	return false;
 }
 
+static struct bucket *bucket_lock(struct spool *s, const char *id)
+{
+	char digits[] = { id[0], id[1], '\0' };
+	struct bucket *b;
+
+	assert(store_is_key(id));
+	b = &s->buckets[strtoul(digits, NULL, 16)];
+	(void)pthread_mutex_lock(&b->lock);
+	return b;
+}
+
+/* Does not change errno. */
+static void bucket_unlock(struct bucket *b)
+{
+	(void)pthread_mutex_unlock(&b->lock);
+}
+
 /* The put() of the kind. */
 static enum store_answer folder_put_image(struct store *s, const char *id,
 					  const struct store_file *files,
@@ -248,6 +293,7 @@ static enum store_answer folder_put_image(struct store *s, const char *id,
 					  struct error *why)
 {
 	struct folder *f = folder_of(s);
+	struct tree *t = tree_of(f, id);
 	struct entry_folder shard;
 	enum store_answer answer;
 	bool moved = false;
@@ -255,13 +301,38 @@ static enum store_answer folder_put_image(struct store *s, const char *id,
 	(void)deadline_ns;
 	if (!is_in_place(f, why))
 		return STORE_FAILED;
-	if (open_shard(f, id, &shard) != STORE_OK) {
-		tell_failed(f, shard.name, errno);
+	if (open_shard(t, id, &shard) != STORE_OK) {
+		tell_failed(t, shard.name, errno);
 		return store_write_error();
 	}
-	answer = entry_put(&f->entries, &shard, id, files, file_count, &moved);
+	answer = entry_put(&t->entries, &shard, id, files, file_count, &moved);
 	folder_close(shard.fd);
 	*is_same = !moved;
+	return answer;
+}
+
+/* The extend() of the kind. */
+static enum store_answer folder_extend_image(struct store *s, const char *id,
+					     const struct store_file *files,
+					     uint32_t file_count,
+					     struct error *why)
+{
+	struct folder *f = folder_of(s);
+	struct tree *t = tree_of(f, id);
+	struct entry_folder shard;
+	struct bucket *b;
+	enum store_answer answer;
+
+	if (!is_in_place(f, why))
+		return STORE_FAILED;
+	answer = open_shard(t, id, &shard);
+	if (answer != STORE_OK)
+		return answer;
+	b = bucket_lock(&f->spool, id);
+	for (uint32_t i = 0; answer == STORE_OK && i < file_count; i++)
+		answer = entry_extend(&t->entries, &shard, id, &files[i]);
+	bucket_unlock(b);
+	folder_close(shard.fd);
 	return answer;
 }
 
@@ -270,9 +341,9 @@ static enum store_answer folder_find_image(struct store *s, const char *id,
 					   struct store_image *image,
 					   struct error *why)
 {
-	struct folder *f = folder_of(s);
+	struct tree *t = tree_of(folder_of(s), id);
 	struct entry_folder shard;
-	enum store_answer answer = open_shard(f, id, &shard);
+	enum store_answer answer = open_shard(t, id, &shard);
 
 	(void)is_fresh;
 	(void)deadline_ns;
@@ -287,7 +358,7 @@ static enum store_answer folder_find_image(struct store *s, const char *id,
 		int error = errno;
 
 		(void)snprintf(path, sizeof(path), "%s/%s", shard.name, id);
-		tell_failed(f, path, error);
+		tell_failed(t, path, error);
 		errno = error;
 	}
 	return answer;
@@ -297,17 +368,21 @@ static enum store_answer folder_remove_image(struct store *s, const char *id,
 					     uint64_t deadline_ns,
 					     struct error *why)
 {
-	struct folder *f = folder_of(s);
+	struct tree *t = tree_of(folder_of(s), id);
 	struct entry_folder shard;
-	enum store_answer answer = STORE_FAILED;
+	enum store_answer answer;
 
 	(void)deadline_ns;
 	(void)why;
-	if (open_shard(f, id, &shard) == STORE_OK) {
-		answer = entry_remove(&f->entries, &shard, id);
+	if (t->root < 0)
+		return STORE_NOT_FOUND;
+	answer = open_shard(t, id, &shard);
+	if (answer == STORE_OK) {
+		answer = entry_remove(&t->entries, &shard, id);
 		folder_close(shard.fd);
 	} else {
-		tell_failed(f, shard.name, errno);
+		tell_failed(t, shard.name, errno);
+		answer = STORE_FAILED;
 	}
 	return answer;
 }
@@ -316,23 +391,6 @@ static const char upload_name[] = "upload.jpg";
 static const char request_name[] = "request.txt";
 static const char problem_name[] = "problem.json";
 static const char attempts_name[] = "attempts.txt"; /* a number */
-
-static struct bucket *bucket_lock(struct spool *s, const char *id)
-{
-	char digits[] = { id[0], id[1], '\0' };
-	struct bucket *b;
-
-	assert(store_is_id(id));
-	b = &s->buckets[strtoul(digits, NULL, 16)];
-	(void)pthread_mutex_lock(&b->lock);
-	return b;
-}
-
-/* Does not change errno. */
-static void bucket_unlock(struct bucket *b)
-{
-	(void)pthread_mutex_unlock(&b->lock);
-}
 
 /* Caller holds the lock, here and in the next two functions. */
 static void add_hold(struct bucket *b, struct spool_hold *h)
@@ -379,8 +437,7 @@ static bool folder_contains(int folder, const char *id)
 
 static enum store_answer spool_take_out(struct spool *s, const char *id)
 {
-	enum store_answer answer =
-		entry_remove(&s->store->entries, &s->folder, id);
+	enum store_answer answer = entry_remove(s->entries, &s->folder, id);
 
 	/*
 	 * After STORE_FAILED, the entry may have been removed without being
@@ -462,7 +519,7 @@ enum store_answer spool_put(struct spool *s, struct spool_hold *h,
 	b = bucket_lock(s, h->id);
 	was_there = folder_contains(s->folder.fd, h->id);
 	/* This replaces a damaged entry of an earlier run. */
-	answer = entry_put(&s->store->entries, &s->folder, h->id, files,
+	answer = entry_put(s->entries, &s->folder, h->id, files,
 			   ARRAY_SIZE(files), &moved);
 
 	atomic_fetch_add(&s->waiting_count, moved && !was_there);
@@ -540,10 +597,9 @@ enum store_answer spool_set_attempts(struct spool *s, const char *id,
 	enum store_answer answer;
 
 	file.count = (size_t)snprintf(text, sizeof(text), "%u\n", count);
-	answer = count == 0 ? entry_reduce(&s->store->entries, &s->folder, id,
+	answer = count == 0 ? entry_reduce(s->entries, &s->folder, id,
 					   attempts_name) :
-			      entry_extend(&s->store->entries, &s->folder, id,
-					   &file);
+			      entry_extend(s->entries, &s->folder, id, &file);
 	bucket_unlock(b);
 	return answer;
 }
@@ -566,8 +622,7 @@ enum store_answer spool_finish(struct spool *s, struct spool_hold *h,
 		/* If this fails, a later run stores the same image again. */
 		(void)spool_take_out(s, h->id);
 		if (folder_contains(s->failed.fd, h->id))
-			(void)entry_remove(&s->store->entries, &s->failed,
-					   h->id);
+			(void)entry_remove(s->entries, &s->failed, h->id);
 		atomic_fetch_add(&s->finished_count, 1);
 	}
 	bucket_unlock(b);
@@ -588,13 +643,12 @@ enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
 		bucket_unlock(b);
 		return STORE_NOT_FOUND;
 	}
-	answer = entry_extend(&s->store->entries, &s->folder, h->id, &file);
+	answer = entry_extend(s->entries, &s->folder, h->id, &file);
 	/* A folder has this name: it stays there. */
 	if (answer == STORE_FAILED && errno == EISDIR)
 		answer = STORE_OK;
 	if (answer == STORE_OK)
-		answer = entry_move(&s->store->entries, &s->folder, &s->failed,
-				    h->id);
+		answer = entry_move(s->entries, &s->folder, &s->failed, h->id);
 	/*
 	 * If the entry was moved but not synced, it may be tried again after a
 	 * power loss.
@@ -603,7 +657,7 @@ enum store_answer spool_fail(struct spool *s, struct spool_hold *h,
 		answer = STORE_OK;
 	if (answer == STORE_OK) {
 		/* Moved back to spool/, it may be tried as often as before. */
-		(void)entry_reduce(&s->store->entries, &s->failed, h->id,
+		(void)entry_reduce(s->entries, &s->failed, h->id,
 				   attempts_name);
 		atomic_fetch_sub(&s->waiting_count, 1);
 		atomic_fetch_add(&s->failed_count, 1);
@@ -639,8 +693,8 @@ enum store_answer spool_delete(struct spool *s, const char *id)
 	struct error ignored;
 
 	if (answer != STORE_FAILED)
-		answer = worst_answer(answer, entry_remove(&s->store->entries,
-							   &s->failed, id));
+		answer = worst_answer(answer,
+				      entry_remove(s->entries, &s->failed, id));
 	if (answer != STORE_FAILED)
 		answer = worst_answer(answer, store_delete(&s->store->store, id,
 							   0, &ignored));
@@ -713,8 +767,8 @@ static bool may_write(const struct folder *s, char file[ENTRIES_PATH_BYTES])
 		const char *name = folder_name(i, shard);
 
 		(void)snprintf(file, ENTRIES_PATH_BYTES, "%s", name);
-		if (!is_folder(s->root, name) ||
-		    faccessat(s->root, name, R_OK | W_OK | X_OK, 0) != 0)
+		if (!is_folder(s->images.root, name) ||
+		    faccessat(s->images.root, name, R_OK | W_OK | X_OK, 0) != 0)
 			return false;
 	}
 	file[0] = '\0';
@@ -748,7 +802,7 @@ static enum store_answer folder_look(struct store *store, struct error *why)
 		error_set(why, "%s: %s", file, strerror(errno));
 		return STORE_FAILED;
 	}
-	if (has_room(&s->entries))
+	if (has_room(&s->images.entries))
 		return STORE_OK;
 	error_set(why, "there is no room for another image");
 	return STORE_FULL;
@@ -757,7 +811,7 @@ static enum store_answer folder_look(struct store *store, struct error *why)
 /* A store that is only full is taken: its images can be read and removed. */
 static bool can_store(struct folder *s, char file[ENTRIES_PATH_BYTES])
 {
-	return entries_try(&s->entries, file) ||
+	return entries_try(&s->images.entries, file) ||
 	       store_write_error() == STORE_FULL;
 }
 
@@ -777,6 +831,52 @@ static void explain_missing(struct error *why, const char *path)
 		  path);
 }
 
+static bool make_original_folders(int root)
+{
+	char shard[SHARD_BYTES];
+
+	for (uint32_t i = 0; i < SHARDS; i++)
+		if (mkdirat(root, folder_name(i, shard), 0777) != 0 &&
+		    errno != EEXIST)
+			return false;
+	return (mkdirat(root, "tmp", 0777) == 0 || errno == EEXIST) &&
+	       fsync(root) == 0;
+}
+
+static bool count_originals(struct tree *t)
+{
+	char shard[SHARD_BYTES];
+
+	for (uint32_t i = 0; i < SHARDS; i++)
+		if (!entries_count(&t->entries, t->root, folder_name(i, shard)))
+			return false;
+	return true;
+}
+
+/* The folder of originals, if there is one.  False: failed, see errno. */
+static bool open_originals(struct tree *t, int root)
+{
+	t->root = folder_open(root, originals_name);
+	if (t->root < 0)
+		return errno == ENOENT;
+	return make_original_folders(t->root) &&
+	       entries_open(&t->entries, t->root, 0);
+}
+
+/* The keep_originals() of the kind. */
+static bool folder_keep_originals(struct store *store, uint64_t quota_bytes)
+{
+	struct folder *s = folder_of(store);
+	struct tree *t = &s->originals;
+
+	if (t->root < 0 &&
+	    (mkdirat(s->images.root, originals_name, 0777) != 0 ||
+	     fsync(s->images.root) != 0 || !open_originals(t, s->images.root)))
+		return false;
+	t->entries.quota_bytes = quota_bytes;
+	return count_originals(t);
+}
+
 static bool folder_begin(struct folder *s, const char *path,
 			 uint64_t quota_bytes, struct error *why)
 {
@@ -784,17 +884,18 @@ static bool folder_begin(struct folder *s, const char *path,
 	char file[ENTRIES_PATH_BYTES] = "";
 
 	s->path = strdup(path);
-	s->root = folder_open(AT_FDCWD, path);
-	if (s->root >= 0)
-		s->marker = store_claim(s->root, &text);
-	if (s->marker >= 0 && s->path != NULL && make_folders(s->root) &&
+	s->images.root = folder_open(AT_FDCWD, path);
+	if (s->images.root >= 0)
+		s->marker = store_claim(s->images.root, &text);
+	if (s->marker >= 0 && s->path != NULL && make_folders(s->images.root) &&
 	    may_write(s, file) &&
-	    entries_open(&s->entries, s->root, quota_bytes) && count_used(s) &&
-	    spool_begin(&s->spool, s->root) && can_store(s, file))
+	    entries_open(&s->images.entries, s->images.root, quota_bytes) &&
+	    count_used(s) && spool_begin(&s->spool, s->images.root) &&
+	    can_store(s, file) && open_originals(&s->originals, s->images.root))
 		return true;
 	if (text != NULL)
 		error_set(why, "%s", text);
-	else if (s->root < 0 && errno == ENOENT)
+	else if (s->images.root < 0 && errno == ENOENT)
 		explain_missing(why, path);
 	else
 		file_explain(why, path, file, errno);
@@ -804,8 +905,13 @@ static bool folder_begin(struct folder *s, const char *path,
 static void folder_free(struct store *store)
 {
 	struct folder *s = folder_of(store);
-	const int fds[] = { s->spool.folder.fd, s->spool.failed.fd,
-			    s->entries.tmp, s->root, s->marker };
+	const int fds[] = { s->spool.folder.fd,
+			    s->spool.failed.fd,
+			    s->images.entries.tmp,
+			    s->images.root,
+			    s->originals.entries.tmp,
+			    s->originals.root,
+			    s->marker };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		if (fds[i] >= 0)
@@ -821,9 +927,12 @@ static void folder_stats(struct store *store, struct store_stats *out)
 	const struct folder *s = folder_of(store);
 	struct statvfs disk;
 
-	out->quota_bytes = s->entries.quota_bytes;
-	out->used_bytes = atomic_load(&s->entries.used_bytes);
-	if (fstatvfs(s->entries.tmp, &disk) == 0) {
+	out->quota_bytes = s->images.entries.quota_bytes;
+	out->used_bytes = atomic_load(&s->images.entries.used_bytes);
+	out->original_quota_bytes = s->originals.entries.quota_bytes;
+	out->original_used_bytes =
+		atomic_load(&s->originals.entries.used_bytes);
+	if (fstatvfs(s->images.entries.tmp, &disk) == 0) {
 		out->disk_bytes = disk.f_blocks * disk.f_frsize;
 		out->disk_free_bytes = disk.f_bavail * disk.f_frsize;
 		out->disk_files = disk.f_files;
@@ -834,12 +943,26 @@ static void folder_stats(struct store *store, struct store_stats *out)
 
 static const struct store_kind folder_kind = {
 	.put = folder_put_image,
+	.extend = folder_extend_image,
+	.keep_originals = folder_keep_originals,
 	.find = folder_find_image,
 	.remove = folder_remove_image,
 	.look = folder_look,
 	.stats = folder_stats,
 	.free = folder_free,
 };
+
+static void tree_init(struct tree *t, struct folder *s, const char *path,
+		      const char *flag)
+{
+	*t = (struct tree){
+		.store = s,
+		.root = -1,
+		.path = path,
+		.flag = flag,
+		.entries = { .failed = tell_failed, .failed_arg = t, .tmp = -1 }
+	};
+}
 
 struct store *store_open(const char *path, uint64_t quota_bytes,
 			 struct error *why)
@@ -849,11 +972,12 @@ struct store *store_open(const char *path, uint64_t quota_bytes,
 	error_set(why, "%s", strerror(ENOMEM));
 	if (s == NULL)
 		return NULL;
-	s->root = s->marker = s->entries.tmp = -1;
-	s->entries.failed = tell_failed;
-	s->entries.failed_arg = s;
+	s->marker = -1;
+	tree_init(&s->images, s, "", "store-quota");
+	tree_init(&s->originals, s, "originals/", "original-quota");
 	s->spool.folder.fd = s->spool.failed.fd = -1;
 	s->spool.store = s;
+	s->spool.entries = &s->images.entries;
 	for (uint32_t i = 0; i < BUCKETS; i++)
 		(void)pthread_mutex_init(&s->spool.buckets[i].lock, NULL);
 	if (store_init(&s->store, &folder_kind, &s->spool) &&

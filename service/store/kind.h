@@ -29,6 +29,12 @@ struct store_kind {
 				 const struct store_file *files,
 				 uint32_t file_count, uint64_t deadline_ns,
 				 bool *is_same, struct error *why);
+	/* NULL: an image is read, and put again with more files. */
+	enum store_answer (*extend)(struct store *s, const char *id,
+				    const struct store_file *files,
+				    uint32_t file_count, struct error *why);
+	/* False: see errno.  NULL: nothing is needed, and there is no quota. */
+	bool (*keep_originals)(struct store *s, uint64_t quota_bytes);
 	enum store_answer (*find)(struct store *s, const char *id,
 				  bool is_fresh, uint64_t deadline_ns,
 				  struct store_image *image, struct error *why);
@@ -76,7 +82,8 @@ struct store_health {
 /* The beginning of each kind's own structure. */
 struct store {
 	const struct store_kind *kind;
-	struct spool *spool;   /* NULL: this kind has none */
+	struct spool *spool; /* NULL: this kind has none */
+	bool keeps_originals;
 	struct checks *checks; /* files known to be intact */
 	/* A store_report_fn; NULL: not started. */
 	void (*report)(void *arg, bool is_wrong, const char *text);

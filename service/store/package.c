@@ -194,6 +194,22 @@ const struct package_file *package_find(const struct package *p,
 	return NULL;
 }
 
+bool package_has(const struct package *p, const struct store_file *files,
+		 uint32_t file_count)
+{
+	for (uint32_t i = 0; i < file_count; i++) {
+		const struct package_file *f = package_find(p, files[i].name);
+		char sha256[STORE_ID_BYTES];
+
+		if (f == NULL || f->bytes != files[i].count)
+			return false;
+		hash(sha256, &files[i]);
+		if (strcmp(sha256, f->sha256) != 0)
+			return false;
+	}
+	return true;
+}
+
 bool package_is_meta_of(const char *text, size_t count, const char *id)
 {
 	static const char begin[] = "{\"id\":\"";

@@ -27,8 +27,8 @@
 #include <stdint.h>
 
 enum {
-	PACKAGE_FILES_MAX = 32,
-	PACKAGE_INDEX_BYTES_MAX = 8 << 10,
+	PACKAGE_FILES_MAX = 64,
+	PACKAGE_INDEX_BYTES_MAX = 16 << 10,
 	PACKAGE_HEAD_BYTES = 64 << 10,
 };
 
@@ -67,6 +67,10 @@ package_read_index(struct package *out, const void *bytes, size_t count);
  * is the id.
  */
 bool package_is_meta_of(const char *text, size_t count, const char *id);
+
+/* Has the package all these files, with these bytes? */
+bool package_has(const struct package *p, const struct store_file *files,
+		 uint32_t file_count);
 
 /* NULL: there is no such file. */
 const struct package_file *package_find(const struct package *p,

@@ -288,16 +288,38 @@ static enum store_answer store_end(struct store *s, enum store_answer answer,
 	return answer;
 }
 
+/*
+ * Has the image all these files, and perhaps those of store_extend(), which a
+ * put() would remove?  A folder knows that itself.
+ */
+static bool is_there(struct store *s, const char *id,
+		     const struct store_file *files, uint32_t file_count,
+		     uint64_t deadline_ns)
+{
+	struct store_image image;
+	struct error why;
+	bool is;
+
+	if (s->kind->extend != NULL || !s->keeps_originals ||
+	    store_is_original(id) ||
+	    s->kind->find(s, id, true, deadline_ns, &image, &why) != STORE_OK)
+		return false;
+	is = package_has(&image.index, files, file_count);
+	store_close_image(&image);
+	return is;
+}
+
 enum store_answer store_put(struct store *s, const char *id,
 			    const struct store_file *files, uint32_t file_count,
 			    uint64_t deadline_ns, struct error *why)
 {
-	bool is_same = false;
-	enum store_answer answer;
+	bool is_same = is_there(s, id, files, file_count, deadline_ns);
+	enum store_answer answer = STORE_OK;
 
 	why->text[0] = '\0';
-	answer = s->kind->put(s, id, files, file_count, deadline_ns, &is_same,
-			      why);
+	if (!is_same)
+		answer = s->kind->put(s, id, files, file_count, deadline_ns,
+				      &is_same, why);
 	if (answer == STORE_OK)
 		atomic_fetch_add(is_same ? &s->same_count : &s->put_count, 1);
 	(void)store_end(s, answer, why);
@@ -308,6 +330,20 @@ enum store_answer store_put(struct store *s, const char *id,
 		store_tell_failure(s, "image %s could not be stored: %s", id,
 				   why->text);
 	return answer;
+}
+
+bool store_keep_originals(struct store *s, uint64_t quota_bytes,
+			  struct error *why)
+{
+	s->keeps_originals = true;
+	return s->kind->keep_originals == NULL ||
+	       s->kind->keep_originals(s, quota_bytes) ||
+	       error_fail(why, "its folder of originals: %s", strerror(errno));
+}
+
+bool store_keeps_originals(const struct store *s)
+{
+	return s->keeps_originals;
 }
 
 /* As store_end(), but only what the store did not answer is counted. */
@@ -369,6 +405,121 @@ enum store_answer store_read(const struct store_image *image, const char *name,
 		return STORE_OK;
 	part->fd = dup(image->fd); /* the sandbox forbids F_DUPFD_CLOEXEC */
 	return part->fd >= 0 ? STORE_OK : STORE_FAILED;
+}
+
+/* The files of an image, read into memory. */
+struct contents {
+	struct store_file files[PACKAGE_FILES_MAX];
+	void *bytes[PACKAGE_FILES_MAX]; /* owned */
+	uint32_t count;
+};
+
+static void free_contents(struct contents *c)
+{
+	for (uint32_t i = 0; i < c->count; i++)
+		free(c->bytes[i]);
+}
+
+/* Read a file of an image that is a package. */
+static enum store_answer read_file(struct store *s, const char *id,
+				   const struct store_image *image,
+				   const struct package_file *f, void **bytes,
+				   uint64_t deadline_ns, struct error *why)
+{
+	struct store_part part;
+	enum store_answer answer = store_read(image, f->name, &part);
+	ssize_t count;
+
+	*bytes = NULL;
+	if (answer == STORE_OK && part.fd < 0)
+		answer = store_fetch(s, id, part.offset, part.bytes, true,
+				     deadline_ns, &part, why);
+	if (answer != STORE_OK)
+		return answer;
+	*bytes = malloc((size_t)part.bytes);
+	count = *bytes == NULL ? -1 :
+				 pread(part.fd, *bytes, (size_t)part.bytes,
+				       (off_t)part.offset);
+	(void)close(part.fd);
+	return count == (ssize_t)part.bytes ? STORE_OK : STORE_FAILED;
+}
+
+/* False: there are too many. */
+static bool add_file(struct contents *c, const struct store_file *f)
+{
+	uint32_t i = 0;
+
+	while (i < c->count && strcmp(c->files[i].name, f->name) != 0)
+		i++;
+	if (i == PACKAGE_FILES_MAX)
+		return false;
+	c->files[i] = *f;
+	if (i == c->count)
+		c->bytes[c->count++] = NULL;
+	return true;
+}
+
+static enum store_answer read_contents(struct store *s, const char *id,
+				       struct store_image *image,
+				       struct contents *c, uint64_t deadline_ns,
+				       struct error *why)
+{
+	enum store_answer answer = STORE_OK;
+
+	for (uint32_t i = 0; i < image->index.file_count; i++) {
+		const struct package_file *f = &image->index.files[i];
+
+		answer = read_file(s, id, image, f, &c->bytes[i], deadline_ns,
+				   why);
+		c->files[i] = (struct store_file){ f->name, c->bytes[i],
+						   (size_t)f->bytes };
+		c->count = i + 1;
+		if (answer != STORE_OK)
+			break;
+	}
+	return answer;
+}
+
+/* Read all of the image, and put it again with more files. */
+static enum store_answer put_again(struct store *s, const char *id,
+				   const struct store_file *files,
+				   uint32_t file_count, uint64_t deadline_ns,
+				   struct error *why)
+{
+	struct store_image image;
+	struct contents c = { .count = 0 };
+	enum store_answer answer =
+		store_find(s, id, true, deadline_ns, &image, why);
+	bool is_same;
+
+	if (answer != STORE_OK)
+		return answer;
+	answer = read_contents(s, id, &image, &c, deadline_ns, why);
+	for (uint32_t i = 0; answer == STORE_OK && i < file_count; i++)
+		if (!add_file(&c, &files[i])) {
+			errno = E2BIG;
+			answer = STORE_FAILED;
+		}
+	if (answer == STORE_OK)
+		answer = s->kind->put(s, id, c.files, c.count, deadline_ns,
+				      &is_same, why);
+	free_contents(&c);
+	store_close_image(&image);
+	return answer;
+}
+
+enum store_answer store_extend(struct store *s, const char *id,
+			       const struct store_file *files,
+			       uint32_t file_count, uint64_t deadline_ns,
+			       struct error *why)
+{
+	enum store_answer answer;
+
+	why->text[0] = '\0';
+	answer = s->kind->extend != NULL ?
+			 s->kind->extend(s, id, files, file_count, why) :
+			 put_again(s, id, files, file_count, deadline_ns, why);
+	return store_end(s, answer, why);
 }
 
 enum store_answer store_delete(struct store *s, const char *id,

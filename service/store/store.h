@@ -8,6 +8,7 @@
  *	DIR/darkroom-store         marks the folder as a store; locked while
  *	                           it is open
  *	DIR/ab/ab12...f/           an image, by its id
+ *	DIR/originals/ab/KEY/      an original: see store_original_key()
  *	DIR/spool/ID/upload.jpg    the upload's bytes
  *	DIR/spool/ID/request.txt   the parameters of its image
  *	DIR/failed/ID/             both files, and problem.json: why the upload
@@ -15,7 +16,9 @@
  *	DIR/tmp/                   entries being made or removed; emptied when
  *	                           the store is opened
  *
- * Each folder DIR/ab/ab12...f/ and DIR/spool/ID/ is an entry: see entries.h.
+ * Each folder DIR/ab/ab12...f/, DIR/originals/ab/KEY/ and DIR/spool/ID/ is an
+ * entry: see entries.h.  An original is put, found and deleted as an image is,
+ * by its key in place of an id.
  * After STORE_OK an entry is complete on the disk, even after a crash or power
  * loss, or the object store has confirmed it.  No reader ever sees an
  * incomplete entry.
@@ -31,7 +34,7 @@
  * Errors     After an answer other than STORE_OK and STORE_NOT_FOUND, `why` is
  *            a sentence for the client, without its full stop.
  * Limits     The quota covers images and the spool, but not the folders that
- *            contain entries.
+ *            contain entries; originals have their own.
  * Safety     Ids and file names cannot contain a path, and links are not
  *            followed, so nothing outside the folder is read or written.  Only
  *            an empty folder becomes a store.  Files are removed only if their
@@ -70,6 +73,8 @@ struct store_stats {
 	uint32_t is_writable; /* 1: store_look() is STORE_OK */
 	uint64_t quota_bytes; /* 0: no quota; then used_bytes is not known */
 	uint64_t used_bytes;  /* on the disk, including entries being made */
+	/* The same for originals. */
+	uint64_t original_quota_bytes, original_used_bytes;
 	/* Of the file system of a folder; free: for this process. */
 	uint64_t disk_bytes, disk_free_bytes;
 	uint64_t disk_files, disk_free_files; /* both 0: there is no limit */
@@ -117,6 +122,15 @@ void store_close(struct store *s); /* NULL is fine */
 typedef void store_report_fn(void *arg, bool is_wrong, const char *text);
 
 /*
+ * Keep originals from now on; with a quota (not 0), those that exist are
+ * counted.  Call it before store_start().  False: `why` is the reason.  Without
+ * this, those that exist can be found and deleted.
+ */
+MUST_CHECK bool store_keep_originals(struct store *s, uint64_t quota_bytes,
+				     struct error *why);
+bool store_keeps_originals(const struct store *s);
+
+/*
  * From now on, report what goes wrong, and start the store's thread, if it has
  * one; after the sandbox was entered.  False: no thread.
  */
@@ -152,6 +166,16 @@ MUST_CHECK enum store_answer store_put(struct store *s, const char *id,
 				       const struct store_file *files,
 				       uint32_t file_count,
 				       uint64_t deadline_ns, struct error *why);
+
+/*
+ * Add files to the image `id`, in this order, or replace those of the same
+ * name.  STORE_NOT_FOUND: there is no such image.  After any other answer than
+ * STORE_OK, the image may have some of them.  One thread at a time for an
+ * image; of several servers with a remote store that do it at once, one wins.
+ */
+MUST_CHECK enum store_answer
+store_extend(struct store *s, const char *id, const struct store_file *files,
+	     uint32_t file_count, uint64_t deadline_ns, struct error *why);
 
 /*
  * Open an image; the caller closes it.  If the image is replaced meanwhile,

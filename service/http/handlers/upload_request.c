@@ -27,6 +27,7 @@
  */
 #include "service/http/handlers/upload_request.h"
 
+#include "service/http/handlers/images/making.h"
 #include "service/http/handlers/uploads/arrival.h"
 #include "service/http/head/auth.h"
 #include "service/http/head/digest.h"
@@ -673,15 +674,13 @@ static enum problem begin_digest(struct request *r)
 	return PROBLEM_NONE;
 }
 
-static enum problem admit_upload(struct request *r)
+enum problem upload_begin(struct request *r)
 {
 	struct upload_request *own = r->own;
 	enum problem problem;
 
 	own->request = r;
 	own->upload.number = r->number;
-	if (!r->has_length && !r->head->is_chunked && !may_be_empty(r))
-		return PROBLEM_LENGTH_REQUIRED;
 	if (atomic_load(&r->http->refusing)) {
 		r->must_close = true;
 		return PROBLEM_STOPPING;
@@ -697,8 +696,16 @@ static enum problem admit_upload(struct request *r)
 	problem = take_parameters(r);
 	if (problem == PROBLEM_NONE)
 		problem = begin_digest(r);
-	if (problem == PROBLEM_NONE)
-		problem = make_variants(r);
+	return problem == PROBLEM_NONE ? make_variants(r) : problem;
+}
+
+static enum problem admit_upload(struct request *r)
+{
+	enum problem problem;
+
+	if (!r->has_length && !r->head->is_chunked && !may_be_empty(r))
+		return PROBLEM_LENGTH_REQUIRED;
+	problem = upload_begin(r);
 	if (problem == PROBLEM_NONE && is_whole(r) &&
 	    !pipeline_has_slot(r->config->pipeline))
 		problem = PROBLEM_OVERLOADED;
@@ -1145,4 +1152,30 @@ const struct handler ticket_upload_handler = {
 const struct handler ticket_part_handler = {
 	ARRIVAL_HOOKS,
 	.admit = admit_part,
+};
+
+static void release_making(struct request *r)
+{
+	making_leave(r);
+	images_release(r);
+	release_upload(r);
+}
+
+/* Of /v1/images/ID, whose body is the original. */
+#define MAKING_HOOKS                                                           \
+	.state_bytes = sizeof(struct making_request),                          \
+	.picture_at = offsetof(struct making_request, picture),                \
+	.start = making_start, .add_timing = add_timing, .log = log_upload,    \
+	.release = release_making
+
+const struct handler making_handler = {
+	MAKING_HOOKS,
+	.admit = making_admit,
+	.reply = making_reply,
+};
+
+const struct handler adding_handler = {
+	MAKING_HOOKS,
+	.admit = adding_admit,
+	.reply = adding_reply,
 };

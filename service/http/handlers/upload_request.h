@@ -69,7 +69,13 @@ static inline struct request *request_of_upload(const struct upload *u)
 	return container_of(u, struct upload_request, upload)->request;
 }
 
-/* upload_request.c, for uploads/arrival.c */
+/* upload_request.c, for uploads/arrival.c and images/making.c */
+
+/*
+ * Begin an upload: read its parameters and its time limit.  It is not checked
+ * whether there is a body, or a slot.
+ */
+enum problem upload_begin(struct request *r);
 
 /* Send the upload into the pipeline, as start() of a handler. */
 bool upload_submit(struct request *r);

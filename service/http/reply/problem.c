@@ -57,6 +57,17 @@ static const struct {
 			       "This server takes no uploads by ticket or in "
 			       "parts; start it with --store DIR, or with "
 			       "--inbox DIR too." },
+	[PROBLEM_NO_ORIGINAL] = { 404, "no_original", "No original",
+				  "There is no such image, or it was stored "
+				  "without its original: see "
+				  "--store-original." },
+	[PROBLEM_VARIANT_EXISTS] = { 409, "variant_exists", "Variant exists",
+				     "The image has another variant of this "
+				     "name; choose a new name." },
+	[PROBLEM_TOO_MANY_VARIANTS] = { 409, "too_many_variants",
+					"Too many variants",
+					"The image has as many variants as it "
+					"can have." },
 	[PROBLEM_WRONG_OFFSET] = { 409, "wrong_offset", "Wrong offset",
 				   "Upload-Offset is not the number of bytes "
 				   "that have arrived." },

@@ -154,7 +154,8 @@ static void add_browser_headers(const struct request *r, struct reply *p)
 	reply_add_header(p, "X-Content-Type-Options", "nosniff");
 	reply_add_header(p, "Content-Security-Policy",
 			 r->policy != NULL ? r->policy : HTTP_NO_CONTENT);
-	if (role == ROLE_IMAGE)
+	if (role == ROLE_IMAGE ||
+	    (r->is_signed && r->route->method == METHOD_GET))
 		reply_add_header(p, "Cross-Origin-Resource-Policy",
 				 "cross-origin");
 	else if (role == ROLE_REPORT || role == ROLE_PAGE)

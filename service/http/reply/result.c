@@ -449,11 +449,21 @@ static void add_upload(struct reply *p, const struct upload *u)
 	reply_add_header(p, "X-Dominant-Color", colour);
 }
 
-bool result_begin_reply(struct reply *p, const struct request_head *head,
-			const struct upload *u, char type[RESULT_TYPE_CHARS])
+void result_begin_picture(struct reply *p, const struct upload *u,
+			  char type[RESULT_TYPE_CHARS])
 {
 	const struct variant *first = &u->variants[0];
 
+	reply_init(p);
+	(void)snprintf(type, RESULT_TYPE_CHARS, "%s",
+		       variant_format(first)->media_type);
+	reply_add_piece(p, first->jpeg, first->jpeg_bytes);
+	add_warnings(p, first);
+}
+
+bool result_begin_reply(struct reply *p, const struct request_head *head,
+			const struct upload *u, char type[RESULT_TYPE_CHARS])
+{
 	reply_init(p);
 	if (prefers_json(head, u)) {
 		(void)strcpy(type, "application/json");
@@ -463,10 +473,7 @@ bool result_begin_reply(struct reply *p, const struct request_head *head,
 		if (!begin_parts(p, u, type))
 			return false;
 	} else {
-		(void)snprintf(type, RESULT_TYPE_CHARS, "%s",
-			       variant_format(first)->media_type);
-		reply_add_piece(p, first->jpeg, first->jpeg_bytes);
-		add_warnings(p, first);
+		result_begin_picture(p, u, type);
 	}
 	add_upload(p, u);
 	return true;

@@ -25,6 +25,10 @@ MUST_CHECK bool result_begin_reply(struct reply *p,
 				   const struct upload *u,
 				   char type[RESULT_TYPE_CHARS]);
 
+/* The same for the first picture alone, whatever Accept says. */
+void result_begin_picture(struct reply *p, const struct upload *u,
+			  char type[RESULT_TYPE_CHARS]);
+
 /*
  * Add the members that describe the whole upload, or a variant, to the object
  * that is open in `j`.

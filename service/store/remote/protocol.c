@@ -82,11 +82,11 @@ static bool is_request(const struct message *m)
 {
 	switch (m->kind) {
 	case MESSAGE_PUT:
-		return store_is_id(m->id) && m->bytes > 0;
+		return store_is_key(m->id) && m->bytes > 0;
 	case MESSAGE_READ:
-		return store_is_id(m->id) && m->bytes > 0;
+		return store_is_key(m->id) && m->bytes > 0;
 	case MESSAGE_DELETE:
-		return store_is_id(m->id);
+		return store_is_key(m->id);
 	default:
 		return true;
 	}

@@ -81,12 +81,14 @@ void image_id(char id[STORE_ID_BYTES], uint32_t version, const char *request,
 		id[STORE_ID_BYTES - 2] = (char)('g' + version - 2);
 }
 
-void image_files_init(struct image_files *f, const struct upload *u,
-		      const char *meta)
+static void add_text_file(struct image_files *f, const char *name,
+			  const char *text)
 {
-	f->count = 0;
-	f->files[f->count++] =
-		(struct store_file){ "meta.json", meta, strlen(meta) };
+	f->files[f->count++] = (struct store_file){ name, text, strlen(text) };
+}
+
+static void add_pictures(struct image_files *f, const struct upload *u)
+{
 	for (uint32_t i = 0; i < u->variant_count; i++) {
 		const struct variant *v = &u->variants[i];
 
@@ -99,8 +101,23 @@ void image_files_init(struct image_files *f, const struct upload *u,
 	}
 }
 
-static void sha256_of(char text[SHA256_TEXT_BYTES], const void *bytes,
-		      size_t count)
+void image_files_init(struct image_files *f, const struct upload *u,
+		      const char *meta)
+{
+	f->count = 0;
+	add_text_file(f, "meta.json", meta);
+	add_pictures(f, u);
+}
+
+void image_files_add(struct image_files *f, const struct upload *u,
+		     const char *made)
+{
+	f->count = 0;
+	add_pictures(f, u);
+	add_text_file(f, "made.json", made);
+}
+
+void sha256_print(char text[SHA256_TEXT_BYTES], const void *bytes, size_t count)
 {
 	struct sha256_ctx sha256;
 
@@ -131,7 +148,7 @@ static char *add_checksum(char *text)
 		free(text);
 		return NULL;
 	}
-	sha256_of(sha256, sealed, count);
+	sha256_print(sha256, sealed, count);
 	(void)snprintf(sealed + count, SEAL_CHARS + 1, "%s%s%s", seal_begin,
 		       sha256, seal_end);
 	return sealed;
@@ -144,7 +161,7 @@ static void add_variant(struct json *j, const char *id, const struct variant *v)
 	char sha256[SHA256_TEXT_BYTES];
 
 	(void)snprintf(url, sizeof(url), IMAGES_PATH "/%s/%s", id, name);
-	sha256_of(sha256, v->jpeg, v->jpeg_bytes);
+	sha256_print(sha256, v->jpeg, v->jpeg_bytes);
 	json_open_object(j, NULL);
 	result_add_variant(j, v, name);
 	json_add_text(j, "url", url);
@@ -172,6 +189,81 @@ char *image_meta(const char *id, const struct upload *u)
 		add_variant(&j, id, &u->variants[i]);
 	json_close(&j);
 	return add_checksum(text_close(&text, out));
+}
+
+char *image_meta_add(const char *meta, const char *id, const struct upload *u)
+{
+	static const char end[] = "]"; /* of the variants, before the seal */
+	int kept = (int)(strlen(meta) - SEAL_CHARS - (sizeof(end) - 1));
+	struct text text;
+	struct json j;
+	FILE *out = text_open(&text);
+
+	if (out == NULL)
+		return NULL;
+	(void)fprintf(out, "%.*s", kept, meta);
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		(void)fputc(',', out);
+		json_begin(&j, out, JSON_COMPACT);
+		add_variant(&j, id, &u->variants[i]);
+	}
+	(void)fputs(end, out);
+	return add_checksum(text_close(&text, out));
+}
+
+/* The text about an original; its URL is not that of a variant. */
+static char *original_meta(const char *key, const char *id,
+			   const struct upload *u)
+{
+	char url[sizeof(ORIGINALS_PATH) + STORE_ID_BYTES];
+	char sha256[SHA256_TEXT_BYTES];
+	struct text text;
+	struct json j;
+	FILE *out = text_open(&text);
+
+	if (out == NULL)
+		return NULL;
+	(void)snprintf(url, sizeof(url), ORIGINALS_PATH "/%s", id);
+	sha256_print(sha256, u->jpeg, u->jpeg_bytes);
+	json_begin(&j, out, JSON_COMPACT);
+	json_open_object(&j, NULL); /* add_checksum() closes it */
+	json_add_text(&j, "id", key);
+	json_open_array(&j, "variants");
+	json_open_object(&j, NULL);
+	json_add_text(&j, "name", ORIGINAL_NAME);
+	json_add_text(&j, "type", u->header.format->media_type);
+	json_add_whole(&j, "bytes", u->jpeg_bytes);
+	json_add_text(&j, "url", url);
+	json_add_text(&j, "sha256", sha256);
+	json_close(&j);
+	json_close(&j);
+	return add_checksum(text_close(&text, out));
+}
+
+enum store_answer original_put(struct store *s, const char *id,
+			       const struct upload *u, struct error *why)
+{
+	char key[STORE_ID_BYTES], name[STORE_FILE_NAME_BYTES];
+	struct image_files f = { .count = 0 };
+	enum store_answer answer;
+	char *meta;
+
+	if (!store_keeps_originals(s))
+		return STORE_OK;
+	store_original_key(key, id);
+	meta = original_meta(key, id, u);
+	if (meta == NULL) {
+		error_set(why, "no memory");
+		return STORE_FAILED;
+	}
+	(void)snprintf(name, sizeof(name), ORIGINAL_NAME ".%s",
+		       u->header.format->suffix);
+	add_text_file(&f, "meta.json", meta);
+	f.files[f.count++] =
+		(struct store_file){ name, u->jpeg, u->jpeg_bytes };
+	answer = store_put(s, key, f.files, f.count, u->deadline_ns, why);
+	free(meta);
+	return answer;
 }
 
 /*
@@ -209,7 +301,7 @@ bool image_meta_is_whole(const char *meta)
 	if (count <= SEAL_CHARS)
 		return false;
 	end = meta + count - SEAL_CHARS;
-	sha256_of(sha256, meta, (size_t)(end - meta));
+	sha256_print(sha256, meta, (size_t)(end - meta));
 	return strncmp(end, seal_begin, SEAL_BEGIN_CHARS) == 0 &&
 	       strncmp(end + SEAL_BEGIN_CHARS, sha256, SHA256_TEXT_BYTES - 1) ==
 		       0 &&
@@ -283,4 +375,13 @@ bool image_meta_find(const char *meta, const char *name,
 	}
 	cJSON_Delete(o);
 	return is_found;
+}
+
+uint32_t image_meta_count(const char *meta)
+{
+	cJSON *o = cJSON_Parse(meta);
+	int count = cJSON_GetArraySize(cJSON_GetObjectItem(o, "variants"));
+
+	cJSON_Delete(o);
+	return (uint32_t)count;
 }

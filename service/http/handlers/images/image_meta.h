@@ -2,7 +2,8 @@
 /*
  * Image meta: the id of a stored image, and its meta.json.
  *
- * An image is all results of one upload.  Its id is a hash of the bytes of the
+ * An image is all results of one upload, and those that were made later of its
+ * original.  Its id is a hash of the bytes of the
  * upload and of all parameters in the table of params.c, so that a URL always
  * gives the same bytes.  An id lasts: a later release gives the same request
  * the same id; see params.h.
@@ -74,6 +75,33 @@ void image_files_init(struct image_files *f, const struct upload *u,
 char *image_meta(const char *id, const struct upload *u);
 
 /*
+ * The text of made.json, which replaces `meta` when variants were made of the
+ * original: the same with the upload's variants.  The caller frees it.  NULL:
+ * no memory.
+ */
+char *image_meta_add(const char *meta, const char *id, const struct upload *u);
+
+/* The files to add to the image: the pictures, and then made.json. */
+void image_files_add(struct image_files *f, const struct upload *u,
+		     const char *made);
+
+/*
+ * The original of an image: the bytes of its upload, stored under a key of its
+ * own (store_original_key()) as an image with one variant, `original`.
+ */
+#define ORIGINAL_NAME "original"
+#define ORIGINALS_PATH "/v1/originals"
+
+/*
+ * Put the upload's bytes into the store, if it keeps originals.  To be called
+ * before the image is put, so that an image that was confirmed has its
+ * original.
+ */
+MUST_CHECK enum store_answer original_put(struct store *s, const char *id,
+					  const struct upload *u,
+					  struct error *why);
+
+/*
  * A copy of the meta, which is whole, with `base` before the path in each
  * `url`, and with its checksum made again; see urls.h.  The caller frees it.
  * NULL: no memory.
@@ -82,6 +110,10 @@ char *image_meta_below(const char *meta, const char *base);
 
 /* Is the meta undamaged?  It contains a checksum of itself. */
 MUST_CHECK bool image_meta_is_whole(const char *meta);
+
+/* The SHA-256 in hexadecimal digits. */
+void sha256_print(char text[SHA256_TEXT_BYTES], const void *bytes,
+		  size_t count);
 
 /*
  * The entity tag, with its quotes, of the meta with this base: the SHA-256 of
@@ -95,6 +127,9 @@ struct stored_picture {
 	char media_type[sizeof("image/x-portable-anymap")];
 	char file[STORE_FILE_NAME_BYTES];
 };
+
+/* How many variants has it? */
+uint32_t image_meta_count(const char *meta);
 
 /*
  * Find a variant in a meta.  Another version of the program may have stored it,

@@ -27,7 +27,10 @@
 
 #include <cjson/cJSON.h>
 
-enum { META_BYTES_MAX = 64 << 10 };
+enum {
+	META_BYTES_MAX = 64 << 10,
+	READ_BYTES = 4 << 20, /* of an original, at once */
+};
 
 enum problem images_store_problem(struct request *r, enum store_answer answer,
 				  const char *what, const char *why)
@@ -51,7 +54,7 @@ enum problem images_store_problem(struct request *r, enum store_answer answer,
 
 enum problem images_charge(struct request *r, uint64_t bytes)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 
 	switch (budget_charge(&own->charge, bytes)) {
 	case BUDGET_OK:
@@ -70,7 +73,7 @@ enum problem images_charge(struct request *r, uint64_t bytes)
 static enum problem open_image(struct request *r, bool is_fresh,
 			       struct store_image *image)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 	struct charge *charge = &own->charge;
 	enum problem problem = PROBLEM_NONE;
 	enum store_answer answer;
@@ -81,7 +84,7 @@ static enum problem open_image(struct request *r, bool is_fresh,
 		problem = images_charge(r, PACKAGE_HEAD_BYTES);
 	if (problem != PROBLEM_NONE)
 		return problem;
-	answer = store_find(r->config->store, r->segments[0], is_fresh,
+	answer = store_find(r->config->store, own->key, is_fresh,
 			    own->deadline_ns, image, &why);
 	if (answer == STORE_OK && image->is_package && image->is_copy)
 		budget_lower(charge, 0);
@@ -89,11 +92,12 @@ static enum problem open_image(struct request *r, bool is_fresh,
 }
 
 /* Is there a store, and does the path have a valid id? */
-static enum problem check_target(struct request *r)
+enum problem images_check_target(struct request *r)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 
 	own->request = r;
+	own->key = r->segments[0];
 	if (r->config->store == NULL)
 		return PROBLEM_NO_STORE;
 	if (!store_is_id(r->segments[0]))
@@ -104,7 +108,7 @@ static enum problem check_target(struct request *r)
 /* The same, and the query has no parameters. */
 static enum problem check_plain_target(struct request *r)
 {
-	enum problem problem = check_target(r);
+	enum problem problem = images_check_target(r);
 
 	if (problem == PROBLEM_NONE && !request_takes(r, NULL))
 		return PROBLEM_BAD_PARAMETER;
@@ -114,7 +118,7 @@ static enum problem check_plain_target(struct request *r)
 /* For a GET or HEAD, whose picture or text is found: sets `is_known`. */
 static enum problem check_get(struct request *r)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 	enum condition condition = conditions_check(r->head, own->etag);
 
 	own->is_known = condition == CONDITION_KNOWN;
@@ -125,7 +129,7 @@ static enum problem check_get(struct request *r)
 /* This file of the image is missing, or its bytes are wrong. */
 static enum problem note_damage(struct request *r, const char *name)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 
 	(void)snprintf(own->damaged, sizeof(own->damaged), "%s", name);
 	return PROBLEM_IMAGE_DAMAGED;
@@ -134,7 +138,7 @@ static enum problem note_damage(struct request *r, const char *name)
 /* The image is damaged, unless it was deleted meanwhile. */
 static enum problem report_damage(struct request *r)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 	const char *name = own->damaged;
 	struct store_image image;
 	enum problem problem = open_image(r, true, &image);
@@ -149,13 +153,14 @@ static enum problem report_damage(struct request *r)
 			name, *name != '\0' ? " of " : "");
 	log_message(r->config->log, LOG_LEVEL_ERROR,
 		    "%s%sthe stored image %s is damaged", name,
-		    *name != '\0' ? " of " : "", r->segments[0]);
+		    *name != '\0' ? " of " : "", own->key);
 	return PROBLEM_IMAGE_DAMAGED;
 }
 
 /*
  * What is damaged in a remote store is read once more: the error may have
- * happened on its way, or in a cache.
+ * happened on its way, or in a cache.  So is what a copy of the image lacks:
+ * another server may have added it.
  */
 static enum problem read_carefully(struct request *r,
 				   enum problem (*read)(struct request *r,
@@ -163,10 +168,23 @@ static enum problem read_carefully(struct request *r,
 {
 	enum problem problem = read(r, false);
 
-	if (problem == PROBLEM_IMAGE_DAMAGED &&
+	if ((problem == PROBLEM_IMAGE_DAMAGED ||
+	     (problem == PROBLEM_NOT_FOUND && picture_of(r)->has_image)) &&
 	    store_is_remote(r->config->store))
 		problem = read(r, true);
 	return problem == PROBLEM_IMAGE_DAMAGED ? report_damage(r) : problem;
+}
+
+static enum problem problem_of_file(struct request *r, const char *name,
+				    enum store_answer answer)
+{
+	if (answer == STORE_NOT_FOUND)
+		return note_damage(r, name);
+	if (answer == STORE_FAILED)
+		log_message(r->config->log, LOG_LEVEL_ERROR,
+			    "%s of the stored image %s cannot be read: %s",
+			    name, picture_of(r)->key, strerror(errno));
+	return images_store_problem(r, answer, "read", strerror(errno));
 }
 
 /* Open a file that the image must have. */
@@ -174,22 +192,14 @@ static enum problem open_file(struct request *r,
 			      const struct store_image *image, const char *name,
 			      struct store_part *part)
 {
-	enum store_answer answer = store_read(image, name, part);
-
-	if (answer == STORE_NOT_FOUND)
-		return note_damage(r, name);
-	if (answer == STORE_FAILED)
-		log_message(r->config->log, LOG_LEVEL_ERROR,
-			    "%s of the stored image %s cannot be read: %s",
-			    name, r->segments[0], strerror(errno));
-	return images_store_problem(r, answer, "read", strerror(errno));
+	return problem_of_file(r, name, store_read(image, name, part));
 }
 
 /* Fetch a part that was not in the head of the package. */
 static enum problem fetch_part(struct request *r, bool is_fresh,
 			       struct store_part *part)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 	enum problem problem =
 		images_charge(r, own->charge.bytes + part->bytes);
 	enum store_answer answer;
@@ -197,7 +207,7 @@ static enum problem fetch_part(struct request *r, bool is_fresh,
 
 	if (problem != PROBLEM_NONE)
 		return problem;
-	answer = store_fetch(r->config->store, r->segments[0], part->offset,
+	answer = store_fetch(r->config->store, own->key, part->offset,
 			     part->bytes, is_fresh, own->deadline_ns, part,
 			     &why);
 	return images_store_problem(r, answer, "read", why.text);
@@ -213,7 +223,7 @@ static char *read_text(const struct request *r, const struct store_part *part)
 	    pread(part->fd, text, count, (off_t)part->offset) ==
 		    (ssize_t)count &&
 	    image_meta_is_whole(text) &&
-	    package_is_meta_of(text, count, r->segments[0]))
+	    package_is_meta_of(text, count, picture_of(r)->key))
 		return text;
 	free(text);
 	return NULL;
@@ -223,10 +233,17 @@ static char *read_text(const struct request *r, const struct store_part *part)
 static enum problem read_meta(struct request *r, bool is_fresh,
 			      const struct store_image *image, char **out)
 {
-	static const char name[] = "meta.json";
+	const char *name = "made.json";
 	struct store_part part;
-	enum problem problem = open_file(r, image, name, &part);
+	enum store_answer answer = store_read(image, name, &part);
+	enum problem problem;
 
+	if (answer == STORE_NOT_FOUND) {
+		name = "meta.json";
+		problem = open_file(r, image, name, &part);
+	} else {
+		problem = problem_of_file(r, name, answer);
+	}
 	if (problem == PROBLEM_NONE && part.bytes > META_BYTES_MAX) {
 		if (part.fd >= 0)
 			(void)close(part.fd);
@@ -322,7 +339,7 @@ bool images_begin_meta(struct request *r, struct reply *p, const char *meta,
 
 static bool reply_meta(struct request *r, const char *meta)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 	char base[URL_BASE_BYTES];
 	struct reply p;
 
@@ -340,7 +357,7 @@ static void start_work(struct request *r);
 /* The work is done.  Another request may get the turn. */
 static void end_work(struct request *r)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 	struct read_turn *next =
 		own->has_turn ? reading_leave(&r->http->reading) : NULL;
 
@@ -364,7 +381,7 @@ static void run_store_work(struct task *task)
 
 static void start_work(struct request *r)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 
 	if (pipeline_send_task(r->config->pipeline, &own->task))
 		return;
@@ -372,14 +389,10 @@ static void start_work(struct request *r)
 	end_work(r);
 }
 
-/*
- * Let the store stage do some work; a read waits for its turn.  Returns as a
- * start() hook does.
- */
-static bool send_work(struct request *r, void (*work)(struct request *r),
+bool images_send_work(struct request *r, void (*work)(struct request *r),
 		      bool is_read)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 	bool is_suspended = request_suspend(r);
 	uint32_t deadline_ms = r->config->deadline_ms;
 
@@ -400,14 +413,14 @@ static bool send_work(struct request *r, void (*work)(struct request *r),
 bool images_send_read(struct request *r, void (*work)(struct request *r))
 {
 	(void)reading_admit(&r->http->reading, true);
-	return send_work(r, work, true);
+	return images_send_work(r, work, true);
 }
 
 /* The same for a GET whose reply has not begun: it may be refused. */
 static bool begin_read(struct request *r, void (*work)(struct request *r))
 {
 	if (reading_admit(&r->http->reading, false))
-		return send_work(r, work, true);
+		return images_send_work(r, work, true);
 	r->is_turned_away = true;
 	r->problem = PROBLEM_STORE_UNAVAILABLE;
 	request_explain(r, "%" PRIu32 " reads wait for the store already.",
@@ -426,7 +439,7 @@ static bool do_work(struct request *r, void (*work)(struct request *r))
 
 static enum problem read_image_once(struct request *r, bool is_fresh)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 	struct store_image image;
 	enum problem problem = open_image(r, is_fresh, &image);
 	char base[URL_BASE_BYTES];
@@ -442,10 +455,15 @@ static enum problem read_image_once(struct request *r, bool is_fresh)
 	return problem;
 }
 
+enum problem images_read_meta(struct request *r)
+{
+	return read_carefully(r, read_image_once);
+}
+
 /* An image that is not stored yet is nothing that conditions could mean. */
 static void read_image(struct request *r)
 {
-	struct picture_request *p = r->own;
+	struct picture_request *p = picture_of(r);
 	enum problem problem = read_carefully(r, read_image_once);
 
 	budget_lower(&p->charge, 0);
@@ -479,8 +497,8 @@ static bool is_settled(const struct request *r)
 static enum problem check_image(struct request *r)
 {
 	static const char *const names[] = { "wait", NULL };
-	struct picture_request *own = r->own;
-	enum problem problem = check_target(r);
+	struct picture_request *own = picture_of(r);
+	enum problem problem = images_check_target(r);
 
 	if (problem == PROBLEM_NONE &&
 	    (!request_takes(r, names) || !waiting_read(r, &own->waiter)))
@@ -488,16 +506,10 @@ static enum problem check_image(struct request *r)
 	return problem;
 }
 
-static bool start_image(struct request *r)
+bool images_start_image(struct request *r)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 
-	if (!r->starts_again)
-		r->problem = check_image(r);
-	r->starts_again = false;
-	waiting_count(r, &own->waiter);
-	if (r->problem != PROBLEM_NONE)
-		return false;
 	/*
 	 * Done before the store is asked, because the image may be stored in
 	 * between.
@@ -508,9 +520,20 @@ static bool start_image(struct request *r)
 	return do_work(r, read_image);
 }
 
-static bool reply_image(struct request *r)
+static bool start_image(struct request *r)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
+
+	if (!r->starts_again)
+		r->problem = check_image(r);
+	r->starts_again = false;
+	waiting_count(r, &own->waiter);
+	return r->problem == PROBLEM_NONE && images_start_image(r);
+}
+
+bool images_reply_image(struct request *r)
+{
+	struct picture_request *own = picture_of(r);
 
 	if (own->meta != NULL)
 		return reply_meta(r, own->meta);
@@ -521,7 +544,7 @@ static bool reply_image(struct request *r)
 static enum problem open_picture(struct request *r, bool is_fresh,
 				 const struct store_image *image)
 {
-	struct picture_request *p = r->own;
+	struct picture_request *p = picture_of(r);
 	char *meta;
 	enum problem problem = read_meta(r, is_fresh, image, &meta);
 	bool is_found;
@@ -530,6 +553,7 @@ static enum problem open_picture(struct request *r, bool is_fresh,
 		return problem;
 	is_found = image_meta_find(meta, r->segments[1], &p->picture);
 	free(meta);
+	p->has_image = true;
 	if (!is_found) {
 		request_explain(r,
 				"The image has no variant '%s'; its JSON lists "
@@ -545,16 +569,16 @@ static enum problem open_picture(struct request *r, bool is_fresh,
 
 static void close_file(struct request *r)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 
 	if (own->is_open && own->file.fd >= 0)
 		(void)close(own->file.fd);
 	own->is_open = false;
 }
 
-static void close_picture(struct request *r)
+void images_release(struct request *r)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 
 	close_file(r);
 	pieces_release(r);
@@ -589,9 +613,20 @@ static enum range_kind read_range(struct request *r,
 	return kind;
 }
 
-static bool reply_picture(struct request *r)
+/*
+ * The bytes of a URL never change.  Only those that need no key may be kept by
+ * others than the client.
+ */
+const char *images_cache_control(const struct request *r)
 {
-	struct picture_request *p = r->own;
+	return request_role(r) == ROLE_IMAGE || r->is_signed ?
+		       "public, max-age=31536000, immutable" :
+		       "private, max-age=31536000, immutable";
+}
+
+bool images_reply_picture(struct request *r)
+{
+	struct picture_request *p = picture_of(r);
 	struct range part = { 0, p->file.bytes };
 	enum range_kind kind =
 		p->is_known ? RANGE_ALL : read_range(r, p, &part);
@@ -606,8 +641,7 @@ static bool reply_picture(struct request *r)
 	p->is_open = false;
 	reply_add_header(&reply, "ETag", p->etag);
 	reply_add_header(&reply, "Accept-Ranges", "bytes");
-	reply_add_header(&reply, "Cache-Control",
-			 "public, max-age=31536000, immutable");
+	reply_add_header(&reply, "Cache-Control", images_cache_control(r));
 	/* A 304 has the headers of the 200, with its length, and no body. */
 	return reply_send(r,
 			  p->is_known        ? STATUS_NOT_MODIFIED :
@@ -619,7 +653,7 @@ static bool reply_picture(struct request *r)
 /* A picture that the client already has is not sent, so it is not checked. */
 static bool needs_check(const struct request *r)
 {
-	const struct picture_request *own = r->own;
+	const struct picture_request *own = picture_of(r);
 
 	return !own->is_known && !store_is_checked(r->config->store, &own->file,
 						   own->picture.sha256);
@@ -627,7 +661,7 @@ static bool needs_check(const struct request *r)
 
 static enum problem check_file(struct request *r)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 	enum store_answer answer =
 		store_check(r->config->store, &own->file, own->picture.sha256);
 
@@ -665,7 +699,7 @@ static void find_picture(struct request *r)
 static enum problem fetch_picture_once(struct request *r, bool is_fresh)
 {
 	enum problem problem = find_picture_once(r, is_fresh);
-	struct picture_request *p = r->own;
+	struct picture_request *p = picture_of(r);
 
 	if (problem != PROBLEM_NONE || p->is_known)
 		return problem;
@@ -683,18 +717,116 @@ static void fetch_picture(struct request *r)
 	r->problem = read_carefully(r, fetch_picture_once);
 }
 
+bool images_start_picture(struct request *r)
+{
+	if (store_is_remote(r->config->store))
+		return begin_read(r, fetch_picture);
+	find_picture(r);
+	return r->problem == PROBLEM_NONE && needs_check(r) &&
+	       images_send_work(r, check_picture, false);
+}
+
 static bool start_picture(struct request *r)
 {
 	r->problem = check_plain_target(r);
 	if (r->problem == PROBLEM_NONE && !store_is_name(r->segments[1]))
 		r->problem = PROBLEM_NOT_FOUND;
+	return r->problem == PROBLEM_NONE && images_start_picture(r);
+}
+
+/* The original of an image is an image, too: see image_meta.h. */
+static void name_original(struct request *r)
+{
+	struct picture_request *own = picture_of(r);
+
+	store_original_key(own->original, r->segments[0]);
+	own->key = own->original;
+	(void)strcpy(r->segments[1], ORIGINAL_NAME);
+}
+
+static enum problem problem_of_original(struct request *r, enum problem problem)
+{
+	if (problem != PROBLEM_NOT_FOUND)
+		return problem;
+	free(r->detail);
+	r->detail = NULL;
+	return PROBLEM_NO_ORIGINAL;
+}
+
+/* Called again when the original was looked for. */
+static bool start_original(struct request *r)
+{
+	if (r->starts_again) {
+		r->starts_again = false;
+		r->problem = problem_of_original(r, r->problem);
+		return false;
+	}
+	r->problem = check_plain_target(r);
 	if (r->problem != PROBLEM_NONE)
 		return false;
-	if (store_is_remote(r->config->store))
-		return begin_read(r, fetch_picture);
-	find_picture(r);
-	return r->problem == PROBLEM_NONE && needs_check(r) &&
-	       send_work(r, check_picture, false);
+	name_original(r);
+	r->starts_again = true;
+	return images_start_picture(r);
+}
+
+static enum problem open_original_once(struct request *r, bool is_fresh)
+{
+	struct store_image image;
+	enum problem problem = open_image(r, is_fresh, &image);
+
+	close_file(r); /* the one that was damaged */
+	if (problem != PROBLEM_NONE)
+		return problem;
+	problem = open_picture(r, is_fresh, &image);
+	store_close_image(&image);
+	return problem;
+}
+
+enum problem images_open_original(struct request *r)
+{
+	name_original(r);
+	return problem_of_original(r, read_carefully(r, open_original_once));
+}
+
+/* Read a part of the picture. */
+static enum problem read_part(struct request *r, uint8_t *to, uint64_t from,
+			      uint64_t bytes)
+{
+	struct picture_request *own = picture_of(r);
+	struct store_part part = own->file;
+	enum store_answer answer = STORE_OK;
+	struct error why;
+	ssize_t count;
+
+	part.offset += from;
+	part.bytes = bytes;
+	if (own->file.fd < 0)
+		answer = store_fetch(r->config->store, own->key, part.offset,
+				     part.bytes, false, own->deadline_ns, &part,
+				     &why);
+	if (answer != STORE_OK)
+		return images_store_problem(r, answer, "read", why.text);
+	count = pread(part.fd, to, (size_t)bytes, (off_t)part.offset);
+	if (own->file.fd < 0)
+		(void)close(part.fd);
+	return count == (ssize_t)bytes ? PROBLEM_NONE :
+					 note_damage(r, own->picture.file);
+}
+
+enum problem images_read_picture(struct request *r, uint8_t *to)
+{
+	const struct picture_request *own = picture_of(r);
+	uint64_t piece = READ_BYTES, all = own->file.bytes;
+	char sha256[SHA256_TEXT_BYTES];
+	enum problem problem = PROBLEM_NONE;
+
+	for (uint64_t at = 0; problem == PROBLEM_NONE && at < all; at += piece)
+		problem = read_part(r, to + at, at, min_u64(piece, all - at));
+	if (problem == PROBLEM_NONE)
+		sha256_print(sha256, to, (size_t)all);
+	if (problem == PROBLEM_NONE && strcmp(sha256, own->picture.sha256) != 0)
+		problem = note_damage(r, own->picture.file);
+	return problem == PROBLEM_IMAGE_DAMAGED ? report_damage(r) : problem;
 }
 
 /*
@@ -704,7 +836,7 @@ static bool start_picture(struct request *r)
  */
 static enum problem check_removal(struct request *r)
 {
-	struct picture_request *p = r->own;
+	struct picture_request *p = picture_of(r);
 	const char *etag = p->etag;
 	enum problem problem;
 
@@ -725,9 +857,19 @@ static enum problem check_removal(struct request *r)
 		       PROBLEM_PRECONDITION_FAILED;
 }
 
+/* Before the image, so that it cannot stay behind. */
+static enum store_answer delete_original(struct request *r, struct error *why)
+{
+	char key[STORE_ID_BYTES];
+
+	store_original_key(key, r->segments[0]);
+	return store_delete(r->config->store, key, picture_of(r)->deadline_ns,
+			    why);
+}
+
 static void delete_image(struct request *r)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 	struct store *store = r->config->store;
 	struct error why;
 	enum store_answer answer;
@@ -736,6 +878,12 @@ static void delete_image(struct request *r)
 		r->problem = check_removal(r);
 	if (r->problem != PROBLEM_NONE)
 		return;
+	answer = delete_original(r, &why);
+	if (answer != STORE_OK && answer != STORE_NOT_FOUND) {
+		r->problem =
+			images_store_problem(r, answer, "removed", why.text);
+		return;
+	}
 	if (store_spool(store) != NULL) {
 		answer = spool_delete(store_spool(store), r->segments[0]);
 		error_set(&why, "%s", strerror(errno));
@@ -749,7 +897,8 @@ static void delete_image(struct request *r)
 static bool start_removal(struct request *r)
 {
 	r->problem = check_plain_target(r);
-	return r->problem == PROBLEM_NONE && send_work(r, delete_image, false);
+	return r->problem == PROBLEM_NONE &&
+	       images_send_work(r, delete_image, false);
 }
 
 static bool reply_removed(struct request *r)
@@ -763,20 +912,27 @@ static bool reply_removed(struct request *r)
 const struct handler image_handler = {
 	.state_bytes = sizeof(struct picture_request),
 	.start = start_image,
-	.reply = reply_image,
-	.release = close_picture,
+	.reply = images_reply_image,
+	.release = images_release,
 };
 
 const struct handler image_removal_handler = {
 	.state_bytes = sizeof(struct picture_request),
 	.start = start_removal,
 	.reply = reply_removed,
-	.release = close_picture,
+	.release = images_release,
 };
 
 const struct handler picture_handler = {
 	.state_bytes = sizeof(struct picture_request),
 	.start = start_picture,
-	.reply = reply_picture,
-	.release = close_picture,
+	.reply = images_reply_picture,
+	.release = images_release,
+};
+
+const struct handler original_handler = {
+	.state_bytes = sizeof(struct picture_request),
+	.start = start_original,
+	.reply = images_reply_picture,
+	.release = images_release,
 };

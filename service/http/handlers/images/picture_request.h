@@ -42,6 +42,8 @@ enum { PIECE_DIGEST_BYTES = 16 }; /* of a SHA-256 */
  */
 struct picture_request {
 	struct request *request; /* that it belongs to */
+	const char *key;         /* of the image, or of its original: */
+	char original[STORE_ID_BYTES];
 	/* Task of the store stage: read, check or delete. */
 	struct task task;
 	bool is_open;
@@ -49,8 +51,9 @@ struct picture_request {
 	struct store_part file;
 	char etag[ETAG_BYTES]; /* its SHA-256, in quotes; "": not known */
 	struct stored_picture picture; /* set with `etag`, if it is one */
-	bool is_known; /* the client has it already, by its If-None-Match */
-	char *meta;    /* the JSON text about the image; owned; NULL: none */
+	bool has_image; /* the image is stored, if its picture is not */
+	bool is_known;  /* the client has it already, by its If-None-Match */
+	char *meta;     /* the JSON text about the image; owned; NULL: none */
 	struct image_state state;
 	struct waiter waiter;            /* for the image to be stored */
 	void (*work)(struct request *r); /* what the task does */
@@ -69,6 +72,12 @@ struct picture_request {
 	uint64_t piece_at, sent_from; /* in the picture */
 };
 
+static inline struct picture_request *picture_of(const struct request *r)
+{
+	return (struct picture_request *)((char *)r->own +
+					  r->handler->picture_at);
+}
+
 /*
  * Fetch the picture at `at` of its package, of the `bytes` of its `file`, and
  * with the SHA-256 of its ETag.  A task of the store stage.
@@ -78,9 +87,7 @@ enum problem pieces_fetch(struct request *r, uint64_t at, bool is_fresh);
 /* Send the picture in pieces?  If not, it is in its `file`. */
 static inline bool pieces_are_needed(const struct request *r)
 {
-	const struct picture_request *own = r->own;
-
-	return own->file.fd < 0;
+	return picture_of(r)->file.fd < 0;
 }
 
 /* Begin a reply with `count` bytes of the picture, from `from` on. */
@@ -91,10 +98,46 @@ void pieces_begin_reply(struct request *r, struct reply *p, uint64_t from,
 void pieces_release(struct request *r);
 
 /*
- * images.c: run `work` as a task of the store stage, when it is its turn.
- * True: the connection is suspended, and resumed when it is done.
+ * images.c: run `work` as a task of the store stage; a read when it is its
+ * turn.  True: the connection is suspended, and resumed when it is done.
  */
+bool images_send_work(struct request *r, void (*work)(struct request *r),
+		      bool is_read);
 bool images_send_read(struct request *r, void (*work)(struct request *r));
+
+/*
+ * images.c, for images/making.c.  Is there a store, and has the path a valid
+ * id?
+ */
+enum problem images_check_target(struct request *r);
+
+/*
+ * Begin to find the image, or its picture that the second segment of the path
+ * names, as start() does.  PROBLEM_NOT_FOUND, but `has_image`: only the picture
+ * is not there.
+ */
+bool images_start_image(struct request *r);
+bool images_start_picture(struct request *r);
+bool images_reply_picture(struct request *r);
+bool images_reply_image(struct request *r);
+
+/* The value of the header Cache-Control of a reply with a picture. */
+const char *images_cache_control(const struct request *r);
+
+/* Read the text about the image into `meta`.  In the store stage. */
+enum problem images_read_meta(struct request *r);
+
+/*
+ * Open the original as the picture; from now on, `key` is its key.
+ * PROBLEM_NO_ORIGINAL: there is none.  In the store stage.
+ */
+enum problem images_open_original(struct request *r);
+
+/* Read all of the picture, its `file`, into memory.  In the store stage. */
+enum problem images_read_picture(struct request *r, uint8_t *to);
+
+/* Free what these have left in the request. */
+void images_release(struct request *r);
 
 /* images.c: the problem of an answer of the store, and its detail. */
 enum problem images_store_problem(struct request *r, enum store_answer answer,

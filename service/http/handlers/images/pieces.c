@@ -28,7 +28,7 @@ static uint64_t piece_bytes(const struct request *r)
 /* Of the piece that begins at `at` of the picture. */
 static uint64_t bytes_of_piece(const struct request *r, uint64_t at)
 {
-	const struct picture_request *own = r->own;
+	const struct picture_request *own = picture_of(r);
 
 	return min_u64(piece_bytes(r), own->file.bytes - at);
 }
@@ -37,11 +37,10 @@ static enum store_answer fetch(struct request *r, uint64_t at, uint64_t bytes,
 			       bool is_fresh, struct store_part *part,
 			       struct error *why)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 
-	return store_fetch(r->config->store, r->segments[0],
-			   own->package_at + at, bytes, is_fresh,
-			   own->deadline_ns, part, why);
+	return store_fetch(r->config->store, own->key, own->package_at + at,
+			   bytes, is_fresh, own->deadline_ns, part, why);
 }
 
 /* Hash a piece, and add it to the hash of the picture unless that is NULL. */
@@ -85,7 +84,7 @@ static enum store_answer hash_pieces(struct request *r,
 				     const struct store_part *part, uint64_t at,
 				     struct sha256_ctx *picture)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 	uint64_t step = piece_bytes(r);
 	enum store_answer answer = STORE_OK;
 
@@ -105,7 +104,7 @@ static enum store_answer hash_pieces(struct request *r,
 static enum store_answer compare_pieces(struct request *r, uint64_t step,
 					bool is_fresh, struct error *why)
 {
-	struct picture_request *p = r->own;
+	struct picture_request *p = picture_of(r);
 	struct sha256_ctx ctx;
 
 	sha256_init(&ctx);
@@ -128,7 +127,7 @@ static enum store_answer compare_pieces(struct request *r, uint64_t step,
 
 static enum problem fetch_whole(struct request *r, bool is_fresh)
 {
-	struct picture_request *p = r->own;
+	struct picture_request *p = picture_of(r);
 	struct store_part part;
 	struct error why;
 	enum store_answer answer =
@@ -150,7 +149,7 @@ static enum problem fetch_whole(struct request *r, bool is_fresh)
 static enum store_answer compare(struct request *r, bool is_fresh,
 				 struct error *why)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 	struct charge *charge = &own->charge;
 	uint64_t step = piece_bytes(r), kept = charge->bytes;
 	enum store_answer answer;
@@ -164,7 +163,7 @@ static enum store_answer compare(struct request *r, bool is_fresh,
 
 enum problem pieces_fetch(struct request *r, uint64_t at, bool is_fresh)
 {
-	struct picture_request *p = r->own;
+	struct picture_request *p = picture_of(r);
 	uint64_t count = p->file.bytes / piece_bytes(r) + 1;
 	uint64_t digest_bytes = count * PIECE_DIGEST_BYTES;
 	enum problem problem;
@@ -195,7 +194,7 @@ static void drop_piece(struct picture_request *p)
 static enum store_answer fetch_piece(struct request *r, bool is_fresh,
 				     struct error *why)
 {
-	struct picture_request *p = r->own;
+	struct picture_request *p = picture_of(r);
 	uint8_t digest[PIECE_DIGEST_BYTES];
 	const uint8_t *right = p->digests[p->piece_at / piece_bytes(r)];
 	enum store_answer answer =
@@ -227,7 +226,7 @@ static void fetch_next(struct request *r)
 	r->problem = images_store_problem(r, answer, "read", why.text);
 	log_message(r->config->log, LOG_LEVEL_ERROR,
 		    "the stored image %s could not be sent to its end: %s",
-		    r->segments[0],
+		    picture_of(r)->key,
 		    answer == STORE_DAMAGED ? "it is damaged" : why.text);
 }
 
@@ -241,7 +240,7 @@ static bool has_byte(const struct picture_request *p, uint64_t at)
 static ssize_t read_pieces(void *arg, uint64_t at, char *to, size_t bytes_max)
 {
 	struct request *r = arg;
-	struct picture_request *p = r->own;
+	struct picture_request *p = picture_of(r);
 	uint64_t from = p->sent_from + at, offset;
 	ssize_t n;
 
@@ -262,7 +261,7 @@ static ssize_t read_pieces(void *arg, uint64_t at, char *to, size_t bytes_max)
 void pieces_begin_reply(struct request *r, struct reply *p, uint64_t from,
 			uint64_t count)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 
 	reply_init(p);
 	p->kind = REPLY_READ;
@@ -277,7 +276,7 @@ void pieces_begin_reply(struct request *r, struct reply *p, uint64_t from,
 
 void pieces_release(struct request *r)
 {
-	struct picture_request *own = r->own;
+	struct picture_request *own = picture_of(r);
 
 	drop_piece(own);
 	free(own->digests);

@@ -201,8 +201,11 @@ static enum upload_end store_try(struct upload *u)
 	char *meta = image_meta(hold->id, u);
 	struct image_files files;
 	enum store_answer answer = STORE_FAILED;
+	struct error why;
 
-	if (meta != NULL) {
+	if (meta != NULL)
+		answer = original_put(s->config.store, hold->id, u, &why);
+	if (answer == STORE_OK) {
 		image_files_init(&files, u, meta);
 		answer = spool_finish(s->config.spool, hold, files.files,
 				      files.count);

@@ -55,7 +55,8 @@ struct spooled {
 
 struct spooler_config {
 	struct pipeline *pipeline;
-	struct spool *spool;
+	struct store *store;
+	struct spool *spool; /* of `store` */
 	struct log *log;
 	_Atomic uint64_t *number; /* number of the last upload */
 };

@@ -353,6 +353,10 @@ static enum store_answer put_image(struct request *r, struct error *why)
 	enum store_answer answer;
 
 	image_files_init(&f, &own->upload, s->meta);
+	answer = original_put(r->config->store, s->accepted.id, &own->upload,
+			      why);
+	if (answer != STORE_OK)
+		return answer;
 	if (early_advance(s, EVENT_STORE_BEGINS) != EARLY_ACCEPTED ||
 	    s->spooled == NULL)
 		return store_put(r->config->store, s->accepted.id, f.files,

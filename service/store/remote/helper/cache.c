@@ -390,7 +390,7 @@ static bool add_part(struct cache *c, const char *part)
 		struct stat file;
 		struct copy *e;
 
-		if (!store_is_id(name) || memcmp(name, part, 2) != 0 ||
+		if (!store_is_key(name) || memcmp(name, part, 2) != 0 ||
 		    fstatat(dirfd(list), name, &file, AT_SYMLINK_NOFOLLOW) !=
 			    0 ||
 		    !S_ISREG(file.st_mode))

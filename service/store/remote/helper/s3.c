@@ -1398,7 +1398,7 @@ bool s3_read_key(const struct s3 *s, const char *key, char id[STORE_ID_BYTES])
 		return false;
 	key += n;
 	if (strlen(key) != STORE_ID_BYTES + 2 || key[2] != '/' ||
-	    memcmp(key, key + 3, 2) != 0 || !store_is_id(key + 3))
+	    memcmp(key, key + 3, 2) != 0 || !store_is_key(key + 3))
 		return false;
 	(void)memcpy(id, key + 3, STORE_ID_BYTES);
 	return true;
