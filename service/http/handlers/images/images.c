@@ -756,12 +756,18 @@ static enum problem problem_of_original(struct request *r, enum problem problem)
 /* Called again when the original was looked for. */
 static bool start_original(struct request *r)
 {
+	static const char *const signed_names[] = { "expires", "signature",
+						    NULL };
+
 	if (r->starts_again) {
 		r->starts_again = false;
 		r->problem = problem_of_original(r, r->problem);
 		return false;
 	}
-	r->problem = check_plain_target(r);
+	r->problem = images_check_target(r);
+	if (r->problem == PROBLEM_NONE &&
+	    !request_takes(r, r->is_signed ? signed_names : NULL))
+		r->problem = PROBLEM_BAD_PARAMETER;
 	if (r->problem != PROBLEM_NONE)
 		return false;
 	name_original(r);

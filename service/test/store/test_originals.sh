@@ -1,0 +1,349 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Promises: with --store-original, the bytes of an upload can be read again, and
+# other pictures made of them, which are those that the upload would have given.
+# They are kept with the image, made once for equal requests, and removed with
+# it, also after a crash.
+#
+# usage: DARKROOM=PROGRAM test_originals.sh SAMPLES_DIR [FAKE_S3]
+# In memory, because entries are synced, and this is slow on a disk.
+[ ! -w /dev/shm ] || export TMPDIR=/dev/shm
+. "$(dirname "$0")/../server.sh"
+photo=$(realpath "$1/clownfish.jpg")
+bytes=$(stat -c %s "$photo")
+fake=${2:+$(realpath "$2")}
+cd "$work"
+printf 'back-end 0123456789abcdef\n' >keys
+printf '0123456789abcdef0123456789abcdef\n' >sign
+key='Authorization: Bearer 0123456789abcdef'
+nothing=$(printf '%064d' 0)
+
+# ask STATUS CURL-ARGUMENTS...: expect this status; the reply is in body and head
+ask() {
+	local status=$1 got
+	shift
+	: >body
+	got=$(curl -sS -o body -D head -w '%{http_code}' "$@")
+	[ "$got" = "$status" ] || fail "$got, not $status: $* $(shown body)"
+}
+
+header() {
+	sed -n "s/^$1: \(.*\)\r$/\1/Ip" head | tail -1
+}
+
+start_empty() {
+	rm -rf store
+	mkdir store
+	start --store store "$@"
+}
+
+start_again() {
+	start --store store "$@"
+	image=$url/v1/images/$id
+}
+
+# put QUERY: store the photo; the URL of its image is $image, its id $id
+put() {
+	ask 201 --data-binary "@$photo" "$url/v1/images?$1"
+	id=$("$JSON_VALUE" .id <body)
+	image=$url/v1/images/$id
+}
+
+# The reply is the picture that POST / gives.
+is_picture_of() {
+	curl -fsS --data-binary "@$photo" "$url/?$1" -o expected
+	cmp expected body || fail "another picture: $1"
+}
+
+is_original() {
+	ask 200 "$url/v1/originals/$id"
+	cmp "$photo" body || fail "the original is not the upload"
+}
+
+names() {
+	curl -fsS "$image" | jq -r '.variants[].name' | tr '\n' ' '
+}
+
+wait_until_stored() {
+	local _
+	for _ in $patience; do
+		[ "$(curl -sS -o /dev/null -w '%{http_code}' "$image")" != 200 ] ||
+			return 0
+		sleep 0.05
+	done
+	fail "not stored: $(curl -sS "$image")"
+}
+
+test_the_original_is_the_upload_byte_for_byte() {
+	start_empty --store-original
+	put 'w=100'
+	is_original
+	[ "$(header Content-Type)" = image/jpeg ] || fail "$(cat head)"
+	[[ $(header Cache-Control) = private,* ]] || fail "$(cat head)"
+	ask 206 -H 'Range: bytes=10-19' "$url/v1/originals/$id"
+	[ "$(wc -c <body)" = 10 ] || fail "not 10 bytes"
+	ask 201 -F "image=@$photo" "$url/v1/images?w=101"
+	id=$("$JSON_VALUE" .id <body)
+	is_original
+	# 202, or 201 if it is stored as soon
+	id=$(curl -fsS --data-binary "@$photo" \
+		"$url/v1/images?w=102&respond=decoded" | "$JSON_VALUE" .id)
+	image=$url/v1/images/$id
+	wait_until_stored
+	is_original
+	ask 201 -X POST "$url/v1/uploads?w=103"
+	ask 201 -X PUT --data-binary "@$photo" "$url$(header Location)"
+	id=$("$JSON_VALUE" .id <body)
+	is_original
+	stop
+}
+
+test_a_picture_is_made_once_and_kept() {
+	local sent etag
+	start_empty --store-original
+	put 'variant=thumb:w=50'
+	ask 200 "$image?w=90&blur=2"
+	is_picture_of 'w=90&blur=2'
+	etag=$(header ETag)
+	sent=$(stat_of .uploads.sent)
+	ask 200 "$image?blur=2&w=90"
+	cmp expected body
+	[ "$(header ETag)" = "$etag" ] || fail "another ETag: $(cat head)"
+	ask 304 -H "If-None-Match: $etag" "$image?w=90&blur=2"
+	ask 200 -I "$image?w=90&blur=2"
+	[ "$(header Content-Length)" = "$(wc -c <expected)" ] || fail "$(cat head)"
+	ask 206 -H 'Range: bytes=0-9' "$image?w=90&blur=2"
+	[ "$(stat_of .uploads.sent)" = "$sent" ] || fail "made again"
+	# It is a variant of the image, which all can read.
+	name=$(names)
+	name=${name#thumb }
+	ask 200 "$image/${name% }"
+	cmp expected body
+	ask 200 "$image?w=90&format=png"
+	[ "$(header Content-Type)" = image/png ] || fail "$(cat head)"
+	is_picture_of 'w=90&format=png'
+	stop
+	start_again # also by a server that keeps no originals
+	ask 200 "$image?w=90&blur=2"
+	is_picture_of 'w=90&blur=2'
+	ask 200 "$image?w=91"
+	is_picture_of 'w=91'
+	stop
+}
+
+test_equal_requests_are_made_one_at_a_time() {
+	local before pids=() i pid
+	start_empty --store-original
+	put 'w=50'
+	before=$(stat_of .uploads.sent)
+	for i in $(seq 20); do
+		curl -fsS "$image?w=80" -o "made$i" &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || fail "a request failed"
+	done
+	[ "$(stat_of .uploads.sent)" = $((before + 1)) ] ||
+		fail "made $(($(stat_of .uploads.sent) - before)) times"
+	for i in $(seq 2 20); do
+		cmp made1 "made$i"
+	done
+	# Different ones at the same time are all kept.
+	pids=()
+	for i in $(seq 12); do
+		curl -fsS "$image?w=$((20 + i))" -o /dev/null &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || fail "a request failed"
+	done
+	[ "$(names | wc -w)" = 14 ] || fail "not 14 variants: $(names)"
+	check_drained
+	stop
+}
+
+test_post_adds_variants_with_names() {
+	start_empty --store-original --presets 'small:w=40;large:w=120'
+	put 'variant=thumb:w=50'
+	ask 201 -X POST "$image?variant=page:w=70,format=webp&variant=small"
+	[ "$(jq -r '.variants | map(.name) | join(" ")' body)" = \
+		'thumb page small' ] || fail "$(shown body)"
+	[ "$(header Location)" = "/v1/images/$id" ] || fail "$(cat head)"
+	ask 200 "$image/page"
+	is_picture_of 'w=70&format=webp'
+	ask 200 "$image/small"
+	is_picture_of 'w=40'
+	ask 201 -X POST "$image?variant=page:w=70,format=webp"
+	expect_problem 409 variant_exists -X POST "$image?variant=page:w=71"
+	expect_problem 400 bad_parameter -X POST "$image"
+	expect_problem 400 bad_parameter -X POST "$image?w=70"
+	expect_problem 400 bad_parameter -X POST "$image?variant=page:w=x"
+	expect_problem 400 bad_parameter "$image?variant=page:w=70"
+	expect_problem 400 bad_parameter "$image?w=70&nonsense=1"
+	[ "$(names)" = 'thumb page small ' ] || fail "$(names)"
+	# The same upload again does not remove them.
+	put 'variant=thumb:w=50'
+	[ "$(names)" = 'thumb page small ' ] || fail "$(names)"
+	stop
+}
+
+test_what_cannot_be_made() {
+	start_empty
+	put 'w=50'
+	expect_problem 404 no_original "$image?w=60"
+	expect_problem 404 no_original -X POST "$image?variant=a:w=60"
+	expect_problem 404 no_original "$url/v1/originals/$id"
+	expect_problem 404 not_found "$url/v1/images/$nothing?w=60"
+	expect_problem 404 no_original "$url/v1/originals/$nothing"
+	expect_problem 404 not_found "$url/v1/originals/${id%?}z"
+	expect_problem 404 not_found "$url/v1/images/${id%?}z"
+	stop
+	# An upload after a restart adds its original.
+	start --store store --store-original
+	put 'w=50'
+	ask 200 "$image?w=60"
+	is_picture_of 'w=60'
+	expect_problem 404 not_found "$url/v1/images/${id%?}z"
+	expect_problem 404 not_found "$url/v1/images/${id%?}z/original"
+	stop
+	start
+	expect_problem 404 no_store "$url/v1/images/$id?w=60"
+	stop
+	refuses store-original --store-original
+	refuses original-quota --original-quota 1M
+}
+
+test_delete_removes_all() {
+	start_empty --store-original
+	put 'w=50'
+	ask 200 "$image?w=60"
+	ask 204 -X DELETE "$image"
+	ask 404 "$image?w=60"
+	ask 404 "$url/v1/originals/$id"
+	[ -z "$(find store -type f ! -name darkroom-store)" ] ||
+		fail "left: $(find store -type f)"
+	stop
+}
+
+test_a_full_store() {
+	start_empty --store-original --original-quota $((bytes / 2))B
+	expect_problem 507 store_full --data-binary "@$photo" "$url/v1/images?w=50"
+	stop
+	start_empty --store-original --store-quota 40K
+	put 'w=50'
+	# It is sent, but cannot be kept.
+	ask 200 "$image?format=png"
+	is_picture_of 'format=png'
+	ask 200 "$image"
+	[ "$(jq '.variants | length' body)" = 1 ] || fail "$(shown body)"
+	expect_problem 507 store_full -X POST "$image?variant=a:format=png"
+	stop
+}
+
+test_too_many_variants() {
+	local query='' n i
+	start_empty --store-original
+	put 'w=30'
+	for n in 0 16 32; do
+		query=''
+		for i in $(seq 15); do
+			query+="&variant=v$((n + i)):w=$((n + i))"
+		done
+		ask 201 -X POST "$image?${query#&}"
+	done
+	expect_problem 409 too_many_variants -X POST \
+		"$image?variant=x:w=60&variant=y:w=61&variant=z:w=62"
+	ask 200 "$image?w=63"
+	ask 200 "$image?w=64"
+	ask 200 "$image?w=65"
+	is_picture_of 'w=65'
+	[ "$(names | wc -w)" = 48 ] || fail "$(names)"
+	stop
+}
+
+test_a_damaged_original_is_noticed() {
+	local file
+	start_empty --store-original
+	put 'w=50'
+	file=$(echo store/originals/*/*/original.jpg)
+	printf x | dd of="$file" bs=1 seek=$((bytes / 2)) conv=notrunc 2>dd.log
+	expect_problem 500 image_damaged "$image?w=60"
+	expect_problem 500 image_damaged "$url/v1/originals/$id"
+	ask 200 "$image"
+	# The same upload mends it.
+	put 'w=50'
+	ask 200 "$image?w=60"
+	is_picture_of 'w=60'
+	stop
+}
+
+# sign METHOD PATH QUERY-LINES: print the query with its signature
+sign() {
+	local lines=${3:+$3$'\n'}expires=9999999999 sorted
+	sorted=$(sort <<<"$lines")
+	printf '%s&signature=%s' "$(tr '\n' '&' <<<"$lines" | sed 's,&$,,')" \
+		"$(printf '%s\n%s\n%s\n' "$1" "$2" "$sorted" |
+			openssl dgst -sha256 -hmac "$(cat sign)" -r | cut -d' ' -f1)"
+}
+
+test_who_may_make_pictures() {
+	have openssl || return 0
+	start_empty --store-original --api-key-file keys --sign-key-file sign
+	ask 201 -H "$key" --data-binary "@$photo" "$url/v1/images?w=50"
+	id=$("$JSON_VALUE" .id <body)
+	image=$url/v1/images/$id
+	expect_problem 401 unauthorized "$image?w=60"
+	expect_problem 401 unauthorized -X POST "$image?variant=a:w=60"
+	expect_problem 401 unauthorized "$url/v1/originals/$id"
+	ask 200 -H "$key" "$image?w=60"
+	[[ $(header Cache-Control) = private,* ]] || fail "$(cat head)"
+	query=$(sign GET "/v1/images/$id" w=61)
+	ask 200 "$image?$query"
+	[[ $(header Cache-Control) = public,* ]] || fail "$(cat head)"
+	ask 200 -I "$image?$query"
+	# A page of another site may show it, as it may show stored pictures.
+	ask 200 -H 'Sec-Fetch-Site: cross-site' "$image?$query"
+	[ "$(header Cross-Origin-Resource-Policy)" = cross-origin ] ||
+		fail "$(cat head)"
+	expect_problem 403 bad_signature "$image?${query/61/62}"
+	ask 200 -H "$key" "$url/v1/originals/$id"
+	ask 200 "$url/v1/originals/$id?$(sign GET "/v1/originals/$id" '')"
+	stop
+}
+
+# A server that is killed while it makes pictures leaves an image that is whole,
+# and goes on to make them.
+test_a_crash_leaves_a_whole_image() {
+	local round i
+	start_empty --store-original
+	put 'variant=thumb:w=50'
+	for round in 1 2 3; do
+		for i in 1 2 3 4; do
+			curl -s "$image?w=$((60 + 4 * round + i))" -o /dev/null &
+		done
+		sleep 0.0$((3 * round))
+		kill -9 "$server"
+		wait "$server" 2>/dev/null || true
+		wait
+		start_again --store-original
+		ask 200 "$image"
+		for name in $(names); do
+			ask 200 "$image/$name"
+		done
+		ask 200 "$image?w=$((61 + 4 * round))"
+		is_picture_of "w=$((61 + 4 * round))"
+	done
+	stop
+}
+
+test_the_original_is_the_upload_byte_for_byte
+test_a_picture_is_made_once_and_kept
+test_equal_requests_are_made_one_at_a_time
+test_post_adds_variants_with_names
+test_what_cannot_be_made
+test_delete_removes_all
+test_a_full_store
+test_too_many_variants
+test_a_damaged_original_is_noticed
+test_who_may_make_pictures
+test_a_crash_leaves_a_whole_image
