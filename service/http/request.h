@@ -184,6 +184,7 @@ extern const struct handler image_handler; /* images/images.c */
 extern const struct handler image_removal_handler;
 extern const struct handler picture_handler;
 extern const struct handler original_handler;
+extern const struct handler list_handler;   /* images/list_request.c */
 extern const struct handler making_handler; /* upload_request.c */
 extern const struct handler adding_handler;
 extern const struct handler page_handler; /* control.c */

@@ -32,6 +32,7 @@ static const struct route routes[] = {
 	{ "/v1/process", METHOD_POST, ROLE_UPLOAD, .handler = &upload_handler },
 	{ "/v1/images", METHOD_POST, ROLE_UPLOAD,
 	  .handler = &stored_upload_handler },
+	{ "/v1/images", METHOD_GET, ROLE_REPORT, .handler = &list_handler },
 	{ "/v1/images/{id}", METHOD_GET, ROLE_UPLOAD,
 	  .handler = &making_handler, .makes = true },
 	{ "/v1/images/{id}", METHOD_GET, ROLE_IMAGE,

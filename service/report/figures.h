@@ -70,6 +70,7 @@ struct counts {
 	bool always; /* true */
 	bool has_fibres, has_threads;
 	bool has_store, has_disk, has_quota, is_remote, has_inbox;
+	bool has_originals;
 	bool has_decoder;
 	bool has_hardware;
 	uint64_t uptime_ns;

@@ -164,6 +164,8 @@ void stats_read(struct stats_source *source, const struct http_report *http,
 	out->is_remote = out->has_store && out->store.remote.is_remote;
 	out->has_disk = out->has_store && !out->is_remote;
 	out->has_quota = out->has_disk && out->store.quota_bytes > 0;
+	out->has_originals =
+		out->has_store && store_keeps_originals(source->store);
 }
 
 char *stats_schedule(const struct pipeline_config *config)

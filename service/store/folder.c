@@ -229,8 +229,8 @@ static int store_claim(int root, const char **why)
 }
 
 /*
- * Open the folder that holds the entry `key`.  If the result is not STORE_OK, it
- * has its name nevertheless.
+ * Open the folder that holds the entry `key`.  If the result is not STORE_OK,
+ * it has its name nevertheless.
  */
 static enum store_answer open_shard(const struct tree *t, const char *key,
 				    struct entry_folder *shard)
@@ -362,6 +362,17 @@ static enum store_answer folder_find_image(struct store *s, const char *id,
 		errno = error;
 	}
 	return answer;
+}
+
+static enum store_answer folder_list_images(struct store *s,
+					    const struct list_query *q,
+					    uint64_t deadline_ns,
+					    struct list_page *out,
+					    struct error *why)
+{
+	(void)deadline_ns;
+	(void)why;
+	return list_folders(folder_of(s)->images.root, q, out);
 }
 
 static enum store_answer folder_remove_image(struct store *s, const char *id,
@@ -946,6 +957,7 @@ static const struct store_kind folder_kind = {
 	.extend = folder_extend_image,
 	.keep_originals = folder_keep_originals,
 	.find = folder_find_image,
+	.list = folder_list_images,
 	.remove = folder_remove_image,
 	.look = folder_look,
 	.stats = folder_stats,

@@ -10,6 +10,7 @@
 #define SERVICE_STORE_KIND_H
 
 #include "service/store/entries.h"
+#include "service/store/list.h"
 
 #include "base/error.h"
 #include "base/util.h"
@@ -38,6 +39,9 @@ struct store_kind {
 	enum store_answer (*find)(struct store *s, const char *id,
 				  bool is_fresh, uint64_t deadline_ns,
 				  struct store_image *image, struct error *why);
+	enum store_answer (*list)(struct store *s, const struct list_query *q,
+				  uint64_t deadline_ns, struct list_page *out,
+				  struct error *why);
 	/* NULL: its images are no packages. */
 	enum store_answer (*fetch)(struct store *s, const char *id,
 				   uint64_t from, uint64_t bytes, bool is_fresh,

@@ -43,6 +43,7 @@
 #ifndef SERVICE_STORE_H
 #define SERVICE_STORE_H
 
+#include "service/store/list.h"
 #include "service/store/package.h"
 #include "service/store/remote/protocol.h"
 
@@ -218,6 +219,11 @@ bool store_is_checked(struct store *s, const struct store_part *part,
 		      const char *sha256);
 MUST_CHECK enum store_answer
 store_check(struct store *s, const struct store_part *part, const char *sha256);
+
+/* List images, a page at a time; no originals. */
+MUST_CHECK enum store_answer
+store_list_page(struct store *s, const struct list_query *q,
+		uint64_t deadline_ns, struct list_page *out, struct error *why);
 
 /* Files of the image that are open can still be read. */
 MUST_CHECK enum store_answer store_delete(struct store *s, const char *id,

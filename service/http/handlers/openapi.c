@@ -176,6 +176,7 @@ static void add_input(cJSON *operation, const struct route *route)
 static void add_security(cJSON *operation, enum role role)
 {
 	cJSON *list = cJSON_AddArrayToObject(operation, "security");
+	/* GET of an image, too, if it makes a picture. */
 	bool needs_key = role == ROLE_UPLOAD || role == ROLE_REMOVAL ||
 			 role == ROLE_REPORT;
 	cJSON *o;
@@ -227,7 +228,9 @@ static void add_paths(cJSON *o)
 	const struct route *route;
 
 	for (uint32_t i = 0; (route = route_at(i)) != NULL; i++)
-		if (route->role != ROLE_PAGE || route->is_described)
+		/* What `makes` is described with the path's other GET. */
+		if ((route->role != ROLE_PAGE || route->is_described) &&
+		    !route->makes)
 			add_operation(paths, described, route);
 	cJSON_Delete(described);
 }

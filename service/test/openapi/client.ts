@@ -20,7 +20,7 @@ const id: string = stored.data.id;
 const width: number = stored.data.variants[0].width;
 
 const image = await api.GET("/v1/images/{id}", { params: { path: { id } } });
-if (image.data && "source" in image.data)
+if (typeof image.data === "object" && "source" in image.data)
 	console.log(width, image.data.source.width);
 
 const refused = await api.POST("/v1/images", {

@@ -176,6 +176,28 @@ test("a stored image", async () => {
 	assert.equal((await call("deleteImage", { path: { id } })).status, 204);
 });
 
+test("an image with its original", async () => {
+	const { json: { id } } = await call("storeImage", {
+		query: "?variant=thumb:w=64", body: photo });
+	const path = { id };
+	const original = await call("getOriginal", { path });
+
+	assert.deepEqual(original.bytes, new Uint8Array(photo));
+	assert.equal((await call("getOriginal", { path, headers: {
+		Range: "bytes=0-9" } })).status, 206);
+	const made = await call("getImage", { path, query: "?w=70" });
+	assert.equal(made.status, 200);
+	assert.equal((await call("getImage", { path, query: "?w=70", headers: {
+		"If-None-Match": made.headers.get("etag") } })).status, 304);
+	const added = await call("addVariants", { path,
+		query: "?variant=page:w=80" });
+	assert.equal(added.status, 201);
+	assert.equal(added.json.variants.length, 3);
+	const list = await call("listImages", {
+		query: `?limit=10&prefix=${id.slice(0, 8)}&since=0&until=4000000000` });
+	assert.deepEqual(list.json.images.map((i) => i.id), [id]);
+});
+
 test("tickets and resumable uploads", async () => {
 	const make = async (headers = {}) => (await call("makeTicket", {
 		query: "?w=64&max_body=1000000&lifetime=600", headers })).json.id;
@@ -302,6 +324,13 @@ const causes = {
 		"Sec-Fetch-Site": "cross-site" } }),
 	wrong_host: () => raw("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
 	not_found: () => call("getImage", { path: { id: missing } }),
+	no_original: () => call("getOriginal", { path: { id: missing } }),
+	variant_exists: async () => {
+		const { json: { id } } = await call("storeImage", {
+			query: "?variant=a:w=64", body: photo });
+
+		return call("addVariants", { path: { id }, query: "?variant=a:w=65" });
+	},
 	no_store: () => call("getImage", { server: PLAIN, path: { id: missing } }),
 	no_trace: () => call("getTrace", { server: PLAIN }),
 	no_blocking_graph: () => call("getBlockingGraph"),
@@ -414,7 +443,7 @@ const causes = {
 
 // What no request alone can cause, and the test that causes it.
 const elsewhere = {
-	no_inbox: "service_tickets", request_timeout: "service_slow",
+	too_many_variants: "service_originals", no_inbox: "service_tickets", request_timeout: "service_slow",
 	unsupported_picture: "imgops", decoder_lost: "service_isolate",
 	decoder_down: "service_isolate", too_much_memory: "service_chunked",
 	overloaded: "service_control", memory_full: "service_chunked",

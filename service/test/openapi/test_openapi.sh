@@ -29,7 +29,7 @@ printf 'one 0123456789abcdef\n' >api.keys
 printf 'fedcba9876543210\n' >sign.keys
 printf '0011223344556677\n' >metrics.keys
 servers=()
-serve main --store store --max-body 2M
+serve main --store store --store-original --max-body 2M
 serve keys --api-key-file api.keys --sign-key-file sign.keys \
 	--metrics-key-file metrics.keys
 serve small --store full --store-quota 4K --max-megapixels 1 --max-scans 1 \

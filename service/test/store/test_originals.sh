@@ -277,6 +277,49 @@ test_a_damaged_original_is_noticed() {
 	stop
 }
 
+# list QUERY: the ids of a page, and `next`
+list() {
+	ask 200 "$admin/v1/images?$1"
+	jq -r '.images[].id' body
+}
+
+test_the_list_of_images() {
+	local i all paged='' next prefix
+	start_empty --store-original --admin-listen 127.0.0.1:0
+	for i in $(seq 25); do
+		put "w=$((20 + i))"
+	done
+	all=$(list '')
+	[ "$(wc -l <<<"$all")" = 25 ] || fail "$(shown body)"
+	[ "$(sort <<<"$all")" = "$all" ] || fail "not in order"
+	ask 200 "$url$(jq -r '.images[3].url' body)"
+	list limit=10 >page
+	while next=$(jq -r '.next // empty' body); [ -n "$next" ]; do
+		paged+=$(<page)$'\n'
+		list "limit=10&after=$next" >page
+	done
+	paged+=$(<page)
+	[ "$paged" = "$all" ] || fail "pages have other images: $paged"
+	prefix=$(head -c 1 <<<"$all")
+	[ "$(list "prefix=$prefix")" = "$(grep "^$prefix" <<<"$all")" ] ||
+		fail "prefix $prefix: $(shown body)"
+	[ "$(list "prefix=$id")" = "$id" ] || fail "$(shown body)"
+	touch -d @1000000000 "store/${id:0:2}/$id/meta.json"
+	[ "$(list 'until=1000000000')" = "$id" ] || fail "$(shown body)"
+	[ "$(jq -r '.images[0].stored' body)" = 2001-09-09T01:46:40Z ] ||
+		fail "$(shown body)"
+	[ "$(list 'since=1000000001' | wc -l)" = 24 ] || fail "$(shown body)"
+	expect_problem 400 bad_parameter "$admin/v1/images?limit=0"
+	expect_problem 400 bad_parameter "$admin/v1/images?limit=1001"
+	expect_problem 400 bad_parameter "$admin/v1/images?after=x"
+	expect_problem 400 bad_parameter "$admin/v1/images?prefix=../"
+	expect_problem 400 bad_parameter "$admin/v1/images?since=x"
+	expect_problem 400 bad_parameter "$admin/v1/images?w=1"
+	# It is not for those who may upload.
+	ask 405 "$url/v1/images"
+	stop
+}
+
 # sign METHOD PATH QUERY-LINES: print the query with its signature
 sign() {
 	local lines=${3:+$3$'\n'}expires=9999999999 sorted
@@ -345,5 +388,6 @@ test_delete_removes_all
 test_a_full_store
 test_too_many_variants
 test_a_damaged_original_is_noticed
+test_the_list_of_images
 test_who_may_make_pictures
 test_a_crash_leaves_a_whole_image

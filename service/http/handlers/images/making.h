@@ -8,8 +8,8 @@
  *
  * The original goes through the pipeline as an upload does, with the same
  * limits.  The pictures are added to the image, so a second GET is one of a
- * stored picture.  The name of a picture that GET has made is a hash of what was
- * asked for.
+ * stored picture.  The name of a picture that GET has made is a hash of what
+ * was asked for.
  *
  *	look     is the picture there already?
  *	turn     one at a time makes what equal requests ask for; the others
