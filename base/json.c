@@ -315,6 +315,15 @@ double json_number(const struct cJSON *json, const char *path, double missing)
 	return isnan(number) ? missing : number;
 }
 
+uint64_t json_whole(const struct cJSON *json, const char *path)
+{
+	double number = json_number(json, path, 0);
+
+	return number >= 0 && number <= (double)(UINT64_C(1) << 53) ?
+		       (uint64_t)number :
+		       0;
+}
+
 const char *json_text(const struct cJSON *json, const char *path)
 {
 	const char *text = cJSON_GetStringValue(json_at(json, path));

@@ -185,6 +185,8 @@ static void test_paths(void)
 	CHECK(json_at(NULL, "a") == NULL);
 	CHECK_NUMBER(json_number(json, "a.1.b.t", 7), ==, 7);
 	CHECK(isnan(json_number(json, "d", NAN)));
+	CHECK_NUMBER(json_whole(json, "a.1.b.c"), ==, 2);
+	CHECK_NUMBER(json_whole(json, "d"), ==, 0);
 	CHECK_TEXT(json_text(json, "a.0"), "-");
 	cJSON_Delete(json);
 }

@@ -199,6 +199,20 @@ static enum store_answer read_text(int entry, const char *name, char *text,
 	return answer;
 }
 
+/*
+ * Read the id of the image that has claimed the entry.  "": there is none, or
+ * the file is damaged, so that it names none.
+ */
+static enum store_answer read_claim(int entry, char claim[STORE_ID_BYTES])
+{
+	enum store_answer answer =
+		read_text(entry, claim_name, claim, STORE_ID_BYTES);
+
+	if (!store_is_id(claim))
+		claim[0] = '\0';
+	return answer == STORE_FAILED ? STORE_FAILED : STORE_OK;
+}
+
 static enum store_answer read_ticket(int entry, struct inbox_ticket *out)
 {
 	enum store_answer answer =
@@ -208,7 +222,7 @@ static enum store_answer read_ticket(int entry, struct inbox_ticket *out)
 	if (answer != STORE_OK)
 		return answer;
 	(void)!read_text(entry, end_name, out->end, sizeof(out->end));
-	(void)!read_text(entry, claim_name, out->claim, sizeof(out->claim));
+	(void)!read_claim(entry, out->claim);
 	(void)!read_text(entry, problem_name, out->problem,
 			 sizeof(out->problem));
 	answer = entry_read_appended(entry, data_name, &fd, &out->bytes);
@@ -341,27 +355,17 @@ enum store_answer inbox_read(struct inbox *b, const struct inbox_hold *h,
 	return answer;
 }
 
-/* What claim.txt has; "": there is none. */
-static enum store_answer read_claim(struct inbox *b, const char *id,
-				    char claim[STORE_ID_BYTES])
-{
-	int entry;
-	enum store_answer answer = folder_find(b->folder.fd, id, &entry);
-
-	claim[0] = '\0';
-	if (answer != STORE_OK)
-		return answer;
-	answer = read_text(entry, claim_name, claim, STORE_ID_BYTES);
-	folder_close(entry);
-	return answer == STORE_NOT_FOUND ? STORE_OK : answer;
-}
-
 enum store_answer inbox_claim(struct inbox *b, const struct inbox_hold *h,
 			      const char *image)
 {
 	char claim[STORE_ID_BYTES];
-	enum store_answer answer = read_claim(b, h->id, claim);
+	int entry;
+	enum store_answer answer = folder_find(b->folder.fd, h->id, &entry);
 
+	if (answer != STORE_OK)
+		return answer;
+	answer = read_claim(entry, claim);
+	folder_close(entry);
 	if (answer != STORE_OK)
 		return answer;
 	if (claim[0] == '\0')

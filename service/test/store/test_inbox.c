@@ -157,6 +157,29 @@ static void test_a_ticket_becomes_one_image(void)
 	inbox_close(b);
 }
 
+/* What a disk has damaged must not be taken for the name of an image. */
+static void test_a_damaged_claim_names_no_image(void)
+{
+	static const char *const damaged[] = { "../etc", "AA", ID_A "0" };
+	struct inbox *b = open_inbox(0);
+	struct inbox_hold h;
+	char command[256];
+
+	make(b, &h);
+	for (size_t i = 0; i < ARRAY_SIZE(damaged); i++) {
+		(void)snprintf(command, sizeof(command),
+			       "printf %s >%s/claim.txt", damaged[i], h.id);
+		run(command);
+		CHECK(inbox_find(b, h.id, &found) == STORE_OK);
+		CHECK_TEXT(found.claim, "");
+		CHECK(inbox_claim(b, &h, ID_B) == STORE_OK);
+		CHECK(inbox_find(b, h.id, &found) == STORE_OK);
+		CHECK_TEXT(found.claim, ID_B);
+	}
+	inbox_release(b, &h);
+	inbox_close(b);
+}
+
 static void test_a_refused_picture_leaves_room_for_another(void)
 {
 	struct inbox *b = open_inbox(0);
@@ -293,6 +316,7 @@ int main(void)
 		test_bytes_that_are_not_synced_do_not_count,
 		test_what_a_crash_leaves_does_not_count,
 		test_a_ticket_becomes_one_image,
+		test_a_damaged_claim_names_no_image,
 		test_a_refused_picture_leaves_room_for_another,
 		test_one_request_uses_it_at_a_time,
 		test_the_quota_counts_what_is_on_the_disk,

@@ -75,9 +75,9 @@ bool ticket_read(struct ticket *t, const char *text)
 
 	*t = (struct ticket){
 		.json = json,
-		.bytes_max = (uint64_t)json_number(json, "bytes_max", 0),
+		.bytes_max = json_whole(json, "bytes_max"),
 		.has_length = cJSON_HasObjectItem(json, "length"),
-		.length = (uint64_t)json_number(json, "length", 0),
+		.length = json_whole(json, "length"),
 		.metadata = text_of(json, "metadata"),
 	};
 	if (owner != NULL && strlen(owner) < sizeof(t->owner) &&

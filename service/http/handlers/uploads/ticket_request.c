@@ -232,13 +232,13 @@ static void find_end(struct request *r)
 	struct ticket_request *own = r->own;
 	struct ticket *t = &own->ticket;
 	struct cJSON *end = cJSON_Parse(own->found.end);
-	double bytes = cJSON_GetNumberValue(cJSON_GetObjectItem(end, "bytes"));
+	uint64_t bytes = json_whole(end, "bytes");
 
 	own->is_stored = own->found.end[0] != '\0' ||
 			 is_image_stored(r, own->found.claim);
 	if (own->is_stored && bytes > 0) {
 		t->has_length = true;
-		t->length = (uint64_t)bytes;
+		t->length = bytes;
 	}
 	cJSON_Delete(end);
 }
