@@ -696,9 +696,9 @@ enum store_answer entry_put(struct entries *e,
 	return answer;
 }
 
-enum store_answer entry_remove(struct entries *e,
-			       const struct entry_folder *folder,
-			       const char *id)
+static enum store_answer remove_entry(struct entries *e,
+				      const struct entry_folder *folder,
+				      const char *id, bool is_synced)
 {
 	char name[TEMPORARY_BYTES];
 	bool moved, ok;
@@ -706,7 +706,7 @@ enum store_answer entry_remove(struct entries *e,
 
 	name_temporary(e, name);
 	moved = renameat(folder->fd, id, e->tmp, name) == 0;
-	ok = moved && fsync(folder->fd) == 0;
+	ok = moved && (!is_synced || fsync(folder->fd) == 0);
 	saved = errno;
 	if (moved)
 		release_bytes(e, folder_remove(e->tmp, name));
@@ -715,6 +715,19 @@ enum store_answer entry_remove(struct entries *e,
 		return ok ? STORE_OK : STORE_NOT_FOUND;
 	tell_failed(e, folder->name, id, "");
 	return STORE_FAILED;
+}
+
+enum store_answer entry_remove(struct entries *e,
+			       const struct entry_folder *folder,
+			       const char *id)
+{
+	return remove_entry(e, folder, id, true);
+}
+
+enum store_answer entry_drop(struct entries *e,
+			     const struct entry_folder *folder, const char *id)
+{
+	return remove_entry(e, folder, id, false);
 }
 
 /*

@@ -174,6 +174,10 @@ enum store_answer entry_remove(struct entries *e,
 			       const struct entry_folder *folder,
 			       const char *id);
 
+/* The same, but not synced: after a crash, the entry may be there again. */
+enum store_answer entry_drop(struct entries *e,
+			     const struct entry_folder *folder, const char *id);
+
 /*
  * Add a file to an entry, or replace the file with the same name, and sync it.
  * At each moment the entry has the old file or the new one; if the result is

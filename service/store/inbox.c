@@ -430,29 +430,42 @@ static bool is_stopping(struct inbox *b)
 	return is;
 }
 
-/* An expired ticket that a request holds is removed by a later sweep. */
+/*
+ * An expired ticket that a request holds is removed by a later sweep; so is one
+ * that a crash brings back.
+ */
 static void expire(struct inbox *b, const char *id)
 {
 	struct inbox_hold h = { .is_held = false };
 
 	if (!inbox_hold(b, &h, id))
 		return;
-	if (inbox_remove(b, &h) == STORE_OK)
+	if (entry_drop(&b->entries, &b->folder, id) == STORE_OK)
 		atomic_fetch_add(&b->expired_count, 1);
 	inbox_release(b, &h);
 }
 
-static void sweep(struct inbox *b)
+/*
+ * Returns the time that it took, without that of the removals: however many
+ * there were, the next sweep is not later.
+ */
+static uint64_t sweep(struct inbox *b)
 {
 	DIR *list = folder_list(b->folder.fd, ".");
+	uint64_t begin_ns = clock_now_ns();
 	const char *id;
 
 	if (list == NULL)
-		return;
+		return 0;
 	while (!is_stopping(b) && (id = folder_next(list)) != NULL)
-		if (store_is_id(id) && inbox_has_expired(id))
+		if (store_is_id(id) && inbox_has_expired(id)) {
+			uint64_t found_ns = clock_now_ns();
+
 			expire(b, id);
+			begin_ns += clock_now_ns() - found_ns;
+		}
 	(void)closedir(list);
+	return clock_now_ns() - begin_ns;
 }
 
 static void *run_inbox(void *arg)
@@ -462,13 +475,11 @@ static void *run_inbox(void *arg)
 	(void)pthread_setname_np(pthread_self(), "inbox");
 	(void)pthread_mutex_lock(&b->lock);
 	while (!b->is_stopping) {
-		uint64_t begin_ns = clock_now_ns(), next_ns;
+		uint64_t next_ns;
 
 		(void)pthread_mutex_unlock(&b->lock);
-		sweep(b);
-		next_ns = clock_now_ns() +
-			  max_u64(SWEEP_MS * NS_PER_MS,
-				  SWEEP_PART * (clock_now_ns() - begin_ns));
+		next_ns = max_u64(SWEEP_MS * NS_PER_MS, SWEEP_PART * sweep(b));
+		next_ns += clock_now_ns();
 		(void)pthread_mutex_lock(&b->lock);
 		while (!b->is_stopping &&
 		       wait_until(&b->changed, &b->lock, next_ns))
