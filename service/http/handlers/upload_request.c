@@ -840,6 +840,8 @@ static enum problem receive_piece(struct request *r, const char *data,
 	problem = body_receive(&own->body, data, bytes);
 	own->upload.jpeg_charge_bytes = own->body.whole_bytes;
 	explain_body(r);
+	if (problem == PROBLEM_BODY_TOO_LARGE && own->arrival != NULL)
+		problem = arrival_refuse_piece(r, bytes);
 	if (problem == PROBLEM_NONE)
 		problem = take_fields(r);
 	if (problem == PROBLEM_NONE)

@@ -190,6 +190,7 @@ test_limits_of_a_ticket() {
 	[ "$("$JSON_VALUE" .limit <body)" = 1000 ] || fail "$(shown body)"
 	ask 413 -X PUT -H 'Transfer-Encoding: chunked' \
 		--data-binary "@$photo" "$ticket"
+	[ "$("$JSON_VALUE" .limit <body)" = 1000 ] || fail "$(shown body)"
 	make "w=64&lifetime=1"
 	sleep 2
 	ask 410 -T "$photo" "$ticket"
@@ -198,6 +199,62 @@ test_limits_of_a_ticket() {
 	ask 404 "$url/v1/uploads/ffffffff${ticket: -56}"
 	ask 404 "$url/v1/uploads/x"
 	ask 400 "$ticket?w=1"
+	stop
+}
+
+# The limit of the server counts, also if it is lower than when the ticket was made.
+test_a_lower_limit_later() {
+	start_empty
+	make w=64
+	head -c 20000 "$photo" >first
+	patch 204 0 first
+	start_again --max-body 30K
+	head -c 20000 "$photo" >second
+	patch 413 20000 second
+	problem_is body_too_large
+	[ "$("$JSON_VALUE" .limit <body)" = 30720 ] || fail "$(shown body)"
+	stop
+}
+
+# flood STATUSES CURL-ARGUMENTS...: 300 requests at a time, of which each gets one
+# of these statuses, to $ticket, or to make tickets
+flood() {
+	local statuses=$1 target=$2
+	shift 2
+	curl -sS -Z --no-progress-meter --parallel-max 30 -o /dev/null -w '%{http_code}\n' "$@" \
+		"$target#[1-300]" | sort | uniq -c >codes
+	[ "$(awk '{ n += $1 } END { print n }' codes)" = 300 ] ||
+		fail "not all are answered: $(<codes)"
+	! grep -vE " ($statuses)\$" codes || fail "not $statuses: $(<codes)"
+}
+
+# Many requests at once for one ticket, and for new ones, cost neither the bytes
+# that have arrived nor memory, and the upload goes on.
+test_floods() {
+	local before after
+	split_photo
+	cat second third >rest
+	start_empty --inbox-quota 1M "$@"
+	make w=64 -H "$tus" -H "Upload-Length: $bytes"
+	patch 204 0 first
+	before=$(stats .memory_peak_bytes)
+	flood '200|423' "$ticket" -I -H "$tus"
+	flood '409|423' "$ticket" -X PATCH -H "$tus" -H "$part_type" \
+		-H 'Upload-Offset: 1' --data-binary @rest
+	flood '400|423' "$ticket" -X PATCH -H "$tus" -H "$part_type" \
+		-H 'Upload-Offset: x' --data-binary @rest
+	patch 204 20000 rest
+	[ "$(state)" = stored ] || fail "not stored: $(shown body)"
+	flood '409|423' "$ticket" -X PATCH -H "$tus" -H "$part_type" \
+		-H 'Upload-Offset: 20000' --data-binary @rest
+	flood '410|423' "$ticket" -X PUT --data-binary "@$photo"
+	flood '201|507' "$url/v1/uploads?w=64" -X POST -H "$key"
+	grep -q 507 codes || fail "no quota: $(<codes)"
+	[ "$(stats .inbox.used_bytes)" -le 1048576 ] || fail "$(stats .inbox)"
+	after=$(stats .memory_peak_bytes)
+	[ -n "${SANITIZED:-}" ] || [ $((after - before)) -lt $((16 << 20)) ] ||
+		fail "memory: $before, then $after"
+	check_drained
 	stop
 }
 
@@ -579,6 +636,8 @@ test_form_and_chunks
 test_digests
 test_another_picture_may_follow
 test_limits_of_a_ticket
+test_a_lower_limit_later
+with_policies 'default servlib' test_floods
 test_beginnings
 test_a_late_length
 test_a_late_length_and_a_full_store

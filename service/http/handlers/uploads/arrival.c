@@ -209,6 +209,9 @@ static enum problem find_ticket(struct request *r)
 		return problem;
 	if (!ticket_read(&a->ticket, a->found.text))
 		return problem_of(r, STORE_DAMAGED);
+	/* --max-body may be less than when the ticket was made. */
+	a->ticket.bytes_max =
+		min_u64(a->ticket.bytes_max, r->config->body_bytes_max);
 	(void)memcpy(r->owner, a->ticket.owner, sizeof(r->owner));
 	if (a->found.end[0] == '\0')
 		return PROBLEM_NONE;
@@ -304,6 +307,14 @@ static size_t own_bytes(const struct upload_request *own)
 static const uint8_t *own_begin(const struct upload_request *own)
 {
 	return own->body.bytes + own->body.before;
+}
+
+enum problem arrival_refuse_piece(struct request *r, size_t bytes)
+{
+	const struct arrival *a = arrival_of(r);
+
+	return refuse_length(r, a->offset + own_bytes(r->own) + bytes,
+			     most_bytes(a));
 }
 
 /* Write `count` bytes of this body to the inbox. */

@@ -68,6 +68,9 @@ enum problem arrival_begin(struct request *r, enum arrival_kind kind);
 /* The bytes that the body may have, with those that came before. */
 struct body_length arrival_length(const struct request *r);
 
+/* The body has no room for this piece: explain it. */
+enum problem arrival_refuse_piece(struct request *r, size_t bytes);
+
 /* As start() of a handler; it calls upload_submit(). */
 bool arrival_start(struct request *r);
 
