@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Connections of slow, greedy and stalled clients are closed, and no others.
+# Connections of slow, greedy and stalled clients are closed, and no others, in
+# whichever way they send.
 #
 # usage: DARKROOM=PROGRAM test_slow.sh SAMPLES_DIR
 . "$(dirname "$0")/../server.sh"
+. "$(dirname "$0")/../ways.sh"
 photo=$1/clownfish.jpg
 head='GET /healthz HTTP/1.1\r\nHost: localhost\r\n'
 
@@ -78,28 +80,49 @@ logged_408() {
 # refusal, as may be on a busy machine: then the reply is prepared, and knows
 # nothing of the request.
 test_drops_do_not_help() {
-	local line body bytes _
-	exec {bytes}<"$photo"
+	local line way body bytes bodies=() left _
+	local -A files # of each connection, from which it takes its bytes
 	connect line
 	printf '%b' "$head" >&"$line"
-	connect body
-	printf 'POST / HTTP/1.1\r\n%s\r\n%s\r\n%s\r\n\r\n' \
-		"Host: ${url#http://}" "Origin: $admin" 'Content-Length: 9999' \
-		>&"$body"
+	for way in $ways; do
+		aim "$way"
+		[ $way_method != POST ] || way_headers+=("Origin: $admin")
+		begin_by_way body /dev/null 9999
+		bodies+=("$body")
+		exec {bytes}<"$photo"
+		files[$body]=$bytes
+	done
 	for _ in $patience; do
-		! read -r -t 0 -u "$line" || ! read -r -t 0 -u "$body" || break
-		printf 'X: y\r\n' >&"$line" || true
-		head -c 1 <&"$bytes" >&"$body" || true
+		left=0
+		read -r -t 0 -u "$line" || {
+			left=1
+			printf 'X: y\r\n' >&"$line" || true
+		}
+		for body in "${bodies[@]}"; do
+			! read -r -t 0 -u "$body" || continue
+			left=1
+			head -c 1 <&"${files[$body]}" >&"$body" || true
+		done
+		[ $left = 1 ] || break
 		sleep 0.05
 	done 2>/dev/null
 	[ "$(answer_of "$line")" = 408 ] || fail "the header goes on"
-	[ "$(answer_of "$body")" = 408 ] || fail "the body goes on"
-	! grep -q '^X-Request-Id: ' "$work/head" ||
-		grep -qx "Access-Control-Allow-Origin: $admin" "$work/head" ||
-		fail "the page may not read it: $(cat "$work/head")"
-	exec {bytes}<&-
+	for body in "${bodies[@]}"; do
+		[ "$(answer_of "$body")" = 408 ] ||
+			fail "the body goes on: $(cat "$work/head")"
+		# The first two are of the page of the admin port.
+		[ "$body" -gt "${bodies[1]}" ] ||
+			! grep -q '^X-Request-Id: ' "$work/head" ||
+			grep -qx "Access-Control-Allow-Origin: $admin" \
+				"$work/head" ||
+			fail "the page may not read it: $(cat "$work/head")"
+		bytes=${files[$body]}
+		exec {body}>&- {bytes}<&-
+	done
 	logged_408 'POST / request_timeout shut, '
-	exec {line}>&- {body}>&-
+	logged_408 'PUT /v1/uploads/{id} request_timeout shut, '
+	logged_408 'PATCH /v1/uploads/{id} request_timeout shut, '
+	exec {line}>&-
 }
 
 test_idle_connections_end() {
@@ -131,12 +154,20 @@ test_a_stopped_server_blames_nobody() {
 # Without a minimum rate, the deadline ends a silent upload, and its memory is
 # free.
 test_silent_bodies_end() {
-	local body
-	connect body
-	printf 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\nx' \
-		>&"$body"
-	[ "$(answer_of "$body")" = 408 ] || fail "a silent body goes on"
-	ended "$body"
+	local body bodies=() way
+	head -c 5 "$photo" >"$work/begin"
+	for way in $ways; do
+		aim "$way"
+		begin_by_way body "$work/begin" 9999
+		bodies+=("$body")
+	done
+	for body in "${bodies[@]}"; do
+		[ "$(answer_of "$body")" = 408 ] || fail "a silent body goes on"
+		ended "$body"
+	done
+	# The last upload goes on behind what has arrived.
+	[ "$(curl -fsS "$url$way_target" | "$JSON_VALUE" .offset)" = 5 ] ||
+		fail "it has lost what had arrived"
 	for _ in $patience; do
 		[ "$(stat_of .memory.used_bytes)" != 0 ] || return 0
 		sleep 0.05
@@ -232,15 +263,16 @@ test_one_too_many_learns_it() {
 
 test_all() (
 	apart
+	mkdir "$work/store"
 	trap '' PIPE # SIGPIPE comes when the server closes a connection
 	start --admin-listen 127.0.0.1:0 --header-timeout 3s --idle-timeout 3s \
-		"$@"
+		--store "$work/store" "$@"
 	test_silence_ends
 	test_drops_do_not_help
 	test_idle_connections_end
 	test_a_stopped_server_blames_nobody
 	stop
-	start --min-rate 0 --deadline 1s "$@"
+	start --min-rate 0 --deadline 1s --store "$work/store" "$@"
 	test_silent_bodies_end
 	stop
 	start --max-requests 2 --header-timeout 0 --idle-timeout 0 "$@"

@@ -39,17 +39,25 @@ enum {
 	AFTER_US = 20000, /* after this time, the work after a reply is done */
 };
 
-enum body { BODY_NONE, BODY_JPEG, BODY_HALF, BODY_FORM };
+enum body { BODY_NONE, BODY_JPEG, BODY_HALF, BODY_FORM, BODY_CHUNKS };
 
 enum { ID_BYTES = 64 + 1 };
 
 #define VARIANTS "variant=a:w=90&variant=b:w=40"
 
+/* A part of an upload by tus, and one that says that it is all. */
+#define PART                                                                   \
+	"Tus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\n"                         \
+	"Content-Type: application/offset+octet-stream\r\n"
+#define ALL_PARTS PART "Upload-Length: LENGTH\r\n"
+
 /* The id of the image that is stored below, again and again. */
 static char id[ID_BYTES];
+/* The last ticket that was made. */
+static char ticket[ID_BYTES];
 
 static const struct kind {
-	const char *target; /* ID stands for the image's id */
+	const char *target; /* ID and TICKET stand for those below */
 	enum body body;
 	int status;
 	/*
@@ -65,7 +73,15 @@ static const struct kind {
 } store = { "POST /v1/images?" VARIANTS, BODY_JPEG, 201,
 	    .sameness = SAME_MEMBERS },
   remove_stored = { "DELETE /v1/images/ID", BODY_NONE, 204,
-		    .sameness = SAME_BYTES };
+		    .sameness = SAME_BYTES },
+  make_ticket = { "POST /v1/uploads?" VARIANTS, BODY_NONE, 201,
+		  .sameness = SAME_MEMBERS },
+  make_after_removal = { "POST /v1/uploads?" VARIANTS, BODY_NONE, 201,
+			 .sameness = SAME_MEMBERS, .before = &remove_stored },
+  begin_ticket = {
+	  "PATCH /v1/uploads/TICKET", BODY_HALF,      204,
+	  .sameness = SAME_STATUS,    .header = PART, .before = &make_ticket
+  };
 
 static const struct kind kinds[] = {
 	{ "POST /?w=200&h=100&fit=cover&blur=2", BODY_JPEG, 200,
@@ -102,6 +118,21 @@ static const struct kind kinds[] = {
 	{ "GET /v1/images/ID/c", BODY_NONE, 404, .sameness = SAME_MEMBERS },
 	{ "DELETE /v1/images/ID", BODY_NONE, 204, .sameness = SAME_BYTES,
 	  .before = &store },
+	{ "POST /?w=90", BODY_CHUNKS, 200, .sameness = SAME_BYTES },
+	{ "POST /v1/uploads?" VARIANTS, BODY_NONE, 201,
+	  .sameness = SAME_MEMBERS },
+	{ "GET /v1/uploads/TICKET", BODY_NONE, 200, .sameness = SAME_MEMBERS,
+	  .before = &make_ticket },
+	{ "PUT /v1/uploads/TICKET", BODY_CHUNKS, 201, .sameness = SAME_MEMBERS,
+	  .before = &make_after_removal },
+	{ "PUT /v1/uploads/TICKET", BODY_HALF, 422, .sameness = SAME_MEMBERS,
+	  .before = &make_ticket },
+	{ "PATCH /v1/uploads/TICKET", BODY_HALF, 204, .sameness = SAME_STATUS,
+	  .header = PART, .before = &make_ticket },
+	{ "PATCH /v1/uploads/TICKET", BODY_CHUNKS, 204, .sameness = SAME_STATUS,
+	  .header = ALL_PARTS, .before = &make_after_removal },
+	{ "DELETE /v1/uploads/TICKET", BODY_NONE, 204, .sameness = SAME_BYTES,
+	  .before = &begin_ticket },
 };
 
 struct bytes {
@@ -157,55 +188,100 @@ static void add_text(struct bytes *to, const char *text)
 	add(to, text, strlen(text));
 }
 
-static void add_target(struct bytes *to, const char *target)
+static void add_number(struct bytes *to, size_t number)
 {
-	const char *at = strstr(target, "ID");
+	char text[24];
 
-	if (at == NULL) {
-		add_text(to, target);
-		return;
-	}
-	add(to, target, (size_t)(at - target));
-	add_text(to, id);
-	add_text(to, at + 2);
+	(void)snprintf(text, sizeof(text), "%zu", number);
+	add_text(to, text);
 }
 
-/* The caller frees `at`. */
-static struct bytes make_request(const struct kind *k)
+/* Add a text, with what the words in capitals stand for. */
+static void add_filled(struct bytes *to, const char *text)
+{
+	for (; *text != '\0'; text++)
+		if (strncmp(text, "ID", 2) == 0) {
+			add_text(to, id);
+			text += 1;
+		} else if (strncmp(text, "TICKET", 6) == 0) {
+			add_text(to, ticket);
+			text += 5;
+		} else if (strncmp(text, "LENGTH", 6) == 0) {
+			add_number(to, jpeg.count);
+			text += 5;
+		} else {
+			add(to, text, 1);
+		}
+}
+
+static void add_chunk(struct bytes *to, const char *bytes, size_t count)
+{
+	char line[24];
+
+	(void)snprintf(line, sizeof(line), "%zx\r\n", count);
+	add_text(to, line);
+	add(to, bytes, count);
+	add_text(to, "\r\n");
+}
+
+static void add_body(struct bytes *to, enum body body)
 {
 	static const char before[] =
 		"--border\r\nContent-Disposition: form-data; "
 		"name=\"file\"; filename=\"a\"\r\n\r\n";
 	static const char after[] = "\r\n--border--\r\n";
-	struct bytes request = { .at = malloc(REQUEST_BYTES_MAX) };
-	size_t count = k->body == BODY_NONE ? 0 :
-		       k->body == BODY_HALF ? jpeg.count / 2 :
-					      jpeg.count;
-	char head[256];
+	size_t half = jpeg.count / 2;
 
-	CHECK(request.at != NULL);
+	switch (body) {
+	case BODY_NONE:
+		break;
+	case BODY_JPEG:
+		add(to, jpeg.at, jpeg.count);
+		break;
+	case BODY_HALF:
+		add(to, jpeg.at, half);
+		break;
+	case BODY_FORM:
+		add_text(to, before);
+		add(to, jpeg.at, jpeg.count);
+		add_text(to, after);
+		break;
+	case BODY_CHUNKS:
+		add_chunk(to, jpeg.at, half);
+		add_chunk(to, jpeg.at + half, jpeg.count - half);
+		add_chunk(to, "", 0);
+		break;
+	}
+}
+
+/* The caller frees `at`. */
+static struct bytes make_request(const struct kind *k)
+{
+	struct bytes request = { .at = malloc(REQUEST_BYTES_MAX) };
+	struct bytes body = { .at = malloc(REQUEST_BYTES_MAX) };
+
+	CHECK(request.at != NULL && body.at != NULL);
+	add_body(&body, k->body);
+	add_filled(&request, k->target);
+	add_text(&request, " HTTP/1.1\r\nHost: localhost\r\n"
+			   "Connection: close\r\nAccept: ");
+	add_text(&request,
+		 k->sameness == SAME_MEMBERS ? "application/json" : "*/*");
 	if (k->body == BODY_FORM)
-		count += sizeof(before) + sizeof(after) - 2;
-	add_target(&request, k->target);
-	(void)snprintf(head, sizeof(head),
-		       " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-		       "Accept: %s\r\n"
-		       "%s%sContent-Length: %zu\r\n\r\n",
-		       k->sameness == SAME_MEMBERS ? "application/json" : "*/*",
-		       k->body == BODY_FORM ?
-			       "Content-Type: multipart/form-data; "
-			       "boundary=border\r\n" :
-			       "",
-		       k->header != NULL ? k->header : "", count);
-	add_text(&request, head);
-	if (k->body == BODY_FORM)
-		add_text(&request, before);
-	if (k->body == BODY_JPEG || k->body == BODY_FORM)
-		add(&request, jpeg.at, jpeg.count);
-	if (k->body == BODY_HALF)
-		add(&request, jpeg.at, jpeg.count / 2);
-	if (k->body == BODY_FORM)
-		add_text(&request, after);
+		add_text(&request, "\r\nContent-Type: multipart/form-data; "
+				   "boundary=border");
+	add_text(&request, "\r\n");
+	if (k->header != NULL)
+		add_filled(&request, k->header);
+	if (k->body == BODY_CHUNKS) {
+		add_text(&request, "Transfer-Encoding: chunked");
+	} else {
+		add_text(&request, "Content-Length: ");
+		add_number(&request, body.count);
+	}
+	add_text(&request, "\r\n\r\n");
+	add(&request, body.at, body.count);
+	free(body.at);
 	return request;
 }
 
@@ -341,12 +417,27 @@ static void check_nothing_is_held(const struct kind *k, int site)
 	fail(k, site, "memory or a place is still taken", &r);
 }
 
+/* The id at the begin of a reply. */
+static void read_id(char to[ID_BYTES], const struct reply *r)
+{
+	static const char before[] = "{\"id\":\"";
+
+	CHECK_NUMBER(r->status, ==, 201);
+	CHECK_NUMBER(r->body.count, >, sizeof(before) + ID_BYTES);
+	CHECK(memcmp(r->body.at, before, sizeof(before) - 1) == 0);
+	memcpy(to, r->body.at + sizeof(before) - 1, ID_BYTES - 1);
+}
+
 static void prepare(const struct kind *k)
 {
-	static struct reply unused;
+	static struct reply r;
 
-	if (k->before != NULL)
-		exchange(k->before, &unused);
+	if (k->before == NULL)
+		return;
+	prepare(k->before);
+	exchange(k->before, &r);
+	if (k->before == &make_ticket || k->before == &make_after_removal)
+		read_id(ticket, &r);
 }
 
 /* Returns how many allocations failed. */
@@ -391,13 +482,9 @@ static int check_kind(const struct kind *k, int *refused)
 static void store_one(void)
 {
 	static struct reply r;
-	static const char before[] = "{\"id\":\"";
 
 	exchange(&store, &r);
-	CHECK_NUMBER(r.status, ==, 201);
-	CHECK_NUMBER(r.body.count, >, sizeof(before) + ID_BYTES);
-	CHECK(memcmp(r.body.at, before, sizeof(before) - 1) == 0);
-	memcpy(id, r.body.at + sizeof(before) - 1, ID_BYTES - 1);
+	read_id(id, &r);
 }
 
 /* The replies that the server has counted, before this call. */

@@ -15,6 +15,7 @@ if [ "$(id -u)" = 0 ] && [ -z "${APART:-}" ] &&
 	APART=1 exec unshare --mount "$0" "$@"
 fi
 . "$(dirname "$0")/../server.sh"
+. "$(dirname "$0")/../ways.sh"
 photo=$(realpath "$1/clownfish.jpg")
 store=$work/store
 chmod 711 "$work"
@@ -50,6 +51,39 @@ post() {
 	got=$(curl -sS -o "$work/body" -w '%{http_code}' --data-binary \
 		"@$photo" "$url/v1/images?$2")
 	[ "$got" = "$1" ] || fail "POST: $got, not $1: $(shown "$work/body")"
+}
+
+# The photo in each other way than post(), for an image of its own; with tickets
+# that were made while the store could be written.
+other_ways=${ways#length }
+declare -A tickets
+make_tickets() {
+	local way width=70
+	for way in $other_ways; do
+		aim "$way" "w=$width" /v1/images
+		tickets[$way]=$way_target
+		width=$((width + 1))
+	done
+}
+
+# post_others STATUS: of each; "done": all are taken, and stored
+post_others() {
+	local way got
+	for way in $other_ways; do
+		aim "$way" '' '' "${tickets[$way]}"
+		[ "$way_method" != POST ] || {
+			way_target=${tickets[$way]}
+			way_done=201
+		}
+		got=$(send_by_way "$photo")
+		[ "$got" = "${1/done/$way_done}" ] ||
+			fail "$way: $got, not $1: $(shown "$work/body")"
+		[ "$way_method" = POST ] || {
+			got=$(state_by_way)
+			[ "$1:$got" = done:stored ] || [ "$1:$got" = "$1:waiting" ] ||
+				fail "$way: $got after $1"
+		}
+	done
 }
 
 get() {
@@ -233,14 +267,18 @@ test_read_only() {
 	mount -o remount,bind,rw "$store"
 	start --store "$store"
 	becomes 200
+	make_tickets
 	mount -o remount,bind,ro "$store"
 	becomes 503 'Read-only file system'
+	post_others 500
+	expect_problem 500 store_failed -X POST "$url/v1/uploads?w=64"
 	post 500 w=67
 	logged 'Read-only file system (EROFS)'
 	get 200 "$image/image"
 	mount -o remount,bind,rw "$store"
 	becomes 200
 	post 201 w=67
+	post_others done
 	stop
 	umount "$store"
 }
@@ -261,8 +299,11 @@ test_a_full_disk() {
 	post 201 w=64
 	image=$(jq -r .url "$work/body")
 	becomes 200
+	make_tickets
 	fill
 	becomes 503 'The store is full'
+	post_others 507
+	expect_problem 507 store_full -X POST "$url/v1/uploads?w=64"
 	post 507 w=68
 	logged "'$store/tmp/"
 	logged 'No space left on device (ENOSPC)'
@@ -274,6 +315,7 @@ test_a_full_disk() {
 	rm "$rest"
 	becomes 200
 	post 201 w=68
+	post_others done
 	stop
 	umount "$store"
 }

@@ -1,19 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Bodies in chunks, of unknown length, are taken as others are, from the programs
-# that send them; and they have the same limits of size, memory and time.
+# that send them; and they have the same limits of size, memory and time, also if
+# they are sent to a ticket, or as a part of an upload.
 #
 # usage: DARKROOM=PROGRAM test_chunked.sh SAMPLES_DIR
 . "$(dirname "$0")/../server.sh"
+. "$(dirname "$0")/../ways.sh"
 photo=$1/clownfish.jpg
 mib=$((1 << 20))
 chunked='Transfer-Encoding: chunked'
 trap '' PIPE # a server that closes early must not end the test
 
-# uploads FLAGS...: start a server, and upload the photo in several ways
-uploads() {
+# start_stored FLAGS...: start a server with an empty store
+start_stored() {
+	rm -rf "$work/store"
 	mkdir "$work/store"
 	start --store "$work/store" "$@"
+}
+
+# uploads FLAGS...: start a server, and upload the photo in several ways
+uploads() {
+	start_stored "$@"
 	curl -fsS --data-binary "@$photo" "$url/?w=64" -o "$work/expected"
 	# From a pipe, of which curl does not know the length.
 	cat "$photo" | curl -fsS -X POST -T - "$url/?w=64" -o "$work/out"
@@ -41,7 +49,6 @@ uploads() {
 		-o "$work/out" -w '%{http_code}')" -lt 300 ] || fail "not stored"
 	check_drained
 	stop
-	rm -r "$work/store"
 }
 
 test_chunks_give_the_same() {
@@ -104,26 +111,55 @@ END
 	stop
 }
 
+chunk_ways='chunks ticket_chunks tus_chunks'
+
+# endless STATUS COMMAND...: this body, which never ends, is refused so
+endless() {
+	local status=$1 headers=() header
+	shift
+	for header in "${way_headers[@]}"; do
+		headers+=(-H "$header")
+	done
+	[ "$("$@" 2>/dev/null | timeout 60 curl -sS -X "$way_method" -T - \
+		"${headers[@]}" "$url$way_target" -o "$work/out" \
+		-w '%{http_code}' 2>/dev/null)" = "$status" ] ||
+		fail "$way_method: no $status for an endless body"
+}
+
+photo_and_more() {
+	cat "$photo"
+	yes
+}
+
 # A client that would never stop is refused when it exceeds the limit.
 test_a_body_has_a_limit() {
-	start --max-body 1M
-	expect_problem 413 body_too_large -H "$chunked" --data-binary "@$work/large" \
-		"$url/"
-	[ "$("$JSON_VALUE" .limit .unit <"$work/body")" = $'1048576\nbytes' ] ||
-		fail "no limit: $(shown "$work/body")"
-	[ "$("$JSON_VALUE" .value <"$work/body")" -gt 1048576 ] ||
-		fail "no number: $(shown "$work/body")"
-	[ "$({ cat "$photo"; yes; } 2>/dev/null | timeout 60 curl -sS -X POST -T - \
-		"$url/" -o "$work/out" -w '%{http_code}' 2>/dev/null)" = 413 ] ||
-		fail "no 413 for an endless body"
-	# Also if the body is not needed, or was refused before that.
-	[ "$(yes | timeout 60 curl -sS -X POST -T - "$url/nothing" -o "$work/out" \
-		-w '%{http_code}' 2>/dev/null)" = 404 ] || fail "no 404"
-	[ "$(yes | timeout 60 curl -sS -X POST -T - "$url/" -o "$work/out" \
-		-w '%{http_code}' 2>/dev/null)" = 415 ] || fail "no 415"
+	local way limit=1048576
+	start_stored --max-body 1M
 	head -c $mib "$work/large" >"$work/most"
-	curl -fsS -H "$chunked" --data-binary "@$work/most" "$url/?w=64" \
-		-o "$work/out" || fail "what is not over the limit is refused"
+	for way in $chunk_ways; do
+		aim $way
+		problem_by_way 413 body_too_large "$work/large"
+		[ "$("$JSON_VALUE" .limit .unit <"$work/body")" = \
+			$'1048576\nbytes' ] || fail "no limit: $(shown "$work/body")"
+		[ "$("$JSON_VALUE" .value <"$work/body")" -gt $limit ] ||
+			fail "no number: $(shown "$work/body")"
+		endless 413 photo_and_more
+		# Also if it was refused before that.
+		endless 415 yes
+		[ "$(send_by_way "$work/most")" = $way_done ] ||
+			fail "$way: what is not over the limit is refused"
+	done
+	# Or is not needed.
+	aim chunks '' /nothing
+	endless 404 yes
+	# The limit of a ticket is lower.
+	for way in ticket_chunks tus_chunks; do
+		aim $way 'w=64&max_body=1000'
+		problem_by_way 413 body_too_large "$photo"
+		[ "$("$JSON_VALUE" .limit <"$work/body")" = 1000 ] ||
+			fail "no limit: $(shown "$work/body")"
+		endless 413 photo_and_more
+	done
 	check_given_back
 	stop
 }
@@ -138,16 +174,6 @@ check_given_back() {
 	fail "still charged: $(stats .memory .buffers)"
 }
 
-# begin_upload NAME FILE [BYTES]: begin a body in chunks; ${NAME} is open
-begin_upload() {
-	exec {new}<>"/dev/tcp/127.0.0.1/${url##*:}"
-	printf -v "$1" %s "$new"
-	printf 'POST /?w=64 HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n' "$chunked" \
-		>&"$new"
-	printf '%x\r\n' "${3:-$(stat -c %s "$2")}" >&"$new"
-	cat "$2" >&"$new"
-}
-
 # until_used BYTES: wait until at least so much memory is charged
 until_used() {
 	local _
@@ -159,39 +185,64 @@ until_used() {
 }
 
 test_who_disconnects_in_a_chunk_leaves_nothing() {
-	local fd bytes
-	start
-	for bytes in 10 1000 70000 300000; do
-		head -c "$bytes" "$photo" >"$work/part"
-		begin_upload fd "$work/part" 999999
+	local fd bytes way
+	start_stored
+	for way in $chunk_ways; do
+		for bytes in 10 1000 70000 300000; do
+			head -c "$bytes" "$photo" >"$work/part"
+			aim $way
+			begin_by_way fd "$work/part" 999999
+			until_used 1
+			exec {fd}>&-
+			check_given_back
+		done
+		# Behind a chunk, and in the line of the next one.
+		aim $way
+		begin_by_way fd "$work/part" 300000 "$(stat -c %s "$photo")"
+		printf '\r\n12' >&"$fd"
 		until_used 1
 		exec {fd}>&-
 		check_given_back
+		# Nor does it use up a ticket.
+		[ $way = chunks ] || way_done_after_all $way
 	done
-	# Behind a chunk, and in the line of the next one.
-	begin_upload fd "$work/part"
-	printf '\r\n12' >&"$fd"
-	until_used 1
-	exec {fd}>&-
-	check_given_back
-	curl -fsS -H "$chunked" --data-binary "@$photo" "$url/?w=64" -o "$work/out"
 	stop
+}
+
+# way_done_after_all WAY: the photo may follow by the same ticket
+way_done_after_all() {
+	local _ got
+	case $1 in
+	tus*) # what has arrived is kept
+		for _ in $patience; do
+			got=$(curl -fsS "$url$way_target" | "$JSON_VALUE" .offset)
+			[ "$got" != 300000 ] || break
+			sleep 0.05
+		done
+		[ "$got" = 300000 ] || fail "kept: $got"
+		curl -fsS -X PATCH -H "${way_headers[0]}" -H "${way_headers[2]}" \
+			-H 'Upload-Offset: 300000' \
+			--data-binary "@$work/rest" "$url$way_target" \
+			-H "Upload-Length: $(stat -c %s "$photo")" ||
+			fail "the rest is refused"
+		;;
+	*) [ "$(send_by_way "$photo")" = 201 ] || fail "refused" ;;
+	esac
+	[ "$(state_by_way)" = stored ] || fail "$1: $(state_by_way)"
 }
 
 # The end of a connection may come together with the last bytes.  Without a limit
 # of time, an end that is not seen leaves its memory charged for ever.
 test_who_closes_at_once_leaves_nothing() {
-	local fd n
-	start --min-rate 0 --max-connections-per-address 0
-	for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	local fd n way
+	start_stored --min-rate 0 --max-connections-per-address 0
+	for n in 1 2 3 4 5 6; do
 		head -c $((200000 + n * 7000)) "$photo" >"$work/part"
-		begin_upload fd "$work/part" 999999
-		exec {fd}>&-
-		exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
-		printf 'POST /?w=64 HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n' \
-			'Content-Length: 600000' >&"$fd"
-		cat "$work/part" >&"$fd"
-		exec {fd}>&-
+		for way in $ways; do
+			aim $way
+			begin_by_way fd "$work/part" 600000
+			exec {fd}>&-
+		done
 	done
 	check_given_back
 	stop
@@ -199,23 +250,26 @@ test_who_closes_at_once_leaves_nothing() {
 
 # Each body needs a buffer of 8 MiB, and there is no memory for two.
 test_memory_has_a_limit() {
-	local fd
+	local fd way refused=0
 	needs memory_refusals || return 0
-	start --memory 16M
-	{ cat "$photo"; head -c $((4 * mib)) /dev/zero; } >"$work/body_4m"
-	begin_upload fd "$work/body_4m"
-	until_used $((8 * mib))
-	expect_problem 503 memory_full -H "$chunked" \
-		--data-binary "@$work/body_4m" "$url/?w=64"
-	grep -qi '^retry-after: ' "$work/head" || fail "no Retry-After"
-	[ "$(stats .memory.refused)" = 1 ] || fail "not counted"
-	exec {fd}>&-
-	check_given_back
-	curl -fsS -H "$chunked" --data-binary "@$work/body_4m" "$url/?w=64" \
-		-o "$work/out" || fail "does not go on"
+	start_stored --memory 16M
+	for way in chunks ticket_chunks; do
+		aim $way
+		begin_by_way fd "$work/body_4m" 4999999
+		until_used $((8 * mib))
+		aim $way
+		problem_by_way 503 memory_full "$work/body_4m"
+		grep -qi '^retry-after: ' "$work/head" || fail "no Retry-After"
+		refused=$((refused + 1))
+		[ "$(stats .memory.refused)" = $refused ] || fail "not counted"
+		exec {fd}>&-
+		check_given_back
+		[ "$(send_by_way "$work/body_4m")" = $way_done ] ||
+			fail "$way does not go on: $(shown "$work/body")"
+	done
 	# No memory would be enough for this.
-	expect_problem 413 too_much_memory -H "$chunked" \
-		--data-binary "@$work/large" "$url/?w=64"
+	aim chunks
+	problem_by_way 413 too_much_memory "$work/large"
 	check_given_back
 	stop
 }
@@ -250,23 +304,34 @@ test_waits_for_memory() {
 
 # What is no body is no progress: the client is as slow as one that sends nothing.
 test_extensions_are_no_progress() {
-	local fd line sender
-	start --min-rate 2K
-	begin_upload fd /dev/null 1
-	printf 'x\r\n1;' >&"$fd"
-	{
-		while printf a >&"$fd"; do sleep 0.05; done
-	} 2>/dev/null &
-	sender=$!
-	read -r -t 60 -u "$fd" line || fail "not refused"
-	[[ $line = 'HTTP/1.1 408 '* ]] || fail "not 408: $line"
-	kill $sender 2>/dev/null || true
-	wait $sender 2>/dev/null || true
-	exec {fd}>&-
+	local fd line way all=() senders=()
+	start_stored --min-rate 2K
+	for way in $chunk_ways; do
+		aim $way
+		begin_by_way fd "$work/one" 1
+		printf '\r\n1;' >&"$fd"
+		{
+			while printf a >&"$fd"; do sleep 0.05; done
+		} 2>/dev/null &
+		senders+=($!)
+		all+=("$fd")
+	done
+	for fd in "${all[@]}"; do
+		read -r -t 60 -u "$fd" line || fail "not refused"
+		[[ $line = 'HTTP/1.1 408 '* ]] || fail "not 408: $line"
+	done
+	kill "${senders[@]}" 2>/dev/null || true
+	wait "${senders[@]}" 2>/dev/null || true
+	for fd in "${all[@]}"; do
+		exec {fd}>&-
+	done
 	check_given_back
 	stop
 }
 
+printf x >"$work/one"
+{ cat "$photo"; head -c $((4 * mib)) /dev/zero; } >"$work/body_4m"
+tail -c +300001 "$photo" >"$work/rest"
 { cat "$photo"; head -c $((24 * mib)) /dev/zero; } >"$work/large"
 test_chunks_give_the_same
 test_chunks_over_tls
