@@ -7,6 +7,7 @@
 #
 # usage: DARKROOM=PROGRAM PRINT_GAINMAP=PROGRAM test_isolate.sh SAMPLES_DIR PLANTED
 . "$(dirname "$0")/isolated.sh"
+. "$(dirname "$0")/../ways.sh"
 samples=$1
 planted=$(realpath "$2")
 cd "$work"
@@ -83,9 +84,19 @@ test_jpeg_xl_is_isolated_by_default() {
 	stop
 }
 
-# upload NAME TIMES FILE: write the statuses of the replies to NAME.codes
+# upload NAME TIMES FILE [WAY]: write the statuses of the replies to NAME.codes;
+# that of a good picture is 200, whichever way it is sent
 upload() {
-	local i
+	local i got
+	[ -z "${4:-}" ] || {
+		for ((i = 0; i < $2; i++)); do
+			aim "$4" w=50
+			got=$(flags_by_way "$3" && curl -sS -o "$1.body" \
+				-w '%{http_code}' "${way_flags[@]}" "$url$way_target")
+			echo "${got/#$way_done/200}"
+		done >"$1.codes"
+		return
+	}
 	for ((i = 0; i < $2; i++)); do
 		curl -sS -o "$1.body" -w '%{http_code}\n' --data-binary "@$3" \
 			"$url/?w=50" || echo gone
@@ -106,7 +117,8 @@ only() {
 test_faults_cost_their_own_request() {
 	local jobs=()
 	plant
-	DARKROOM=programs/darkroom start --isolate ppm
+	mkdir store
+	DARKROOM=programs/darkroom start --isolate ppm --store store
 	upload crash 8 crash &
 	jobs+=($!)
 	upload loop 1 loop &
@@ -115,20 +127,35 @@ test_faults_cost_their_own_request() {
 	jobs+=($!)
 	upload jpeg 30 "$samples/clownfish.jpg" &
 	jobs+=($!)
+	upload ticket 4 crash ticket &
+	jobs+=($!)
+	upload part 4 crash tus_chunks &
+	jobs+=($!)
 	wait "${jobs[@]}"
 	only 422 8 crash
+	only 422 4 ticket part
 	only 422 1 loop
 	only 200 30 good jpeg
 	[ "$("$JSON_VALUE" .code <crash.body)" = decoder_lost ] ||
 		fail "$(shown crash.body)"
-	[ "$(number lost)" = 9 ] || fail "lost: $(number lost)"
+	[ "$(number lost)" = 17 ] || fail "lost: $(number lost)"
+	# It does not use up the ticket.
+	for way in ticket tus; do
+		aim $way w=50
+		[ "$(send_by_way crash)" = 422 ] || fail "$way: $(shown body)"
+		[ "$(state_by_way)" = refused ] || fail "$way: $(state_by_way)"
+		[ "$(send_by_way as_long)" = $way_done ] || fail "$way: $(shown body)"
+		[ "$(state_by_way)" = stored ] || fail "$way: $(state_by_way)"
+	done
 }
 
 # Uploads go on; each death costs at most the file in it.
 test_killed_decoders() {
-	local i pid pids killed=0 refused uploads beside
-	upload killed 150 large &
+	local i pid pids killed=0 refused uploads beside tickets
+	upload killed 120 large &
 	uploads=$!
+	upload tickets 30 large ticket_chunks &
+	tickets=$!
 	upload beside 60 "$samples/clownfish.jpg" &
 	beside=$!
 	for ((i = 0; i < 40; i++)); do
@@ -140,7 +167,8 @@ test_killed_decoders() {
 		done
 		sleep 0.02
 	done
-	wait $uploads $beside
+	wait $uploads $beside $tickets
+	cat tickets.codes >>killed.codes
 	only 200 60 beside
 	refused=$(grep -vc 200 killed.codes || true)
 	[ "$refused" -le "$killed" ] || fail "$refused of $killed"
@@ -251,6 +279,7 @@ test_what_is_wrong_is_named() {
 
 ppm ppm good 64
 ppm crash crash 64
+ppm as_long whole 64
 ppm loop loop 64
 ppm large good 600
 ppm sleep sleep 64

@@ -6,6 +6,7 @@
 #
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_memory.sh SAMPLES_DIR
 . "$(dirname "$0")/../server.sh"
+. "$(dirname "$0")/../ways.sh"
 dir=$1
 mib=$((1 << 20))
 own_bytes=$((32 * mib)) # docs/operations/limits.md, 'Memory'
@@ -66,6 +67,44 @@ test_overload_stays_within() {
 	stop
 }
 
+# The same with 64 bodies at once, half of them to tickets and half as parts, in
+# chunks: all that were not refused become images.
+test_overload_by_tickets() {
+	local way i photo=$work/large/clownfish.jpg header refused
+	needs memory_refusals || return 0
+	mkdir "$work/store"
+	start --memory 128M --store "$work/store" "$@"
+	for i in $(seq 32); do
+		for way in ticket_chunks tus_chunks; do
+			aim $way "w=$((4000 + i))&enlarge=1"
+			printf '%s = "%s"\n' url "$url$way_target" \
+				request "$way_method" data-binary "@$photo" \
+				output "$work/out" write-out '%{http_code}\n' \
+				header "Upload-Length: $(stat -c %s "$photo")"
+			for header in "${way_headers[@]}"; do
+				printf 'header = "%s"\n' "$header"
+			done
+			echo next
+		done
+	done | sed '$d' >"$work/config"
+	curl -sS -Z --no-progress-meter --parallel-max 64 --parallel-immediate \
+		-K "$work/config" >"$work/codes"
+	refused=$(grep -c 503 "$work/codes")
+	[ "$refused" -gt 0 ] && ! grep -vE '^(201|204|503)$' "$work/codes" ||
+		fail "$(sort "$work/codes" | uniq -c)"
+	[ "$(stats .inbox.ended)" = $((64 - refused)) ] ||
+		fail "$refused refused, but $(stats .inbox)"
+	[ "$(stat_of '.memory.peak_bytes <= .memory.limit_bytes')" = true ] ||
+		fail "$(stats .memory)"
+	[ -n "${SANITIZED:-}" ] || [ "$(stats .memory_peak_bytes)" -le \
+		$((128 * mib + own_bytes + 64 * connection_bytes)) ] ||
+		fail "the process had $(stats .memory_peak_bytes) bytes"
+	check_drained
+	check_all_given_back
+	stop
+	rm -r "$work/store"
+}
+
 test_what_never_fits_is_told_apart() {
 	start --memory 8M
 	head -c 9000000 /dev/zero >"$work/upload"
@@ -119,13 +158,15 @@ test_full_is_said_before_the_body() {
 # A client that announces a large body and sends little of it takes little
 # memory.
 test_slow_bodies_leave_room() {
-	local fd all=() count _
+	local fd all=() way _
 	needs memory_refusals || return 0
-	start --memory 128M "$@"
-	for count in $(seq 24); do
-		exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	mkdir "$work/store"
+	start --memory 128M --store "$work/store" "$@"
+	{ printf '\xff\xd8'; head -c 50000 /dev/zero; } >"$work/part"
+	for way in $ways $ways $ways $ways; do
+		aim "$way"
+		begin_by_way fd "$work/part" $((30 * mib))
 		all+=("$fd")
-		send_part "$fd" $((30 * mib)) 50000
 	done
 	for _ in $patience; do
 		[ "$(stat_of ".memory.used_bytes >= 24 * 65536")" != true ] ||
@@ -143,19 +184,28 @@ test_slow_bodies_leave_room() {
 	done
 	check_all_given_back
 	stop
+	rm -r "$work/store"
 }
 
 # However an upload ends, it gives all its memory back.
 test_errors_give_all_back() {
-	start --memory 64M
+	local way
+	mkdir "$work/store"
+	start --memory 64M --store "$work/store"
 	head -c 300000 "$dir/clownfish.jpg" >"$work/half"
-	expect_problem 422 truncated_jpeg --data-binary "@$work/half" "$url/"
-	expect_problem 400 empty_body --data-binary '' "$url/"
+	: >"$work/empty"
+	printf '%%PDF-1.7' >"$work/pdf"
+	for way in $ways; do
+		aim "$way"
+		problem_by_way 422 truncated_jpeg "$work/half"
+		aim "$way"
+		problem_by_way 400 empty_body "$work/empty"
+		problem_by_way 415 not_a_jpeg "$work/pdf"
+	done
 	expect_problem 400 no_file -F note=hello "$url/"
 	expect_problem 400 bad_form -H 'Content-Type: multipart/form-data' \
 		--data-binary "@$work/half" "$url/"
 	expect_problem 400 bad_parameter --data-binary "@$work/half" "$url/?w=0"
-	expect_problem 415 not_a_jpeg --data-binary '%PDF-1.7' "$url/"
 	curl -fsS -F "file=@$dir/clownfish.jpg" "$url/?w=640" -o "$work/out" ||
 		fail "a form is refused"
 	check_all_given_back
@@ -163,6 +213,7 @@ test_errors_give_all_back() {
 }
 
 with_policies 'default thread-per-connection' test_overload_stays_within 64
+test_overload_by_tickets
 test_what_never_fits_is_told_apart
 test_full_is_said_before_the_body
 with_policies 'default thread-per-connection' test_slow_bodies_leave_room
