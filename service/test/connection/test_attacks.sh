@@ -7,6 +7,7 @@
 # usage: DARKROOM=PROGRAM LOADGEN=PROGRAM test_attacks.sh SAMPLES_DIR
 #   skipped (77) where slowhttptest is missing
 . "$(dirname "$0")/../server.sh"
+. "$(dirname "$0")/../ways.sh"
 dir=$1
 attack_s=3
 
@@ -39,12 +40,17 @@ begins() {
 }
 
 # attack NAME FLAGS...: an attack by slowhttptest, on a server with
-# $server_flags
+# $server_flags; of the name "ticket", on a ticket
 attack() (
 	apart
 	name=$1
 	shift
-	start $server_flags
+	mkdir "$work/store"
+	start $server_flags --store "$work/store"
+	[ "$name" != ticket ] || {
+		aim ticket
+		name=${way_target#/}
+	}
 	timeout 300 slowhttptest -c 1000 -r 500 -l 300 -p 10 "$@" \
 		-u "$url/$name" >"$work/attack" 2>&1 &
 	attacker=$!
@@ -80,11 +86,12 @@ thousand() (
 	echo "1000 connections: all answered"
 )
 
-# attacks FLAGS...: three attacks on servers with these flags
+# attacks FLAGS...: four attacks on servers with these flags
 attacks() {
 	local server_flags=$* job
 	attack healthz -H -i 2 -x 24 &
 	attack '?w=64' -B -i 2 -x 24 -s 1000000 &
+	attack ticket -B -t PUT -i 2 -x 24 -s 1000000 &
 	attack stats -X -k 5 -w 1 -y 10 -n 2 -z 5 &
 	for job in $(jobs -p); do
 		wait "$job" || exit 1

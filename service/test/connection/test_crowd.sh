@@ -7,6 +7,7 @@
 #
 # usage: DARKROOM=PROGRAM test_crowd.sh SAMPLES_DIR
 . "$(dirname "$0")/../server.sh"
+. "$(dirname "$0")/../ways.sh"
 photo=$(realpath "$1")/clownfish.jpg
 here=$(realpath "$0")
 
@@ -46,30 +47,33 @@ flood() {
 	done
 }
 
-# upload_slowly NUMBER: upload 8 KB a second, until $work/enough exists
+# upload_slowly NUMBER: upload 8 KB a second as aim has said, until $work/enough
+# exists
 upload_slowly() {
 	local fd bytes sent
 	bytes=$(stat -c %s "$photo")
-	exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
-	printf 'POST /?w=64 HTTP/1.1\r\nHost: localhost\r\n%s: %d\r\n\r\n' \
-		Content-Length "$bytes" >&"$fd"
+	begin_by_way fd /dev/null "$bytes"
 	for ((sent = 0; sent + 4096 < bytes; sent += 4096)); do
 		[ ! -e "$work/enough" ] || break
 		dd if="$photo" bs=4096 skip=$((sent / 4096)) count=1 \
 			status=none >&"$fd"
 		sleep 0.5
 	done
-	tail -c +$((sent + 1)) "$photo" >&"$fd"
+	tail -c +$((sent + 1)) "$photo" >"$work/last$1"
+	end_by_way "$fd" "$work/last$1"
 	head -n 1 <&"$fd" | tr -d '\r' >"$work/status$1"
 }
 
 # There are almost as many slow uploads as the server can have connections; none
 # ends before the flood.
 test_uploads_outlast_a_flood() {
-	local i _ clients=()
-	start "$@" --max-connections 20 --admin-listen 127.0.0.1:0
-	rm -f "$work/enough" "$work"/status*
+	local i _ clients=() all=($ways)
+	rm -rf "$work/enough" "$work"/status* "$work/store"
+	mkdir "$work/store"
+	start "$@" --max-connections 20 --admin-listen 127.0.0.1:0 \
+		--store "$work/store"
 	for i in $(seq 16); do
+		aim "${all[i % ${#all[@]}]}"
 		upload_slowly "$i" 2>"$work/err$i" &
 		clients+=($!)
 	done
@@ -82,7 +86,7 @@ test_uploads_outlast_a_flood() {
 	for i in "${clients[@]}"; do
 		wait "$i" || true
 	done
-	[ "$(cat "$work"/status* | grep -c ' 200 ')" = 16 ] ||
+	[ "$(cat "$work"/status* | grep -cE ' 20[014] ')" = 16 ] ||
 		fail "uploads: $(cat "$work"/status* "$work"/err* | xargs)"
 	stop
 }

@@ -6,6 +6,7 @@
 #
 # usage: DARKROOM=PROGRAM test_refusals.sh
 . "$(dirname "$0")/../server.sh"
+. "$(dirname "$0")/../ways.sh"
 tries=10
 bytes=$((24 << 20)) # more than sockets hold
 head -c "$bytes" /dev/zero >"$work/body"
@@ -23,7 +24,8 @@ refused() {
 }
 
 test_who_sends_all_first() {
-	local head='POST / HTTP/1.1\r\nHost: localhost\r\n' i
+	local head='POST / HTTP/1.1\r\nHost: localhost\r\n' i way
+	local -A chunk=([ticket_chunks]='\r\nfffffff' [tus_chunks]='\r\nfffffff')
 	for i in $(seq "$tries"); do
 		refused 413 "${head}Content-Length: $bytes\\r\\n"
 		refused 411 "${head}Transfer-Encoding: gzip\\r\\n\\r\\n"
@@ -31,6 +33,18 @@ test_who_sends_all_first() {
 		refused 401 "${head}Transfer-Encoding: chunked\\r\\n\\r\\n-1"
 		refused 400 "${head}Host: y\\r\\nContent-Length: $bytes\\r\\n"
 		refused 401 "${head}Expect: 100-continue\\r\\nContent-Length: 9000000\\r\\n"
+	done
+	# A ticket can be used again at once, each time.
+	for way in ticket ticket_chunks tus tus_chunks; do
+		aim $way max_body=1000
+		printf -v head '%s\\r\\n' "$way_method $way_target HTTP/1.1" \
+			'Host: localhost' 'Content-Length: 9000000' \
+			"${way_headers[@]}"
+		[[ $way != *chunks ]] || head=${head/Content-Length: 9000000/X: y}
+		for i in $(seq "$tries"); do
+			refused 413 "$head${chunk[$way]:-}"
+		done
+		[ "$(state_by_way)" = waiting ] || fail "$(state_by_way)"
 	done
 }
 
@@ -96,9 +110,12 @@ test_libraries() {
 }
 
 begin() {
-	start --max-body 16M --api-key-file "$work/keys" "$@"
+	rm -rf "$work/store"
+	mkdir "$work/store"
+	start --max-body 16M --api-key-file "$work/keys" --store "$work/store" "$@"
 }
 
+way_key=(-H 'Authorization: Bearer 0123456789abcdef')
 (umask 77; echo 0123456789abcdef >"$work/keys")
 begin
 test_who_sends_all_first
