@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # How a server stops: an upload whose head has arrived is processed if its body
-# arrives fast enough; others are refused at once.  No slow sender delays the
-# stop.  Uploads that are given up at the drain limit are counted, logged and
+# arrives fast enough, in whichever way; others are refused at once.  No slow
+# sender delays the stop.  Uploads that are given up at the drain limit are counted, logged and
 # shown by the exit status.
 #
 # usage: DARKROOM=PROGRAM [SANITIZED=WORDS] test_stop.sh SAMPLES_DIR
 . "$(dirname "$0")/../server.sh"
+. "$(dirname "$0")/../ways.sh"
 photo=$1/clownfish.jpg
 trap '' PIPE # SIGPIPE comes when the server closes a connection
 
@@ -42,8 +43,8 @@ received() {
 	local _
 	for _ in $patience; do
 		[ "$(curl -fsS "$admin/metrics" | sed -n \
-			's/^darkroom_http_received_bytes_total{role="upload"} //p')" \
-			-lt $(($1 - 65536)) ] || return 0
+			's/^darkroom_http_received_bytes_total{role="\(upload\|ticket\)"} //p' |
+			paste -sd+ | bc)" -lt $(($1 - 65536)) ] || return 0
 		sleep 0.05
 	done
 	fail "no $1 bytes were read"
@@ -65,44 +66,72 @@ ends_with() {
 }
 
 test_slow_senders() {
-	local good silent dripping late bytes drips
+	local dripping late bytes drips way fd last count=0
+	local -A good silent done
+	mkdir -p "$work/store"
 	start --admin-listen 127.0.0.1:0 --drain-timeout 300s --min-rate 0 \
-		--deadline 0 "$@"
+		--deadline 0 --store "$work/store" "$@"
 	bytes=$(stat -c %s "$photo")
-	connect good
-	connect silent
+	head -c $((bytes / 2)) "$photo" >"$work/half"
+	tail -c +$((bytes / 2 + 1)) "$photo" >"$work/rest"
+	printf '\xff\xd8\xff' >"$work/begin"
+	for way in $ways; do
+		aim "$way"
+		begin_by_way fd "$work/half" "$bytes"
+		good[$way]=$fd
+		done[$way]=$way_done
+		count=$((count + 1))
+		# Those of unknown length may take until the limit.
+		[[ $way != *chunks ]] || continue
+		aim "$way"
+		begin_by_way fd "$work/begin" 30000000
+		silent[$way]=$fd
+		last=$way_target
+	done
 	connect dripping
 	connect late
 	printf 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n' >&"$late"
 	read -r -t 60 -u "$late"
-	begin_upload "$good" "$bytes"
-	head -c $((bytes / 2)) "$photo" >&"$good"
-	begin_upload "$silent" 30000000
-	printf '\xff\xd8\xff' >&"$silent"
 	begin_upload "$dripping" 30000000
 	printf '\xff\xd8\xff' >&"$dripping"
 	drip "$dripping" &
 	drips=$!
-	received $((bytes / 2 + 6))
+	received $((count * (bytes / 2 + 3 - 65536)))
 	sleep 1.1 # until the server knows how slow they are
 	kill -TERM "$server"
-	answered "$silent" 503 '"code":"stopping"'
 	answered "$dripping" 503 '^x-request-id: '
+	exec {dripping}>&-
 	grep -aq '"code":"stopping"' "$work/answer" || fail "no code"
+	for fd in "${silent[@]}"; do
+		answered "$fd" 503
+		grep -aq '"code":"stopping"' "$work/answer" || fail "no code"
+		exec {fd}>&-
+	done
 	kill $drips
 	# This head arrives after the signal: the server does not wait for the
 	# body.
 	begin_upload "$late" 30000000
 	answered "$late" 503 '^connection: close'
 	grep -aq '"code":"stopping"' "$work/answer" || fail "no code"
-	[ "$(stat_of '.uploads | .refused == 3 and .abandoned == 0')" = true ] ||
-		fail "not 3 are counted as refused"
-	tail -c +$((bytes / 2 + 1)) "$photo" >&"$good"
-	answered "$good" 200 '^content-type: image/jpeg'
-	exec {good}>&- {silent}>&- {dripping}>&- {late}>&-
+	exec {late}>&-
+	count=$((${#silent[@]} + 2))
+	[ "$(stat_of ".uploads | .refused == $count and .abandoned == 0")" = \
+		true ] || fail "not $count are counted as refused"
+	for way in $ways; do
+		fd=${good[$way]}
+		aim "$way" '' '' none
+		end_by_way "$fd" "$work/rest"
+		answered "$fd" "${done[$way]}"
+		exec {fd}>&-
+	done
 	ends_with 0
-	[ "$(grep -c ' 503 POST .* stopping' "$work/log")" = 3 ] ||
-		fail "not 3 are logged as refused"
+	[ "$(grep -c ' 503 P[A-Z]* .* stopping' "$work/log")" = $count ] ||
+		fail "not $count are logged as refused"
+	# What has arrived of the last part is there after a restart.
+	start --store "$work/store"
+	[ "$(curl -fsS "$url$last" | "$JSON_VALUE" .offset)" = 3 ] ||
+		fail "lost: $(curl -fsS "$url$last")"
+	stop
 }
 
 # Some uploads have no result yet when the drain limit is over.
