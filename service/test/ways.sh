@@ -52,11 +52,25 @@ flags_by_way() {
 		"Upload-Length: ${2:-$(stat -L -c %s "$1")}")
 }
 
+# Wait until no other request has the ticket: one that was answered may have it for
+# a moment.
+wait_for_ticket() {
+	local _
+	[ "$way_method" != POST ] || return 0
+	for _ in $patience; do
+		[ "$(curl -sS -I -H 'Tus-Resumable: 1.0.0' -o "$work/ticket" \
+			-w '%{http_code}' "$url$way_target")" = 423 ] || return 0
+		sleep 0.02
+	done
+	fail "the ticket is held: $way_target"
+}
+
 # send_by_way FILE [CURL-ARGUMENTS...]: send it as aim has said, and print the
 # status; the reply is in $work/body and $work/head
 send_by_way() {
 	local file=$1
 	shift
+	wait_for_ticket
 	flags_by_way "$file"
 	curl -sS -o "$work/body" -D "$work/head" -w '%{http_code}' \
 		"${way_flags[@]}" "$@" "$url$way_target"
@@ -65,6 +79,7 @@ send_by_way() {
 # problem_by_way STATUS CODE FILE [CURL-ARGUMENTS...]: it is refused so
 problem_by_way() {
 	local status=$1 code=$2
+	wait_for_ticket
 	flags_by_way "$3"
 	shift 3
 	expect_problem "$status" "$code" "${way_flags[@]}" "$@" "$url$way_target"

@@ -41,7 +41,7 @@ test_who_sends_all_first() {
 			'Host: localhost' 'Content-Length: 9000000' \
 			"${way_headers[@]}"
 		[[ $way != *chunks ]] || head=${head/Content-Length: 9000000/X: y}
-		for i in $(seq "$tries"); do
+		for i in 1 2 3; do
 			refused 413 "$head${chunk[$way]:-}"
 		done
 		[ "$(state_by_way)" = waiting ] || fail "$(state_by_way)"

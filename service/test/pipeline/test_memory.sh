@@ -67,16 +67,16 @@ test_overload_stays_within() {
 	stop
 }
 
-# The same with 64 bodies at once, half of them to tickets and half as parts, in
+# The same with 40 bodies at once, half of them to tickets and half as parts, in
 # chunks: all that were not refused become images.
 test_overload_by_tickets() {
 	local way i photo=$work/large/clownfish.jpg header refused
 	needs memory_refusals || return 0
 	mkdir "$work/store"
 	start --memory 128M --store "$work/store" "$@"
-	for i in $(seq 32); do
+	for i in $(seq 20); do
 		for way in ticket_chunks tus_chunks; do
-			aim $way "w=$((4000 + i))&enlarge=1"
+			aim $way "w=$((1500 + i))&enlarge=1"
 			printf '%s = "%s"\n' url "$url$way_target" \
 				request "$way_method" data-binary "@$photo" \
 				output "$work/out" write-out '%{http_code}\n' \
@@ -87,17 +87,17 @@ test_overload_by_tickets() {
 			echo next
 		done
 	done | sed '$d' >"$work/config"
-	curl -sS -Z --no-progress-meter --parallel-max 64 --parallel-immediate \
+	curl -sS -Z --no-progress-meter --parallel-max 40 --parallel-immediate \
 		-K "$work/config" >"$work/codes"
 	refused=$(grep -c 503 "$work/codes")
 	[ "$refused" -gt 0 ] && ! grep -vE '^(201|204|503)$' "$work/codes" ||
 		fail "$(sort "$work/codes" | uniq -c)"
-	[ "$(stats .inbox.ended)" = $((64 - refused)) ] ||
+	[ "$(stats .inbox.ended)" = $((40 - refused)) ] ||
 		fail "$refused refused, but $(stats .inbox)"
 	[ "$(stat_of '.memory.peak_bytes <= .memory.limit_bytes')" = true ] ||
 		fail "$(stats .memory)"
 	[ -n "${SANITIZED:-}" ] || [ "$(stats .memory_peak_bytes)" -le \
-		$((128 * mib + own_bytes + 64 * connection_bytes)) ] ||
+		$((128 * mib + own_bytes + 40 * connection_bytes)) ] ||
 		fail "the process had $(stats .memory_peak_bytes) bytes"
 	check_drained
 	check_all_given_back
