@@ -60,6 +60,14 @@ bool store_is_key(const char *text)
 	       (strspn(text, digits) == LAST && strcmp(text + LAST, "z") == 0);
 }
 
+bool store_is_prefix(const char *text)
+{
+	size_t count = strspn(text, digits);
+
+	return store_is_id(text) ||
+	       (text[count] == '\0' && count < STORE_ID_BYTES);
+}
+
 void store_original_key(char key[STORE_ID_BYTES], const char *id)
 {
 	assert(store_is_id(id));

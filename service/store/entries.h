@@ -78,6 +78,9 @@ void store_original_key(char key[STORE_ID_BYTES], const char *id);
 bool store_is_original(const char *key);
 bool store_is_key(const char *text);
 
+/* Can ids begin so? */
+bool store_is_prefix(const char *text);
+
 /* A SHA-256: 64 such digits, as an id of version 1 has. */
 bool store_is_sha256(const char *text);
 bool store_is_name(const char *text);

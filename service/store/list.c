@@ -20,14 +20,6 @@ struct names {
 	bool has_more; /* than are kept */
 };
 
-bool list_is_prefix(const char *text)
-{
-	size_t digits = strspn(text, "0123456789abcdef");
-
-	return (text[digits] == '\0' && digits < STORE_ID_BYTES) ||
-	       store_is_id(text);
-}
-
 static int compare_ids(const void *a, const void *b)
 {
 	return strcmp(a, b);

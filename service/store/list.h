@@ -29,11 +29,9 @@ struct list_page {
 		uint64_t stored_s; /* when meta.json was written */
 	} images[LIST_PAGE_MAX];
 	uint32_t count;
-	char next[STORE_ID_BYTES]; /* `after` of the next page; "": no more */
+	/* `after` of the next page, an id or a key; "": no more */
+	char next[STORE_ID_BYTES];
 };
-
-/* Is it a prefix of an id? */
-bool list_is_prefix(const char *text);
 
 /* Take an image into the page, unless its time is another. */
 void list_add(struct list_page *p, const struct list_query *q, const char *id,

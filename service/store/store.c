@@ -385,11 +385,6 @@ enum store_answer store_list_page(struct store *s, const struct list_query *q,
 				  uint64_t deadline_ns, struct list_page *out,
 				  struct error *why)
 {
-	if (s->kind->list == NULL) {
-		error_set(why, "a server does not list an object store; "
-			       "darkroom-store list does");
-		return STORE_FAILED;
-	}
 	why->text[0] = '\0';
 	return end_read(s, s->kind->list(s, q, deadline_ns, out, why), why);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/store/remote/protocol.h"
 
+#include "service/store/list.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -87,6 +89,10 @@ static bool is_request(const struct message *m)
 		return store_is_key(m->id) && m->bytes > 0;
 	case MESSAGE_DELETE:
 		return store_is_key(m->id);
+	case MESSAGE_LIST:
+		return (m->id[0] == '\0' || store_is_key(m->id)) &&
+		       store_is_prefix(m->detail) && m->bytes > 0 &&
+		       m->bytes <= LIST_PAGE_MAX;
 	default:
 		return true;
 	}

@@ -38,7 +38,7 @@
 enum {
 	STORE_SOCKET = 3, /* the helper's end of the socket */
 	STORE_KEYS,       /* its file of keys: see keeper.h */
-	MESSAGE_VERSION = 3,
+	MESSAGE_VERSION = 4,
 	MESSAGE_DETAIL_BYTES = 200,
 };
 
@@ -53,7 +53,12 @@ enum message_kind {
 	MESSAGE_PUT,    /* fd: a package of `bytes` bytes, for `id` */
 	MESSAGE_READ,   /* `bytes` bytes of the package `id`, from `from` on */
 	MESSAGE_DELETE, /* `id` */
-	MESSAGE_PROBE,  /* can the store be used?  The answer has `figures` */
+	/*
+	 * Images behind `id` ("": all) whose ids begin with `detail`: at most
+	 * `bytes` of them.
+	 */
+	MESSAGE_LIST,
+	MESSAGE_PROBE, /* can the store be used?  The answer has `figures` */
 	/* From the helper. */
 	MESSAGE_ANSWER,
 	MESSAGE_KINDS
@@ -84,7 +89,7 @@ struct message {
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
 	/* Of the package; READ: wanted; READ's answer: of the whole package. */
 	uint64_t bytes;
-	uint64_t from;     /* READ, and its answer */
+	uint64_t from;     /* READ, and its answer; LIST's: are there more? */
 	uint32_t is_fresh; /* READ: from the object store, not from the cache */
 	char id[STORE_ID_BYTES];
 	/* Answers only. */
@@ -102,6 +107,11 @@ struct message {
  * memory; so the server knows how much memory a request can take.  Or a copy in
  * the cache, which is the whole package; then `from` is 0.
  * STORE_NOT_FOUND: no such image.
+ */
+
+/*
+ * LIST's answer has a file with a line "ID SECONDS" for each image, in the order
+ * of the ids; the time, since 1970, is when its object was changed last.
  */
 
 /*

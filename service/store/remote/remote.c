@@ -619,6 +619,57 @@ static enum store_answer remote_fetch(struct store *s, const char *id,
 	return STORE_OK;
 }
 
+/* Read the lines of the answer.  False: they are no list. */
+static bool read_list(const struct call *c, const struct list_query *q,
+		      struct list_page *out)
+{
+	FILE *lines = fdopen(dup(c->answer_fd), "r");
+	char id[STORE_ID_BYTES];
+	uint64_t seconds;
+	bool is_good = lines != NULL && fseek(lines, 0, SEEK_SET) == 0;
+	int fields = EOF;
+
+	for (uint32_t i = 0; is_good && i < q->limit; i++) {
+		fields = fscanf(lines, "%64s %" SCNu64, id, &seconds);
+		if (fields == EOF)
+			break;
+		is_good = fields == 2 && store_is_key(id);
+		if (!is_good)
+			break;
+		if (store_is_id(id))
+			list_add(out, q, id, seconds);
+		/* An original stands behind its image. */
+		(void)memcpy(out->next, id, STORE_ID_BYTES);
+	}
+	if (lines != NULL)
+		(void)fclose(lines);
+	return is_good;
+}
+
+static enum store_answer remote_list(struct store *s,
+				     const struct list_query *q,
+				     uint64_t deadline_ns,
+				     struct list_page *out, struct error *why)
+{
+	struct call c = new_call(MESSAGE_LIST, q->after, deadline_ns);
+	enum store_answer answer;
+
+	c.request.bytes = q->limit;
+	(void)snprintf(c.request.detail, sizeof(c.request.detail), "%s",
+		       q->prefix);
+	out->count = 0;
+	(void)memcpy(out->next, q->after, sizeof(out->next));
+	answer = call_helper(remote_of(s), &c, why);
+	if (answer == STORE_OK && (c.answer_fd < 0 || !read_list(&c, q, out))) {
+		error_set(why, "the list could not be read");
+		answer = STORE_FAILED;
+	}
+	if (answer == STORE_OK && c.answer.from == 0)
+		out->next[0] = '\0';
+	close_answer(&c);
+	return answer;
+}
+
 static enum store_answer remote_remove(struct store *s, const char *id,
 				       uint64_t deadline_ns, struct error *why)
 {
@@ -710,6 +761,7 @@ static const struct store_kind remote_kind = {
 	.put = remote_put,
 	.find = remote_find,
 	.fetch = remote_fetch,
+	.list = remote_list,
 	.remove = remote_remove,
 	.look = remote_look,
 	.start = remote_start,

@@ -398,6 +398,8 @@ static void list(struct fake_s3 *f, struct MHD_Connection *c,
 	f->counts.list++;
 	if (strncmp(after, token_begin, strlen(token_begin)) == 0)
 		after += strlen(token_begin);
+	if (*after == '\0')
+		after = argument(c, "start-after");
 	if (max <= 0 || max > KEYS_PER_PAGE)
 		max = KEYS_PER_PAGE;
 	fputs("<ListBucketResult xmlns=\"http://s3."

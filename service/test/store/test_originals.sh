@@ -354,6 +354,63 @@ test_who_may_make_pictures() {
 	stop
 }
 
+# The same in an object store, where other programs may list, too.
+test_with_an_object_store() {
+	local _ s3 pid first
+	[ -n "$fake" ] || return 0
+	"$fake" >port &
+	pid=$!
+	for _ in $patience; do
+		[ ! -s port ] || break
+		sleep 0.05
+	done
+	s3=(--store s3://photos --s3-endpoint "http://127.0.0.1:$(cat port)"
+		--s3-path-style --s3-credentials-file credentials)
+	(umask 077 && printf '[default]\naws_access_key_id = %s\naws_secret_access_key = %s\n' \
+		test:key test/secret >credentials)
+	start "${s3[@]}" --store-original
+	put 'variant=thumb:w=50'
+	first=$id
+	ask 200 "$image?w=80&blur=2"
+	is_picture_of 'w=80&blur=2'
+	ask 200 "$image?w=80&blur=2"
+	cmp expected body
+	ask 201 -X POST "$image?variant=page:w=81"
+	ask 200 "$image/page"
+	is_picture_of w=81
+	is_original
+	put 'variant=thumb:w=50' # it has its other variants still
+	[ "$(names | wc -w)" = 3 ] || fail "$(names)"
+	put w=60
+	put w=61
+	list '' >all
+	[ "$(sort <all)" = "$(cat all)" ] && [ "$(wc -l <all)" = 3 ] ||
+		fail "$(shown body)"
+	list "prefix=$id" >one
+	[ "$(cat one)" = "$id" ] || fail "$(shown body)"
+	list limit=1 >page
+	while next=$(jq -r '.next // empty' body); [ -n "$next" ]; do
+		list "limit=1&after=$next" >>page
+	done
+	cmp all page || fail "$(cat page)"
+	stop
+	# Another server, with a cache that does not know what is added.
+	start "${s3[@]}" --store-cache cached
+	ask 200 "$url/v1/images/$first/thumb"
+	stop
+	start "${s3[@]}" --store-original
+	ask 201 -X POST "$url/v1/images/$first?variant=late:w=82"
+	stop
+	start "${s3[@]}" --store-cache cached
+	ask 200 "$url/v1/images/$first/late"
+	is_picture_of w=82
+	ask 204 -X DELETE "$url/v1/images/$first"
+	ask 404 "$url/v1/originals/$first"
+	ask 404 "$url/v1/images/$first?w=80"
+	stop
+	kill $pid
+}
+
 # A server that is killed while it makes pictures leaves an image that is whole,
 # and goes on to make them.
 test_a_crash_leaves_a_whole_image() {
@@ -390,4 +447,5 @@ test_too_many_variants
 test_a_damaged_original_is_noticed
 test_the_list_of_images
 test_who_may_make_pictures
+test_with_an_object_store
 test_a_crash_leaves_a_whole_image

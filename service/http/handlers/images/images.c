@@ -389,7 +389,7 @@ static void start_work(struct request *r)
 	end_work(r);
 }
 
-bool images_send_work(struct request *r, void (*work)(struct request *r),
+static bool send_work(struct request *r, void (*work)(struct request *r),
 		      bool is_read)
 {
 	struct picture_request *own = picture_of(r);
@@ -413,14 +413,18 @@ bool images_send_work(struct request *r, void (*work)(struct request *r),
 bool images_send_read(struct request *r, void (*work)(struct request *r))
 {
 	(void)reading_admit(&r->http->reading, true);
-	return images_send_work(r, work, true);
+	return send_work(r, work, true);
 }
 
-/* The same for a GET whose reply has not begun: it may be refused. */
-static bool begin_read(struct request *r, void (*work)(struct request *r))
+bool images_begin_work(struct request *r, void (*work)(struct request *r))
+{
+	return send_work(r, work, false);
+}
+
+bool images_begin_read(struct request *r, void (*work)(struct request *r))
 {
 	if (reading_admit(&r->http->reading, false))
-		return images_send_work(r, work, true);
+		return send_work(r, work, true);
 	r->is_turned_away = true;
 	r->problem = PROBLEM_STORE_UNAVAILABLE;
 	request_explain(r, "%" PRIu32 " reads wait for the store already.",
@@ -432,7 +436,7 @@ static bool begin_read(struct request *r, void (*work)(struct request *r))
 static bool do_work(struct request *r, void (*work)(struct request *r))
 {
 	if (store_is_remote(r->config->store))
-		return begin_read(r, work);
+		return images_begin_read(r, work);
 	work(r);
 	return false;
 }
@@ -720,10 +724,10 @@ static void fetch_picture(struct request *r)
 bool images_start_picture(struct request *r)
 {
 	if (store_is_remote(r->config->store))
-		return begin_read(r, fetch_picture);
+		return images_begin_read(r, fetch_picture);
 	find_picture(r);
 	return r->problem == PROBLEM_NONE && needs_check(r) &&
-	       images_send_work(r, check_picture, false);
+	       send_work(r, check_picture, false);
 }
 
 static bool start_picture(struct request *r)
@@ -903,8 +907,7 @@ static void delete_image(struct request *r)
 static bool start_removal(struct request *r)
 {
 	r->problem = check_plain_target(r);
-	return r->problem == PROBLEM_NONE &&
-	       images_send_work(r, delete_image, false);
+	return r->problem == PROBLEM_NONE && send_work(r, delete_image, false);
 }
 
 static bool reply_removed(struct request *r)

@@ -61,12 +61,13 @@ static bool read_id(struct request *r, const char *name, bool is_whole,
 
 	if (value == NULL || value[0] == '\0')
 		return true;
-	if (is_whole ? store_is_id(value) : list_is_prefix(value)) {
+	if (is_whole ? store_is_key(value) : store_is_prefix(value)) {
 		(void)strcpy(out, value);
 		return true;
 	}
 	request_explain(r, "%s must be %s, not '%s'.", name,
-			is_whole ? "an image's id" : "the begin of an id",
+			is_whole ? "the `next` of a page" :
+				   "the begin of an id",
 			params_shown(shown, value));
 	return false;
 }
@@ -157,9 +158,11 @@ static bool start_list(struct request *r)
 	r->problem = r->config->store == NULL ? PROBLEM_NO_STORE :
 		     read_query(r)            ? PROBLEM_NONE :
 						PROBLEM_BAD_PARAMETER;
-	return r->problem == PROBLEM_NONE &&
-	       images_send_work(r, list_images,
-				store_is_remote(r->config->store));
+	if (r->problem != PROBLEM_NONE)
+		return false;
+	return store_is_remote(r->config->store) ?
+		       images_begin_read(r, list_images) :
+		       images_begin_work(r, list_images);
 }
 
 static bool reply_list(struct request *r)

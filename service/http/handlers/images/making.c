@@ -325,11 +325,13 @@ static bool read(struct request *r)
 
 	own->step = MAKING_SUBMIT;
 	r->starts_again = true;
-	if (pipeline_has_slot(r->config->pipeline))
-		return images_send_work(r, read_original,
-					store_is_remote(r->config->store));
-	r->problem = PROBLEM_OVERLOADED;
-	return false;
+	if (!pipeline_has_slot(r->config->pipeline)) {
+		r->problem = PROBLEM_OVERLOADED;
+		return false;
+	}
+	return store_is_remote(r->config->store) ?
+		       images_begin_read(r, read_original) :
+		       images_begin_work(r, read_original);
 }
 
 static bool submit(struct request *r)

@@ -98,11 +98,12 @@ void pieces_begin_reply(struct request *r, struct reply *p, uint64_t from,
 void pieces_release(struct request *r);
 
 /*
- * images.c: run `work` as a task of the store stage; a read when it is its
- * turn.  True: the connection is suspended, and resumed when it is done.
+ * images.c: run `work` as a task of the store stage.  True: the connection is
+ * suspended, and resumed when it is done.  A read of a remote store waits for
+ * its turn; begin: of a GET whose reply has not begun, which may be refused.
  */
-bool images_send_work(struct request *r, void (*work)(struct request *r),
-		      bool is_read);
+bool images_begin_work(struct request *r, void (*work)(struct request *r));
+bool images_begin_read(struct request *r, void (*work)(struct request *r));
 bool images_send_read(struct request *r, void (*work)(struct request *r));
 
 /*

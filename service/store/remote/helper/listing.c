@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -857,4 +858,93 @@ bool store_verify(struct s3 *s3, FILE *out, struct verified *counts,
 		page_free(p);
 	free(v);
 	return is_read;
+}
+
+/* -- A page for a server -- */
+
+/* The begin of the keys whose ids begin with `prefix`. */
+static void print_prefix(char out[S3_KEY_BYTES], const struct s3 *s3,
+			 const char *prefix)
+{
+	if (strlen(prefix) < 2)
+		(void)snprintf(out, S3_KEY_BYTES, "%s%s", s3_prefix(s3),
+			       prefix);
+	else
+		(void)snprintf(out, S3_KEY_BYTES, "%s%.2s/%s", s3_prefix(s3),
+			       prefix, prefix);
+}
+
+bool listing_print_query(const struct s3 *s3, const struct message *m,
+			 char query[S3_QUERY_BYTES])
+{
+	char prefix[S3_KEY_BYTES], key[S3_KEY_BYTES] = "";
+	char *after, *begin;
+	int n = -1;
+
+	print_prefix(prefix, s3, m->detail);
+	if (m->id[0] != '\0')
+		s3_print_key(s3, m->id, key);
+	after = curl_easy_escape(NULL, key, 0);
+	begin = curl_easy_escape(NULL, prefix, 0);
+	/* The signature needs the names in this order. */
+	if (after != NULL && begin != NULL)
+		n = snprintf(query, S3_QUERY_BYTES,
+			     "encoding-type=url&list-type=2&max-keys=%" PRIu64
+			     "&prefix=%s%s%s",
+			     m->bytes, begin,
+			     *after != '\0' ? "&start-after=" : "", after);
+	curl_free(after);
+	curl_free(begin);
+	return n > 0 && n < S3_QUERY_BYTES;
+}
+
+/* "2026-11-30T12:00:00.000Z", in seconds since 1970; 0: another text. */
+static uint64_t read_time(const char *text)
+{
+	struct tm tm = { 0 };
+	time_t s = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) != NULL ?
+			   timegm(&tm) :
+			   0;
+
+	return s > 0 ? (uint64_t)s : 0;
+}
+
+/* False: see errno. */
+static bool write_lines(const struct s3 *s3, const struct page *p, int fd)
+{
+	char id[STORE_ID_BYTES], line[STORE_ID_BYTES + 24];
+
+	if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0)
+		return false;
+	for (uint32_t i = 0; i < p->object_count; i++) {
+		const struct object *o = &p->objects[i];
+		int n;
+
+		if (!s3_read_key(s3, o->key, id))
+			continue;
+		n = snprintf(line, sizeof(line), "%s %" PRIu64 "\n", id,
+			     read_time(o->modified));
+		if (!file_write_all(fd, line, (size_t)n))
+			return false;
+	}
+	return true;
+}
+
+bool listing_convert(const struct s3 *s3, const struct message *m, int fd,
+		     uint64_t bytes, bool *has_more, struct error *error)
+{
+	char prefix[S3_KEY_BYTES];
+	struct page *p;
+	bool ok;
+
+	print_prefix(prefix, s3, m->detail);
+	p = page_new(prefix, error);
+	if (p == NULL)
+		return false;
+	ok = parse_page(p, fd, bytes, s3, error);
+	*has_more = p->has_more;
+	if (ok && !write_lines(s3, p, fd))
+		ok = error_fail(error, "%s", strerror(errno));
+	page_free(p);
+	return ok;
 }

@@ -7,6 +7,7 @@
 #define SERVICE_STORE_LISTING_H
 
 #include "service/store/remote/helper/s3.h"
+#include "service/store/remote/protocol.h"
 
 /*
  * Can the bucket be listed?  The call is repeated for at most 8 s.  False:
@@ -19,6 +20,18 @@ MUST_CHECK bool store_create(struct s3 *s3, struct error *error);
 
 /* Print id, bytes and time of each image.  False: `error`. */
 MUST_CHECK bool store_list(struct s3 *s3, FILE *out, struct error *error);
+
+/*
+ * A page for a server (MESSAGE_LIST): the query that asks for it, and its reply
+ * of `bytes` bytes in `fd`, which is replaced by lines.  *has_more is set if
+ * there are images behind it.  False: too long, or `error`.
+ */
+MUST_CHECK bool listing_print_query(const struct s3 *s3,
+				    const struct message *m,
+				    char query[S3_QUERY_BYTES]);
+MUST_CHECK bool listing_convert(const struct s3 *s3, const struct message *m,
+				int fd, uint64_t bytes, bool *has_more,
+				struct error *error);
 
 struct verified {
 	uint64_t good, bytes; /* images, and bytes of all of them */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/store/remote/helper/serve.h"
 
+#include "service/store/remote/helper/listing.h"
+
 #include "base/clock.h"
 
 #include <errno.h>
@@ -22,6 +24,7 @@ enum {
 	READS_MAX = REQUESTS_MAX / 2, /* further ones are refused at once */
 	/* More than the socket holds, which is what can be sent twice. */
 	RECENT_MAX = 4096,
+	LIST_BYTES_MAX = 8 << 20, /* of the object store's reply */
 };
 
 LIST_HEAD(requests, request);
@@ -30,8 +33,9 @@ struct request {
 	struct server *server;
 	struct message message;
 	struct s3_call call;
-	char md5[S3_MD5_BYTES]; /* PUT, when it is known */
-	bool is_second_try;     /* PUT, after 501; without a condition */
+	char query[S3_QUERY_BYTES]; /* LIST */
+	char md5[S3_MD5_BYTES];     /* PUT, when it is known */
+	bool is_second_try;         /* PUT, after 501; without a condition */
 	int fd; /* PUT: the package.  READ: the answer, without a cache */
 	/* READ, with a cache. */
 	struct cache_draft draft;
@@ -564,6 +568,52 @@ static void receive_probe(struct request *r)
 	send_call(r);
 }
 
+/* -- LIST -- */
+
+static void end_list(struct s3_call *c)
+{
+	struct request *r = c->owner;
+	struct error error;
+	bool has_more;
+
+	if (c->result != S3_OK) {
+		answer_call(r);
+		return;
+	}
+	if (!listing_convert(r->server->s3, &r->message, r->fd,
+			     c->received_bytes, &has_more, &error)) {
+		answer(r, STORE_FAILED, error.text);
+		return;
+	}
+	r->message.from = has_more;
+	answer_with(r, STORE_OK, "", r->fd, 0);
+}
+
+static int sink_list(struct s3_call *c)
+{
+	const struct request *r = c->owner;
+
+	/* An earlier attempt may have left bytes. */
+	return ftruncate(r->fd, 0) == 0 ? r->fd : -1;
+}
+
+static void receive_list(struct request *r)
+{
+	struct s3_call *c = prepare(r, S3_GET, end_list);
+
+	r->fd = memfd_create("list", MFD_CLOEXEC);
+	if (r->fd < 0 ||
+	    !listing_print_query(r->server->s3, &r->message, r->query)) {
+		answer(r, STORE_FAILED, "the list cannot be asked for");
+		return;
+	}
+	c->key[0] = '\0';
+	c->query = r->query;
+	c->reply_bytes_max = LIST_BYTES_MAX;
+	c->sink = sink_list;
+	send_call(r);
+}
+
 /* -- The loop -- */
 
 /*
@@ -613,6 +663,9 @@ static void begin_request(struct server *h, const struct message *m, int fd)
 		break;
 	case MESSAGE_DELETE:
 		receive_delete(r);
+		break;
+	case MESSAGE_LIST:
+		receive_list(r);
 		break;
 	case MESSAGE_PROBE:
 		receive_probe(r);
