@@ -123,10 +123,8 @@ static void read_plane(struct grid *g, uint32_t index,
 		       uint32_t orientation, struct part room)
 {
 	bool aside = orientation >= 5;
-	bool mirrored_x = orientation == 2 || orientation == 3 ||
-			  orientation == 7 || orientation == 8;
-	bool mirrored_y = orientation == 3 || orientation == 4 ||
-			  orientation == 6 || orientation == 7;
+	bool mirrored_x = image_mirrors_x(orientation);
+	bool mirrored_y = image_mirrors_y(orientation);
 
 	set_places(g->across, g->width * n, room.left, room.width,
 		   aside ? mirrored_y : mirrored_x,

@@ -80,6 +80,22 @@ static inline uint8_t *image_row(const struct image *img, uint32_t i,
  */
 double image_end_kept(enum img_gravity gravity, bool is_height);
 
+/*
+ * Are the file's columns, or rows, displayed in the opposite order?  From
+ * orientation 5 on, columns are displayed as rows.
+ */
+static inline bool image_mirrors_x(uint32_t orientation)
+{
+	return orientation == 2 || orientation == 3 || orientation == 7 ||
+	       orientation == 8;
+}
+
+static inline bool image_mirrors_y(uint32_t orientation)
+{
+	return orientation == 3 || orientation == 4 || orientation == 6 ||
+	       orientation == 7;
+}
+
 /* True: `img` holds a picture as img_scale() makes: not of inks. */
 bool image_is_shaped(const struct image *img);
 

@@ -112,15 +112,13 @@ static void set_axes(struct plan *p, const struct img_plane *dst,
 		.in = src->width,
 		.out = aside ? dst->height : dst->width,
 		.out_span = aside ? dst->span_y : dst->span_x,
-		.mirrored = orientation == 2 || orientation == 3 ||
-			    orientation == 7 || orientation == 8,
+		.mirrored = image_mirrors_x(orientation),
 	};
 	p->y = (struct axis){
 		.in = src->height,
 		.out = aside ? dst->width : dst->height,
 		.out_span = aside ? dst->span_x : dst->span_y,
-		.mirrored = orientation == 3 || orientation == 4 ||
-			    orientation == 6 || orientation == 7,
+		.mirrored = image_mirrors_y(orientation),
 	};
 
 	struct axis *across = aside ? &p->y : &p->x;
