@@ -162,6 +162,9 @@ static bool read_parameter(struct token name, struct token value,
 		return read_dpr(value, wanted);
 	if (token_is(name, "pad"))
 		return read_pad(value, wanted);
+	/* Nobody knows how much is removed. */
+	if (token_is(name, "trim"))
+		return token_is(value, "0");
 	return !token_is(name, "variant");
 }
 

@@ -228,7 +228,7 @@ static void test_fill(void)
 
 static void test_pad(void)
 {
-	expect_size(&photo, "/?w=100&pad=7", 114, 89);
+	expect_size(&photo, "/?w=100&pad=7&trim=0", 114, 89);
 	expect_size(&photo, "/?w=100&pad=1,20", 140, 77);
 	expect_size(&photo, "/?w=100&dpr=2&pad=1,2,3,4", 212, 158);
 	expect_size(&photo, "/?w=100&h=100&fit=pad", 100, 100);
@@ -240,6 +240,7 @@ static void test_any_size(void)
 {
 	expect_any_size("/?pad=1,2,3");
 	expect_any_size("/?pad=x");
+	expect_any_size("/?w=100&trim=1");
 	expect_any_size("/?w=0");
 	expect_any_size("/?w=");
 	expect_any_size("/?w");
