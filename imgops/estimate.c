@@ -21,6 +21,7 @@
 #include "imgops/gainmap.h"
 #include "imgops/image.h"
 #include "imgops/pad.h"
+#include "imgops/trim.h"
 
 #include <assert.h>
 
@@ -171,6 +172,7 @@ struct peak {
 	 * least of these over the results.
 	 */
 	uint64_t gap_least;
+	uint64_t search; /* the most memory of a search for a border */
 };
 
 static void add_to_peak(struct peak *peak, const struct workload *w)
@@ -183,6 +185,7 @@ static void add_to_peak(struct peak *peak, const struct workload *w)
 	peak->finish += finish;
 	if (gap < peak->gap_least)
 		peak->gap_least = gap;
+	peak->search = max_u64(peak->search, trim_estimate.bytes(w));
 }
 
 static uint64_t peak_bytes(const struct peak *peak, const struct workload *w)
@@ -191,7 +194,19 @@ static uint64_t peak_bytes(const struct peak *peak, const struct workload *w)
 	uint64_t scaling =
 		decoded + peak->sum - min_u64(peak->gap_least, peak->sum);
 
-	return max_u64(max_u64(scaling, peak->finish), decode_of(w)->bytes(w));
+	return max_u64(max_u64(scaling, peak->finish),
+		       max_u64(decode_of(w)->bytes(w), decoded + peak->search));
+}
+
+/* The time to find the border of a part, unless an earlier one has the same. */
+static uint64_t search_ns(const struct workload *w,
+			  const struct img_cost_part *parts, uint32_t index)
+{
+	for (uint32_t i = 0; i < index; i++)
+		if (trim_is_same(w->header, parts[i].transform,
+				 parts[index].transform))
+			return 0;
+	return step_ns(&trim_estimate, w);
 }
 
 /* How a result treats a picture of the file: the first, or its gain map. */
@@ -231,6 +246,8 @@ static void add_cost(struct img_cost *all, const struct img_header *header,
 		w.watermark = part->watermark;
 		if (header != base)
 			w.profile_bytes = IMG_GAINMAP_PROFILE_BYTES_MAX;
+		else
+			all->decode_ns += search_ns(&w, parts, i);
 		add_to_peak(&peak, &w);
 		part->scale_ns += step_ns(&scale_estimate, &w);
 		part->blur_ns += retouch_ns(&w);

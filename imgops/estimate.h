@@ -80,6 +80,8 @@ extern const struct step_estimate scale_estimate; /* input not included */
 extern const struct step_estimate blur_estimate;  /* and sharpen */
 extern const struct step_estimate pad_estimate;
 extern const struct step_estimate watermark_estimate;
+/* Of one search; input not included. */
+extern const struct step_estimate trim_estimate;
 
 /*
  * workload_set_decoded() fills a workload, whose header is set, for a file

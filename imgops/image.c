@@ -244,6 +244,7 @@ const char *img_strerror(enum img_err err)
 		[IMG_ERR_TEXTURE] = "a file with fine texture",
 		[IMG_ERR_LOST] = "its decoder crashed, or took too long",
 		[IMG_ERR_NO_DECODER] = "its decoder has ended",
+		[IMG_ERR_BORDER] = "a file with a border",
 	};
 
 	assert((size_t)err < ARRAY_SIZE(text));

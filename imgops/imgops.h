@@ -4,7 +4,7 @@
  *
  *	bytes -> img_probe -> img_fit -> img_cost
  *	bytes -> img_decode -> img_scale -> img_retouch -> img_encode -> bytes
- *	                            \-> img_placeholder
+ *	      img_find_border <-/   \-> img_placeholder
  *
  * Most pictures of JPEGs stay in the file's own samples: planes of Y', Cb and
  * Cr, or only Y' for grey.  img_scale() converts pictures in all other colour
@@ -49,6 +49,8 @@ enum img_err {
 	IMG_ERR_LOST,
 	/* There is none, whatever the file. */
 	IMG_ERR_NO_DECODER,
+	/* Only of img_find_border(), see there. */
+	IMG_ERR_BORDER,
 };
 
 /* A few English words for logs and replies.  Never NULL, never freed. */
@@ -339,11 +341,16 @@ enum img_filter {
  * The wanted result.  Zero is the default of every member except `quality` and
  * those of a watermark.
  *
- * The picture is turned upright, rotated, flipped and cut to `crop`, in this
- * order; what is then seen is the displayed picture, which is fitted into the
- * box.
+ * The picture is turned upright, its border is removed, and it is rotated,
+ * flipped and cut to `crop`, in this order; what is then seen is the displayed
+ * picture, which is fitted into the box.
  */
 struct img_transform {
+	/*
+	 * Remove the border: how many levels its colours may differ from the
+	 * left upper corner, 2 .. 255; 1: IMG_TRIM_USUAL; 0: it stays.
+	 */
+	int trim;
 	/* A side of 0 has no limit; then every fit acts as "inside". */
 	struct img_size box;
 	double dpr; /* a factor of the box's sides and of `pad`; 0: 1 */
@@ -434,6 +441,21 @@ enum img_profile {
 	IMG_PROFILE_MATRIX, /* the conversion is simple: colour/matrix.h */
 };
 
+/* The levels of `trim` that are usual, as in libvips. */
+enum { IMG_TRIM_USUAL = 10, IMG_TRIM_MAX = 255 };
+
+/* A header has room for as many borders. */
+enum { IMG_BORDERS_MAX = 16 };
+
+/* What img_find_border() has found. */
+struct img_border {
+	int tolerance;
+	/* The corner of its colour in the file: 1 is right, 2 is lower. */
+	uint32_t corner;
+	struct img_rect inside; /* in pixels of the file */
+	uint32_t seen_px;       /* the width of the decoded picture */
+};
+
 /* Does a file have texture that is too fine for the usual scale? */
 enum img_texture {
 	IMG_TEXTURE_UNKNOWN,
@@ -462,10 +484,15 @@ struct img_header {
 	bool is_progressive;
 
 	size_t bytes; /* bytes of the file that have arrived */
-	/* Set by img_decode_again(): what img_decode() has found out. */
+	/*
+	 * Set by img_decode_again(): what img_decode(), and img_find_border(),
+	 * have found out.
+	 */
 	bool has_findings; /* any of the following, or of the format's own */
 	bool is_irregular; /* it is decoded in full, whatever is asked for */
 	enum img_texture texture;
+	uint32_t border_count;
+	struct img_border borders[IMG_BORDERS_MAX];
 
 	/*
 	 * Pictures that follow one another in the bytes that have arrived; 0:
@@ -538,7 +565,8 @@ static inline struct img_size img_result_size(const struct img_view *view)
 
 /*
  * Does the part that `transform` asks for begin in the picture?  *size, if it
- * is not NULL, is that of the picture before the cut.
+ * is not NULL, is that of the picture before the cut.  This and img_fit() see
+ * the picture with its border until img_find_border() has found that.
  */
 bool img_crop_fits(const struct img_header *header,
 		   const struct img_transform *transform,
@@ -663,10 +691,26 @@ img_decode(struct image *dst, const uint8_t *bytes, size_t count,
 /*
  * True: img_decode() has ended with `err`, and may be called again with the
  * changed header, to decode in another way.  That happens at most once for each
- * `err`.  A file with fine texture that is TOO_LARGE at the larger scale gets
- * the usual one.
+ * `err`, except BORDER.  A file with fine texture that is TOO_LARGE at the
+ * larger scale gets the usual one.
  */
 bool img_decode_again(struct img_header *header, enum img_err err);
+
+/*
+ * Find the border that `transform` asks to remove in a picture made by
+ * img_decode(): rows and columns at the edges, of one colour or transparent.
+ * trim.h has the rules.  It is found to a sample of `decoded`.
+ *
+ * BORDER: it is now known, or better than before, and noted in the header.
+ * Call img_decode_again(), and again img_crop_fits(), img_fit() and img_cost().
+ * If what is inside needs a larger img_decode_scale(), decode again, and call
+ * this once more; else `decoded` is good for the new view.  OK: nothing has
+ * changed.  Errors: NO_MEMORY.
+ */
+MUST_CHECK enum img_err img_find_border(struct img_header *header,
+					const struct image *decoded,
+					const struct img_transform *transform,
+					const struct memory *memory);
 
 /* As img_decode(), but also calls it again, at any cost. */
 MUST_CHECK enum img_err

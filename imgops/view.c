@@ -7,6 +7,7 @@
 
 #include "imgops/formats/format.h"
 #include "imgops/image.h"
+#include "imgops/trim.h"
 
 #include <assert.h>
 #include <math.h>
@@ -160,6 +161,28 @@ static struct img_size turned_size(const struct img_header *h,
 	return size;
 }
 
+/* The displayed picture, or what is inside of its border if that is known. */
+static struct img_rect inside_of(const struct img_header *h,
+				 const struct img_transform *t)
+{
+	const struct img_border *b = trim_known(h, t);
+	struct img_size all = turned_size(h, t);
+	uint32_t orientation = orientation_of(h, t);
+	struct img_rect in;
+
+	if (b == NULL)
+		return (struct img_rect){ 0, 0, all.width_px, all.height_px };
+	in = b->inside;
+	if (image_mirrors_x(orientation))
+		in.left_px = h->stored.width_px - in.left_px - in.width_px;
+	if (image_mirrors_y(orientation))
+		in.top_px = h->stored.height_px - in.top_px - in.height_px;
+	if (orientation < 5)
+		return in;
+	return (struct img_rect){ in.top_px, in.left_px, in.height_px,
+				  in.width_px };
+}
+
 static bool is_cropped(const struct img_transform *t)
 {
 	return t->crop.width_px > 0;
@@ -168,26 +191,28 @@ static bool is_cropped(const struct img_transform *t)
 bool img_crop_fits(const struct img_header *header,
 		   const struct img_transform *transform, struct img_size *size)
 {
-	struct img_size all = turned_size(header, transform);
+	struct img_rect all = inside_of(header, transform);
 
 	if (size != NULL)
-		*size = all;
+		*size = (struct img_size){ all.width_px, all.height_px };
 	return !is_cropped(transform) ||
 	       (transform->crop.left_px < all.width_px &&
 		transform->crop.top_px < all.height_px);
 }
 
-/* The part of a picture of this size that is asked for. */
-static struct img_rect part_of(struct img_size all,
+/* The part of the displayed picture that is asked for. */
+static struct img_rect part_of(const struct img_header *h,
 			       const struct img_transform *t)
 {
-	struct img_rect part = t->crop;
+	struct img_rect all = inside_of(h, t), part = t->crop;
 
 	if (!is_cropped(t))
-		return (struct img_rect){ 0, 0, all.width_px, all.height_px };
+		return all;
 	assert(part.left_px < all.width_px && part.top_px < all.height_px);
 	part.width_px = min_u32(part.width_px, all.width_px - part.left_px);
 	part.height_px = min_u32(part.height_px, all.height_px - part.top_px);
+	part.left_px += all.left_px;
+	part.top_px += all.top_px;
 	return part;
 }
 
@@ -255,8 +280,8 @@ static void fill_box(struct img_view *view, struct img_size box,
 }
 
 /*
- * The view of a picture of `full` pixels, after `crop`: its size and, for
- * IMG_FIT_COVER, the part.
+ * The view of a picture of `full` pixels, after trim and crop: its size and,
+ * for IMG_FIT_COVER, the part.
  */
 static void fit_into_box(struct img_view *view, struct img_size full,
 			 const struct img_transform *transform)
@@ -289,7 +314,7 @@ struct img_view img_fit(const struct img_header *header,
 			const struct img_transform *transform)
 {
 	struct img_size all = turned_size(header, transform);
-	struct img_rect part = part_of(all, transform);
+	struct img_rect part = part_of(header, transform);
 	struct img_size full = { part.width_px, part.height_px };
 	struct img_view view = {
 		.width = 1,
@@ -304,7 +329,7 @@ struct img_view img_fit(const struct img_header *header,
 	assert(full.width_px > 0 && full.width_px <= IMG_SIDE_PX_MAX);
 	assert(full.height_px > 0 && full.height_px <= IMG_SIDE_PX_MAX);
 	fit_into_box(&view, full, transform);
-	if (is_cropped(transform))
+	if (part.width_px < all.width_px || part.height_px < all.height_px)
 		show_part_of(&view, part, all);
 	return view;
 }

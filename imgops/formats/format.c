@@ -236,6 +236,10 @@ bool img_decode_again(struct img_header *header, enum img_err err)
 {
 	const struct img_codec *c = header->format->codec;
 
+	if (err == IMG_ERR_BORDER) {
+		header->has_findings = true;
+		return true;
+	}
 	return c->decode_again != NULL && c->decode_again(header, err);
 }
 

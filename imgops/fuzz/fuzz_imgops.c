@@ -60,6 +60,7 @@ static void heap_free(void *arg, void *block)
 static struct img_transform transform_of(const uint8_t *o)
 {
 	return (struct img_transform){
+		.trim = o[4] % 8 == 2 ? o[5] : 0,
 		.box = { o[0] * 4u, o[1] * 4u },
 		.fit = o[2] % 3 + (o[7] & 8 ? 1 : 0),
 		.gravity = o[2] / 3 % 10,
@@ -150,8 +151,8 @@ static enum img_err run(const uint8_t *jpeg, size_t jpeg_bytes,
 	struct img_view view = img_fit(&header, transform);
 
 	(void)img_cost(&header, &view, transform);
-	err = decode_any_here(&decoded, jpeg, jpeg_bytes, &header, &view,
-			      transform, &limits, memory);
+	err = decode_inside_here(&decoded, jpeg, jpeg_bytes, &header, &view,
+				 transform, &limits, memory);
 	if (err == IMG_OK)
 		err = img_scale(&scaled, &decoded, &view, transform, memory);
 	if (err == IMG_OK)

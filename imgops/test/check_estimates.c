@@ -72,6 +72,8 @@ static const struct img_transform transforms[] = {
 	  .box = { 16, 16 },
 	  .fit = IMG_FIT_COVER,
 	  .gravity = IMG_SMART },
+	{ .quality = 80, .box = { 16, 16 }, .trim = 255 },
+	{ .quality = 80, .trim = 30 },
 	{ .quality = 80, .box = { 16, 16 }, .pad = { 999, 999, 999, 999 } },
 	{ STRETCHED(4000, 8) },
 	{ STRETCHED(8, 4000) },
@@ -129,7 +131,11 @@ static double run(double *said_ns, bool *is_again, struct bytes jpeg,
 	err = decode_here(&decoded, jpeg.data, jpeg.count, header, &view,
 			  transform, &limits, memory_pool_memory(pool));
 	if (err == IMG_OK)
+		err = img_find_border(header, &decoded, transform,
+				      memory_pool_memory(pool));
+	if (err == IMG_OK)
 		err = finish(&decoded, &view, transform);
+	img_release(&decoded);
 	*is_again = img_decode_again(header, err);
 	return now_ns() - start_ns;
 }
@@ -141,6 +147,8 @@ static const char *finding(const struct img_header *h)
 		return ", irregular";
 	if (h->texture == IMG_TEXTURE_FINE)
 		return ", fine texture";
+	if (h->border_count > 0)
+		return ", a border";
 	return h->has_findings ? ", all scans" : "";
 }
 

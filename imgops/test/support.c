@@ -524,6 +524,48 @@ enum img_err decode_any_here(struct image *img, const uint8_t *bytes,
 	return err;
 }
 
+/* After BORDER.  OK: `img`, decoded at *scale, is good for the new view. */
+static enum img_err fit_again(struct img_view *view, uint32_t *scale,
+			      const struct img_header *header,
+			      const struct img_transform *transform,
+			      const struct img_limits *limits)
+{
+	uint32_t before = *scale;
+
+	if (!img_crop_fits(header, transform, NULL))
+		return IMG_ERR_OUTSIDE;
+	*view = img_fit(header, transform);
+	if (!img_result_fits(view, transform, limits))
+		return IMG_ERR_TOO_LARGE;
+	*scale = img_decode_scale(header, view, transform);
+	return *scale <= before ? IMG_OK : IMG_ERR_BORDER;
+}
+
+enum img_err decode_inside_here(struct image *img, const uint8_t *bytes,
+				size_t count, struct img_header *header,
+				struct img_view *view,
+				const struct img_transform *transform,
+				const struct img_limits *limits,
+				const struct memory *memory)
+{
+	uint32_t scale = img_decode_scale(header, view, transform);
+	enum img_err err;
+
+	do {
+		img_release(img);
+		err = decode_any_here(img, bytes, count, header, view,
+				      transform, limits, memory);
+		if (err == IMG_OK)
+			err = img_find_border(header, img, transform, memory);
+		if (err == IMG_ERR_BORDER)
+			err = fit_again(view, &scale, header, transform,
+					limits);
+	} while (err == IMG_ERR_BORDER);
+	if (err != IMG_OK)
+		img_release(img);
+	return err;
+}
+
 enum img_err decode_transform(struct image *img, const uint8_t *data,
 			      size_t count,
 			      const struct img_transform *transform,

@@ -157,6 +157,17 @@ enum img_err decode_any_here(struct image *img, const uint8_t *bytes,
 			     const struct memory *memory);
 
 /*
+ * As decode_any_here(), and leave out the border that `transform` asks to
+ * remove: *view becomes that of what is inside.
+ */
+enum img_err decode_inside_here(struct image *img, const uint8_t *bytes,
+				size_t count, struct img_header *header,
+				struct img_view *view,
+				const struct img_transform *transform,
+				const struct img_limits *limits,
+				const struct memory *memory);
+
+/*
  * Probe and decode a copy on the heap, so that sanitizers notice overruns.  An
  * error must leave `img` empty.
  */

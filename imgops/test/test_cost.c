@@ -30,7 +30,10 @@ static size_t measure(struct bytes jpeg, struct img_header *header,
 	meter_init(&m);
 	err = img_decode(&a, jpeg.data, jpeg.count, header, view, transform,
 			 &no_limits, &m.memory);
+	if (err == IMG_OK)
+		err = img_find_border(header, &a, transform, &m.memory);
 	if (img_decode_again(header, err)) {
+		img_release(&a);
 		CHECK_NUMBER(m.live_bytes, ==, 0);
 		return 0;
 	}
@@ -60,9 +63,10 @@ cost_of(struct bytes jpeg, const struct img_transform *transform, size_t *peak)
 	struct img_view view = img_fit(&header, transform);
 
 	if (peak != NULL)
-		do
+		do {
+			view = img_fit(&header, transform);
 			*peak = measure(jpeg, &header, &view, transform);
-		while (*peak == 0);
+		} while (*peak == 0);
 	return img_cost(&header, &view, transform);
 }
 
@@ -98,6 +102,9 @@ static const struct img_transform transforms[] = {
 	  .box = { 64, 300 },
 	  .fit = IMG_FIT_COVER,
 	  .gravity = IMG_SMART },
+	{ .quality = 80, .box = { 90, 90 }, .trim = 1 },
+	{ .quality = 80, .box = { 10, 10 }, .trim = 60 },
+	{ .quality = 80, .trim = 255 },
 	{ .quality = 80,
 	  .box = { 100, 300 },
 	  .fit = IMG_FIT_PAD,

@@ -521,8 +521,9 @@ static enum upload_end check_estimate(struct pipeline *p, struct upload *u,
 
 /*
  * The file is not decoded in the way that was estimated, and the other one may
- * take much more time and memory.  So the upload is estimated, checked and
- * charged again, as if it had just come.  UPLOAD_ENDED, and no error: it may go
+ * take much more time and memory; or the results are others, because a border
+ * was found.  So the upload is estimated, checked and charged again, as if it
+ * had just come.  UPLOAD_ENDED, and no error: it may go
  * on.
  */
 static enum upload_end estimate_again(struct pipeline *p, struct upload *u,
@@ -541,6 +542,8 @@ static enum upload_end estimate_again(struct pipeline *p, struct upload *u,
 		end = charge_estimate(p, u);
 	if (end != UPLOAD_ENDED || !u->lacks_memory)
 		return end;
+	/* Others may have the memory in the meantime. */
+	img_release(&u->decoded);
 	wait_for_memory(u);
 	/* The wait may have ended for another reason, or taken too long. */
 	end = reason_to_stop(p, u, clock_now_ns(), upload_needs_ns(u));

@@ -23,6 +23,9 @@ enum {
 
 #define LOST_NS_MIN (1000 * NS_PER_MS)
 
+_Static_assert((int)IMG_BORDERS_MAX >= (int)VARIANTS_MAX,
+	       "each variant may have its own border");
+
 /*
  * The most blocks of the pool at once.  A gain map has as many once more; with
  * a limit of bytes there are a sample of the picture and another result.
@@ -70,6 +73,7 @@ static void fit_hash(struct upload *u, uint32_t *dct_scale_max)
 	t.box = (struct img_size){ IMG_PDQ_SIDE_PX, IMG_PDQ_SIDE_PX };
 	t.fit = IMG_FIT_FILL;
 	t.dpr = 0;
+	t.trim = 0;
 	t.crop = (struct img_rect){ 0 };
 	t.enlarge = false;
 	view = img_fit(&u->header, &t);
@@ -111,6 +115,12 @@ static enum img_err fit_variants(struct upload *u, const struct steps *steps,
 	return IMG_OK;
 }
 
+/* After a border was found, the decoded picture may still be good. */
+static bool is_decoded(const struct upload *u, uint32_t dct_scale)
+{
+	return u->decoded.plane_count > 0 && dct_scale <= u->decoded_scale;
+}
+
 /*
  * An irregular file is decoded in full, which takes as much as a result of its
  * size, however little of it is asked for and however few bytes it has.
@@ -148,7 +158,9 @@ enum img_err steps_estimate(struct upload *u, const struct steps *steps)
 	const struct img_limits *limits = &steps->limits;
 	struct img_cost_part parts[VARIANTS_MAX];
 	struct img_cost cost;
+	uint64_t left_ns;
 	uint32_t dct_scale;
+	bool is_to_decode; /* decode is still to run */
 	enum img_err err = analyse(u, steps);
 
 	if (err != IMG_OK || u->variant_count == 0)
@@ -165,7 +177,10 @@ enum img_err steps_estimate(struct upload *u, const struct steps *steps)
 			.watermark = watermarks_of(steps->watermarks,
 						   &u->variants[i].transform),
 		};
-	cost = img_cost_parts(&u->header, dct_scale, parts, u->variant_count);
+	is_to_decode = !is_decoded(u, dct_scale);
+	cost = img_cost_parts(&u->header,
+			      is_to_decode ? dct_scale : u->decoded_scale,
+			      parts, u->variant_count);
 	for (uint32_t i = 0; i < u->variant_count; i++) {
 		uint64_t *estimated_ns = u->variants[i].estimated_ns;
 
@@ -173,9 +188,12 @@ enum img_err steps_estimate(struct upload *u, const struct steps *steps)
 		estimated_ns[PIPELINE_BLUR] = parts[i].blur_ns;
 		estimated_ns[PIPELINE_ENCODE] = parts[i].encode_ns;
 	}
-	u->variants[0].estimated_ns[PIPELINE_DECODE] = cost.decode_ns;
+	left_ns = is_to_decode ? cost.cpu_ns : cost.cpu_ns - cost.decode_ns;
+	u->decode_ns = cost.decode_ns;
+	u->variants[0].estimated_ns[PIPELINE_DECODE] =
+		is_to_decode ? cost.decode_ns : 0;
 	u->estimated_ns = cost.cpu_ns;
-	atomic_store(&u->left_ns, cost.cpu_ns);
+	atomic_store(&u->left_ns, left_ns);
 	if (is_to_be_hashed(u, steps))
 		cost.bytes += img_pdq_bytes_max(&u->header);
 	u->estimated_bytes = memory_pool_charges_max(cost.bytes, blocks_max(u));
@@ -352,7 +370,7 @@ static enum img_err decode(struct upload *u, const struct steps *steps,
 	struct img_transform transform = u->decoded_as;
 	struct decoder *decoder =
 		decoders_find(steps->decoders, u->header.format);
-	uint64_t expected_ns = u->variants[0].estimated_ns[PIPELINE_DECODE];
+	uint64_t expected_ns = (uint64_t)(u->pace * (double)u->decode_ns);
 	uint64_t end_ns = atomic_load(&u->is_accepted) ? 0 : u->deadline_ns;
 
 	for (uint32_t i = 0; i < u->variant_count; i++)
@@ -367,11 +385,41 @@ static enum img_err decode(struct upload *u, const struct steps *steps,
 		LOST_NS_MIN + LOST_TIMES * expected_ns, end_ns, memory);
 }
 
+/* The borders that variants leave out.  BORDER: at least one is news. */
+static enum img_err find_borders(struct upload *u, const struct memory *memory)
+{
+	enum img_err all = IMG_OK;
+
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		enum img_err err =
+			img_find_border(&u->header, &u->decoded,
+					&u->variants[i].transform, memory);
+
+		if (err != IMG_OK && err != IMG_ERR_BORDER)
+			return err;
+		all = err == IMG_OK ? all : err;
+	}
+	return all;
+}
+
+/*
+ * After BORDER this runs again: with the new views, and if these need a larger
+ * scale, with another decoded picture.
+ */
 static enum img_err run_decode(struct upload *u, const struct steps *steps,
 			       const struct memory *memory)
 {
-	enum img_err err = decode(u, steps, memory);
+	uint32_t dct_scale =
+		img_decode_scale(&u->header, &u->decoded_view, &u->decoded_as);
+	enum img_err err = IMG_OK;
 
+	if (!is_decoded(u, dct_scale)) {
+		img_release(&u->decoded);
+		err = decode(u, steps, memory);
+		u->decoded_scale = dct_scale;
+	}
+	if (err == IMG_OK)
+		err = find_borders(u, memory);
 	if (err == IMG_OK && is_to_be_hashed(u, steps)) {
 		err = img_pdq(&u->pdq, &u->decoded, &u->header, memory);
 		u->is_hashed = err == IMG_OK;

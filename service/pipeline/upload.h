@@ -197,14 +197,16 @@ struct upload {
 	bool lacks_memory;
 	struct budget_waiter memory_wait;
 	struct image decoded;         /* shared by all variants, read-only */
+	uint32_t decoded_scale;       /* its img_decode_scale() */
 	struct img_metadata metadata; /* of the file; as long as `u` runs */
 	/* What needs the largest DCT scale: a variant, or the hash. */
 	struct img_view decoded_view;
 	struct img_transform decoded_as;
 	const struct variant *smallest; /* the placeholder is made of it */
-	uint64_t output_pixels;         /* sum over variants */
-	uint64_t estimated_ns;          /* CPU time, sum over variants */
-	double pace;                    /* factor of struct pace */
+	uint64_t decode_ns; /* estimated, without `pace`, also if it has run */
+	uint64_t output_pixels; /* sum over variants */
+	uint64_t estimated_ns;  /* CPU time, sum over variants */
+	double pace;            /* factor of struct pace */
 	uint64_t estimated_bytes;
 	/*
 	 * For UPLOAD_UNREACHABLE: the time that the remaining steps need, and

@@ -290,6 +290,7 @@ static enum problem problem_of_image(enum img_err err,
 	case IMG_ERR_IRREGULAR:
 	case IMG_ERR_NEEDS_ALL_SCANS:
 	case IMG_ERR_TEXTURE:
+	case IMG_ERR_BORDER:
 		break; /* the pipeline decodes such a file again */
 	}
 	abort();

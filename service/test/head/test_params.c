@@ -27,6 +27,7 @@ static void test_defaults_change_nothing_but_quality(void)
 	CHECK_NUMBER(p.transform.fit, ==, IMG_FIT_INSIDE);
 	CHECK(!p.transform.enlarge);
 	CHECK_NUMBER(p.transform.gravity, ==, IMG_CENTRE);
+	CHECK_NUMBER(p.transform.trim, ==, 0);
 	CHECK_NUMBER(p.transform.filter, ==, IMG_LANCZOS3);
 	CHECK(!p.transform.as_stored);
 	CHECK(!p.transform.keep_profile);
@@ -48,6 +49,8 @@ static void test_good_values_are_taken(void)
 	CHECK(set(&p, "blur", "2.5", detail));
 	CHECK(set(&p, "sharpen", "0.7", detail));
 	CHECK(set(&p, "q", "100", detail));
+	CHECK(set(&p, "trim", "255", detail));
+	CHECK_NUMBER(p.transform.trim, ==, 255);
 	CHECK_NUMBER(p.transform.sharpen_sigma_px, >, 0.69);
 	CHECK_NUMBER(p.transform.box.width_px, ==, 640);
 	CHECK_NUMBER(p.transform.box.height_px, ==, 16384);
@@ -256,6 +259,10 @@ static const struct {
 	{ "blur", "1.2.3" },
 	{ "sharpen", "0.29" },
 	{ "sharpen", "10.1" },
+	{ "trim", "256" },
+	{ "trim", "-1" },
+	{ "trim", "1.5" },
+	{ "trim", "auto" },
 	{ "q", "0" },
 	{ "q", "101" },
 	{ "Q", "80" },
@@ -349,6 +356,7 @@ static const struct {
 	{ "interlaced", "progressive" },
 	{ "unsharp", "sharpen" },
 	{ "padding", "pad" },
+	{ "autocrop", "trim" },
 	{ "PROGRESSIVE", "progressive" },
 	{ "x", NULL },
 	{ "", NULL },

@@ -4,6 +4,7 @@
 # that a program of its own takes from the upload, for every combination of turns.
 # max_bytes: no result is larger.  sharpen: an unsharp mask, computed again.
 # watermark: blended by a program of the test's own.
+# trim: what is inside of a border, in all formats, turned, in variants.
 # pad and fit=pad: the background is around the picture, and nothing else changes.
 #
 # usage: DARKROOM=PROGRAM test_edits.sh SAMPLES_DIR
@@ -49,6 +50,19 @@ def rotate(rows, degrees):
 def flip(rows, how):
     return {"none": rows, "h": [row[::-1] for row in rows], "v": rows[::-1]}[how]
 END
+
+# Print a PPM with a white frame of so many pixels.
+pnm_frame() {
+	python3 - "$@" <<-'END'
+		from grid import *
+		rows, n = read(open(sys.argv[1], "rb").read()), int(sys.argv[2])
+		white = (255, 255, 255)
+		width = len(rows[0]) + 2 * n
+		sys.stdout.buffer.write(write([[white] * width] * n +
+		    [[white] * n + row + [white] * n for row in rows] +
+		    [[white] * width] * n))
+	END
+}
 
 test_turns_and_parts_have_the_right_pixels() {
 	python3 - "$url" <<-'END' || fail "wrong pixels, above"
@@ -317,6 +331,68 @@ test_a_smart_box_has_the_subject() {
 	END
 }
 
+test_trim_removes_the_border() {
+	python3 - "$url" <<-'END' || fail "wrong pixels, above"
+		from grid import *
+		url, inside, white = sys.argv[1], grid(), (255, 250, 245)
+		def framed(rows, top, right, bottom, left, colour=white):
+		    width = left + len(rows[0]) + right
+		    return [[colour] * width] * top + [[colour] * left + row +
+		        [colour] * right for row in rows] + [[colour] * width] * bottom
+		def check(query, wanted, rows):
+		    got = read(post(url, query, write(rows)))
+		    assert got == wanted, f"{query}: {got}, not {wanted}"
+		rows = framed(inside, 3, 8, 1, 5)
+		check("trim=0", rows, rows)
+		for query in "trim=1", "trim=10", "trim=2", "trim=20&w=30":
+		    check(query, inside, rows)
+		# crop counts in what is left, after the turns.
+		for degrees in 0, 90, 180, 270:
+		    for how in "none", "h", "v":
+		        turned = flip(rotate(inside, degrees), how)
+		        query = f"trim=1&rotate={degrees}&flip={how}"
+		        check(query, turned, rows)
+		        check(query + "&crop=1,2,3,99", [r[1:4] for r in turned[2:]], rows)
+		        check(query + "&pad=1&background=000000",
+		            framed(turned, 1, 1, 1, 1, (0, 0, 0)), rows)
+		# A border within the tolerance, with specks; else it is the picture.
+		noisy = [[tuple(c - (x * y * 7) % 9 for c in pixel) if pixel == white
+		    else pixel for x, pixel in enumerate(row)] for y, row in enumerate(rows)]
+		noisy[0][0], noisy[1][3] = white, (0, 0, 0)
+		check("trim=1", inside, noisy)
+		check("trim=3", [row[1:] for row in noisy[1:]], noisy)
+		# One colour stays.
+		plain = [[white] * 9] * 4
+		check("trim=1", plain, plain)
+		pgm = b"P5 6 4 255\n" + b"\7" * 8 + b"\xf0\x80" + b"\7" * 14
+		assert post(url, "trim=1", pgm) == b"P5\n2 1\n255\n\xf0\x80"
+	END
+	# Each variant has its own.
+	curl -fsS --data-binary "@$photo" -o small.ppm "$url/?w=60&format=ppm"
+	pnm_frame small.ppm 20 >framed.ppm
+	curl -fsS -H 'Accept: application/json' --data-binary @framed.ppm -o body \
+		"$url/?variant=a:trim=1&variant=b:w=50&variant=c:trim=1,w=30,rotate=90"
+	[ "$(jq -r '[.variants[] | "\(.width)x\(.height)"] | join(" ")' body)" = \
+		"60x45 50x43 30x40" ] || fail "$(head -c 500 body)"
+	expect_problem 422 crop_outside --data-binary @framed.ppm \
+		"$url/?trim=1&crop=70,0,9,9"
+	jq -r .detail "$work/body" |
+		has 'begins at 70,0; the picture has 60 x 45 pixels' ||
+		fail "$(shown "$work/body")"
+	# In every format that is written here.
+	for format in jpeg $(curl -fsS "$url/stats" | jq -r '.formats[]'); do
+		case $format in heic | gif) continue ;; esac
+		curl -fsS --data-binary @framed.ppm -o upload "$url/?format=$format&q=95"
+		curl -fsS --data-binary @upload -o back "$url/?trim=40&format=ppm"
+		python3 - back $format <<-'END' || fail "wrong size as $format, above"
+			from grid import *
+			rows = read(open(sys.argv[1], "rb").read())
+			assert 60 <= len(rows[0]) <= 62 and 45 <= len(rows) <= 47, \
+			    (len(rows[0]), len(rows))
+		END
+	done
+}
+
 # 24 x 12, with alpha, as PNG; 20 x 10, opaque, as PPM.
 make_watermarks() {
 	python3 - <<-'END'
@@ -428,7 +504,7 @@ test_wrong_values_are_explained() {
 		"$url/?variant=a:w=9&variant=b:crop=1999,1500,1,1"
 	for query in crop=1,2,3 crop=1,2,0,3 rotate=45 flip=x focus=2,0 dpr=0 \
 		grayscale=2 sharpen=0.2 sharpen=11 pad=1,2,3 pad=16385 \
-		background=red watermark=x watermark_scale=0 \
+		background=red trim=256 trim=x watermark=x watermark_scale=0 \
 		watermark_opacity=1.1 watermark_position=nw; do
 		expect_problem 400 bad_parameter --data-binary "@$photo" \
 			"$url/?$query"
@@ -443,6 +519,7 @@ test_a_pixel_ratio
 test_a_result_is_no_larger_than_asked
 test_sharpen_is_an_unsharp_mask_on_luma
 test_background_is_around_the_picture
+test_trim_removes_the_border
 test_a_smart_box_has_the_subject
 test_wrong_values_are_explained
 check_drained
