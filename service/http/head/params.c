@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -729,11 +730,21 @@ uint32_t params_print(char out[PARAMS_TEXT_BYTES], const struct params *p,
 	return version;
 }
 
+/* Read once, because each request begins with them. */
+static struct params defaults;
+
+static void read_defaults(void)
+{
+	for (uint32_t i = 0; i < params_count; i++)
+		set_default(&defaults, &params_table[i]);
+}
+
 void params_init(struct params *p)
 {
-	(void)memset(p, 0, sizeof(*p));
-	for (uint32_t i = 0; i < params_count; i++)
-		set_default(p, &params_table[i]);
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	(void)pthread_once(&once, read_defaults);
+	*p = defaults;
 }
 
 void params_init_variant(struct params *p, const struct params *all,
