@@ -541,31 +541,89 @@ static void forget_replies(const struct lane *l)
 		;
 }
 
-static enum img_err ask(struct decoder *d, struct lane *l, struct image *dst,
+/* Send the request, and wait for its reply.  Its lane was waited for. */
+static enum img_err ask(struct decoder *d, struct lane *l,
 			struct decoder_request *request, uint64_t end_ns,
-			const struct img_header *header,
-			const struct memory *memory)
+			struct decoder_reply *reply)
 {
-	struct decoder_reply reply;
-	enum img_err err;
-
-	/* Its lane was waited for. */
 	if (end_ns != 0 && clock_now_ns() >= end_ns)
 		return IMG_ERR_LOST;
 	forget_replies(l);
 	request->number = ++l->request;
-	request->format = number_of(header->format);
 	request->file_bytes_max = d->file_bytes;
 	if (send(l->socket, request, sizeof(*request), MSG_NOSIGNAL) !=
 		    (ssize_t)sizeof(*request) ||
-	    !wait_for_reply(d, l, request->cpu_ns, end_ns, &reply) ||
-	    reply.err > IMG_ERR_LOST)
+	    !wait_for_reply(d, l, request->cpu_ns, end_ns, reply) ||
+	    reply->err > IMG_ERR_LOST)
 		return IMG_ERR_LOST;
-	err = (enum img_err)reply.err;
+	return (enum img_err)reply->err;
+}
+
+static enum img_err
+ask_for_image(struct decoder *d, struct lane *l, struct image *dst,
+	      struct decoder_request *request, uint64_t end_ns,
+	      const struct img_header *header, const struct memory *memory)
+{
+	struct decoder_reply reply;
+	enum img_err err;
+
+	request->format = number_of(header->format);
+	err = ask(d, l, request, end_ns, &reply);
 	if (err != IMG_OK)
 		return is_possible(err, header) ? err : IMG_ERR_LOST;
 	return take_image(dst, &reply, d, l, header,
 			  request->transform.keep_gainmap, memory);
+}
+
+/* Copy the result out of the shared memory. */
+static enum img_err ask_for_result(struct decoder *d, struct lane *l,
+				   const struct decoder_repack *r,
+				   size_t *count)
+{
+	struct decoder_request request = {
+		.operation =
+			r->what == IMG_PACK ? DECODER_PACK : DECODER_RESTORE,
+		.is_idle = r->is_idle,
+		.cpu_ns = r->cpu_ns,
+		.file_bytes = r->count,
+		.result_bytes_max = r->room,
+	};
+	uint64_t at = DECODER_FILE_AT + d->file_bytes;
+	struct decoder_reply reply;
+	enum img_err err = ask(d, l, &request, r->end_ns, &reply);
+
+	if (err != IMG_OK)
+		return err;
+	if (reply.result_bytes > r->room ||
+	    !is_inside(d, l, at, reply.result_bytes))
+		return IMG_ERR_LOST;
+	*count = (size_t)reply.result_bytes;
+	(void)memcpy(r->to, l->shared + at, *count);
+	return IMG_OK;
+}
+
+/* A lane with the file in its shared memory. */
+static struct lane *begin(struct decoder *d, const uint8_t *bytes, size_t count)
+{
+	struct lane *l = lane_take(d);
+
+	(void)memcpy(l->shared + DECODER_FILE_AT, bytes, count);
+	return l;
+}
+
+/* Give the lane back, and count.  Returns what `err` means. */
+static enum img_err end(struct decoder *d, struct lane *l, enum img_err err)
+{
+	if (err == IMG_ERR_LOST && !decoder_is_up(d))
+		err = IMG_ERR_NO_DECODER;
+	empty(d, l);
+	lane_give(d, l);
+	atomic_fetch_add(&d->decoded_count, 1);
+	if (err == IMG_ERR_LOST)
+		atomic_fetch_add(&d->lost_count, 1);
+	if (err == IMG_ERR_NO_DECODER)
+		atomic_fetch_add(&d->down_count, 1);
+	return err;
 }
 
 enum img_err decoder_decode(struct decoder *d, struct image *dst,
@@ -577,6 +635,7 @@ enum img_err decoder_decode(struct decoder *d, struct image *dst,
 			    uint64_t end_ns, const struct memory *memory)
 {
 	struct decoder_request request = {
+		.operation = DECODER_DECODE,
 		.cpu_ns = cpu_ns,
 		.file_bytes = count,
 		.header = *header,
@@ -593,24 +652,29 @@ enum img_err decoder_decode(struct decoder *d, struct image *dst,
 	if (count > d->file_bytes)
 		return IMG_ERR_TOO_LARGE;
 	request.header.format = NULL;
-	l = lane_take(d);
-	(void)memcpy(l->shared + DECODER_FILE_AT, bytes, count);
-	err = decoder_is_up(d) ?
-		      ask(d, l, dst, &request, end_ns, header, &unpaused) :
-		      IMG_ERR_NO_DECODER;
-	if (err == IMG_ERR_LOST && !decoder_is_up(d))
-		err = IMG_ERR_NO_DECODER;
-	empty(d, l);
-	lane_give(d, l);
+	l = begin(d, bytes, count);
+	err = decoder_is_up(d) ? ask_for_image(d, l, dst, &request, end_ns,
+					       header, &unpaused) :
+				 IMG_ERR_NO_DECODER;
+	err = end(d, l, err);
 	if (err == IMG_OK)
 		dst->memory = memory;
 	memory_pause(memory);
-	atomic_fetch_add(&d->decoded_count, 1);
-	if (err == IMG_ERR_LOST)
-		atomic_fetch_add(&d->lost_count, 1);
-	if (err == IMG_ERR_NO_DECODER)
-		atomic_fetch_add(&d->down_count, 1);
 	return err;
+}
+
+enum img_err decoder_repack(struct decoder *d, const struct decoder_repack *r,
+			    size_t *count)
+{
+	struct lane *l;
+
+	*count = 0;
+	if (r->count > d->file_bytes)
+		return IMG_ERR_TOO_LARGE;
+	l = begin(d, r->bytes, r->count);
+	return end(d, l,
+		   decoder_is_up(d) ? ask_for_result(d, l, r, count) :
+				      IMG_ERR_NO_DECODER);
 }
 
 uint64_t decoder_extra_bytes(size_t file_bytes, uint64_t decode_bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Decoder: img_decode() in other processes, for formats whose decoders may
- * crash, hang or be taken over by a file.
+ * crash, hang or be taken over by a file; and img_repack() for the same reason.
  *
  *	server --control--> darkroom-decoder --fork--> forker
  *	   \                                              | fork
@@ -28,6 +28,7 @@
 
 #include "base/error.h"
 #include "imgops/imgops.h"
+#include "imgops/repack.h"
 
 #include <limits.h>
 
@@ -85,6 +86,29 @@ MUST_CHECK enum img_err decoder_decode(struct decoder *d, struct image *dst,
 				       const struct img_limits *limits,
 				       uint64_t cpu_ns, uint64_t end_ns,
 				       const struct memory *memory);
+
+/* The arguments of decoder_repack(). */
+struct decoder_repack {
+	enum img_repack what;
+	const uint8_t *bytes; /* the file */
+	size_t count;
+	uint8_t *to; /* its result, */
+	size_t room; /* of at most so many bytes */
+	/*
+	 * In a process that runs only while cores have nothing else to do, and
+	 * does this alone.
+	 */
+	bool is_idle;
+	uint64_t cpu_ns, end_ns; /* as of decoder_decode() */
+};
+
+/*
+ * As img_repack(); the errors are those and LOST and NO_DECODER.  What a
+ * process has packed is whatever the file wanted: restore it and compare.
+ */
+MUST_CHECK enum img_err decoder_repack(struct decoder *d,
+				       const struct decoder_repack *r,
+				       size_t *count);
 
 /*
  * Memory outside of struct memory that such a file takes, if decoding it by

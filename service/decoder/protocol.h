@@ -38,11 +38,22 @@ struct decoder_shared {
 
 enum { DECODER_FILE_AT = 4096 /* the file, after struct decoder_shared */ };
 
+enum decoder_operation {
+	DECODER_DECODE,
+	DECODER_PACK, /* see imgops/repack.h */
+	DECODER_RESTORE,
+};
+
 struct decoder_request {
 	uint64_t number; /* 1, 2, ... */
+	uint32_t operation;
+	uint32_t is_idle; /* only while cores have nothing else to do */
 	uint64_t cpu_ns;
 	uint64_t file_bytes;
 	uint64_t file_bytes_max; /* what img_decode() allocates is behind it */
+	/* To pack or restore: the result begins there, and has at most */
+	uint64_t result_bytes_max;
+	/* To decode: */
 	uint32_t format;
 	struct img_header header; /* its `format` is NULL */
 	struct img_view view;
@@ -87,6 +98,7 @@ struct decoder_reply {
 	uint32_t has_map;
 	struct decoder_image image, map;
 	struct decoder_gain gain; /* of the map */
+	uint64_t result_bytes;    /* packed or restored */
 };
 
 enum { DECODER_VERSION_CHARS = 128 };
@@ -95,7 +107,7 @@ enum { DECODER_VERSION_CHARS = 128 };
 static inline void decoder_version(char out[DECODER_VERSION_CHARS])
 {
 	int at = snprintf(out, DECODER_VERSION_CHARS,
-			  "protocol 3, %zu and %zu bytes, formats",
+			  "protocol 4, %zu and %zu bytes, formats",
 			  sizeof(struct decoder_request),
 			  sizeof(struct decoder_reply));
 

@@ -196,6 +196,12 @@ enum img_err jxl_encode(uint8_t **bytes, size_t *count, struct image *src,
 			const struct img_transform *transform, double quality,
 			const struct memory *memory);
 
+/* As img_repack(). */
+enum img_err jxl_pack(uint8_t *to, size_t room, size_t *count,
+		      const uint8_t *jpeg, size_t jpeg_bytes);
+enum img_err jxl_restore(uint8_t *to, size_t room, size_t *count,
+			 const uint8_t *jxl, size_t jxl_bytes);
+
 extern const struct step_estimate jxl_decode_estimate;
 extern const struct step_estimate jxl_encode_estimate;
 extern const double jxl_qualities[FORMAT_QUALITIES];

@@ -8,5 +8,7 @@
 
 int main(int argc, char **argv)
 {
-	return heic_start() ? decoder_main(argc, argv, heic_decode) : 1;
+	static const struct decoder_work work = { .decode = heic_decode };
+
+	return heic_start() ? decoder_main(argc, argv, &work) : 1;
 }

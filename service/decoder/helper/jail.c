@@ -73,6 +73,7 @@ static bool allow(scmp_filter_ctx filter, int socket)
 	const struct scmp_arg_cmp of_itself = SCMP_A1(SCMP_CMP_EQ, 0);
 	const struct scmp_arg_cmp to_slow =
 		SCMP_A2(SCMP_CMP_EQ, JAIL_SLOW_NICE);
+	const struct scmp_arg_cmp to_idle = SCMP_A1(SCMP_CMP_EQ, SCHED_IDLE);
 	/* RLIMIT_DATA does not count other memory. */
 	const struct scmp_arg_cmp is_counted =
 		SCMP_A3(SCMP_CMP_MASKED_EQ,
@@ -98,7 +99,10 @@ static bool allow(scmp_filter_ctx filter, int socket)
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
 				not_executable, is_counted) == 0 &&
 	       seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority),
-				3, of_process, of_itself, to_slow) == 0;
+				3, of_process, of_itself, to_slow) == 0 &&
+	       seccomp_rule_add(filter, SCMP_ACT_ALLOW,
+				SCMP_SYS(sched_setscheduler), 2, own_thread,
+				to_idle) == 0;
 }
 
 static bool forbid_calls(int socket)
@@ -122,4 +126,13 @@ bool jail_enter(int socket, uint64_t bytes_max)
 	       close_range((unsigned)socket + 1, ~0U, 0) == 0 &&
 	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
 	       limit_all(bytes_max) && forbid_calls(socket);
+}
+
+void jail_be_idle(void)
+{
+	const struct sched_param none = { .sched_priority = 0 };
+
+	/* Where the kernel refuses, the next best. */
+	if (sched_setscheduler(0, SCHED_IDLE, &none) != 0)
+		(void)setpriority(PRIO_PROCESS, 0, JAIL_SLOW_NICE);
 }

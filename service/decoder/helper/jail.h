@@ -26,4 +26,10 @@ enum { JAIL_SLOW_NICE = 15 };
  */
 MUST_CHECK bool jail_enter(int socket, uint64_t bytes_max);
 
+/*
+ * In the jail: run only while cores have nothing else to do, from now on.  This
+ * cannot be taken back.
+ */
+void jail_be_idle(void);
+
 #endif

@@ -169,8 +169,8 @@ static void limit_cpu_in_parts(uint64_t ns)
 	limit_cpu(ns / SLOW_PART);
 }
 
-static void answer(struct decoder_reply *reply, struct decoder_request *q,
-		   const struct lane *l, decode_fn *decode)
+static void decode(struct decoder_reply *reply, struct decoder_request *q,
+		   const struct lane *l, decode_fn *run)
 {
 	uint8_t *shared = (uint8_t *)l->shared;
 	size_t blocks_at = DECODER_FILE_AT + (size_t)q->file_bytes_max;
@@ -180,15 +180,43 @@ static void answer(struct decoder_reply *reply, struct decoder_request *q,
 				       .arg = &blocks };
 	struct image img = { 0 };
 
-	*reply = (struct decoder_reply){ .number = q->number };
 	q->header.format = img_formats[q->format];
-	limit_cpu_in_parts(q->cpu_ns);
-	reply->err = decode(&img, shared + DECODER_FILE_AT,
-			    (size_t)q->file_bytes, &q->header, &q->view,
-			    &q->transform, &q->limits, &memory);
-	limit_cpu(0);
+	reply->err =
+		run(&img, shared + DECODER_FILE_AT, (size_t)q->file_bytes,
+		    &q->header, &q->view, &q->transform, &q->limits, &memory);
 	if (reply->err == IMG_OK)
 		describe_all(reply, &img, shared);
+}
+
+/* The result is where the planes of a picture would be. */
+static void repack(struct decoder_reply *reply, const struct decoder_request *q,
+		   const struct lane *l, repack_fn *run)
+{
+	uint8_t *shared = (uint8_t *)l->shared;
+	size_t at = DECODER_FILE_AT + (size_t)q->file_bytes_max, count = 0;
+	size_t room = (size_t)min_u64(q->result_bytes_max, l->bytes - at);
+
+	reply->err = IMG_ERR_UNSUPPORTED;
+	if (run != NULL)
+		reply->err = run(
+			q->operation == DECODER_PACK ? IMG_PACK : IMG_RESTORE,
+			shared + at, room, &count, shared + DECODER_FILE_AT,
+			(size_t)q->file_bytes);
+	reply->result_bytes = count;
+}
+
+static void answer(struct decoder_reply *reply, struct decoder_request *q,
+		   const struct lane *l, const struct decoder_work *work)
+{
+	*reply = (struct decoder_reply){ .number = q->number };
+	if (q->is_idle && !work->is_prompt)
+		jail_be_idle();
+	limit_cpu_in_parts(q->cpu_ns);
+	if (q->operation == DECODER_DECODE)
+		decode(reply, q, l, work->decode);
+	else
+		repack(reply, q, l, work->repack);
+	limit_cpu(0);
 }
 
 /*
@@ -211,7 +239,8 @@ static bool take(struct decoder_request *q, const struct lane *l)
 /* In the new process. */
 static _Noreturn void decode_files(struct lane *lanes, uint32_t count,
 				   const struct lane *own, pid_t parent,
-				   uint64_t bytes_max, decode_fn *decode)
+				   uint64_t bytes_max,
+				   const struct decoder_work *work)
 {
 	struct decoder_request request;
 	struct decoder_reply reply;
@@ -231,7 +260,7 @@ static _Noreturn void decode_files(struct lane *lanes, uint32_t count,
 	is_jailed = jail_enter(own->socket, bytes_max);
 	while (take(&request, own)) {
 		if (is_jailed)
-			answer(&reply, &request, own, decode);
+			answer(&reply, &request, own, work);
 		else
 			reply = (struct decoder_reply){ .number =
 								request.number,
@@ -239,7 +268,7 @@ static _Noreturn void decode_files(struct lane *lanes, uint32_t count,
 		/* Its priority cannot be raised again. */
 		if (send(own->socket, &reply, sizeof(reply), MSG_NOSIGNAL) <
 			    0 ||
-		    slowness.is_slow)
+		    slowness.is_slow || request.is_idle)
 			break;
 	}
 	_exit(EXIT_SUCCESS);
@@ -365,7 +394,7 @@ static int open_signals(void)
 }
 
 static void wait_and_fork(struct lane *lanes, uint32_t count, int signals,
-			  uint64_t bytes_max, decode_fn *decode)
+			  uint64_t bytes_max, const struct decoder_work *work)
 {
 	struct pollfd waits[2 + DECODER_LANES_MAX] = {
 		{ .fd = DECODER_CONTROL, .events = POLLIN },
@@ -400,7 +429,7 @@ static void wait_and_fork(struct lane *lanes, uint32_t count, int signals,
 				(void)poll(NULL, 0, FORK_PAUSE_MS);
 			if (lanes[i].process == 0)
 				decode_files(lanes, count, &lanes[i], parent,
-					     bytes_max, decode);
+					     bytes_max, work);
 		}
 	}
 }
@@ -408,7 +437,7 @@ static void wait_and_fork(struct lane *lanes, uint32_t count, int signals,
 /* In the new process. */
 static _Noreturn void be_forker(struct lane *lanes, uint32_t count,
 				pid_t keeper, uint64_t bytes_max,
-				decode_fn *decode)
+				const struct decoder_work *work)
 {
 	int signals = open_signals();
 
@@ -416,7 +445,7 @@ static _Noreturn void be_forker(struct lane *lanes, uint32_t count,
 	(void)prctl(PR_SET_NAME, "decoder-forker", 0, 0, 0);
 	if (signals < 0 || getppid() != keeper)
 		_exit(EXIT_FAILURE);
-	wait_and_fork(lanes, count, signals, bytes_max, decode);
+	wait_and_fork(lanes, count, signals, bytes_max, work);
 	for (uint32_t i = 0; i < count; i++)
 		if (lanes[i].process > 0)
 			(void)kill(lanes[i].process, SIGKILL);
@@ -478,7 +507,8 @@ static bool can_jail(int socket, uint64_t bytes_max)
 	return false;
 }
 
-int decoder_serve(uint32_t count, uint64_t bytes_max, decode_fn *decode)
+int decoder_serve(uint32_t count, uint64_t bytes_max,
+		  const struct decoder_work *work)
 {
 	const struct decoder_reply ready = { .number = 0 };
 	struct lane lanes[DECODER_LANES_MAX];
@@ -496,7 +526,7 @@ int decoder_serve(uint32_t count, uint64_t bytes_max, decode_fn *decode)
 	do {
 		forker = fork();
 		if (forker == 0)
-			be_forker(lanes, count, keeper, bytes_max, decode);
+			be_forker(lanes, count, keeper, bytes_max, work);
 		if (forker > 0 && wait_for_forker(forker))
 			break;
 		for (uint32_t i = 0; forker > 0 && i < count; i++)
@@ -505,7 +535,7 @@ int decoder_serve(uint32_t count, uint64_t bytes_max, decode_fn *decode)
 	return EXIT_SUCCESS;
 }
 
-int decoder_main(int argc, char **argv, decode_fn *decode)
+int decoder_main(int argc, char **argv, const struct decoder_work *work)
 {
 	char version[DECODER_VERSION_CHARS];
 	uint64_t lanes, bytes_max;
@@ -523,5 +553,5 @@ int decoder_main(int argc, char **argv, decode_fn *decode)
 			      program_invocation_short_name, version);
 		return 2;
 	}
-	return decoder_serve((uint32_t)lanes, bytes_max, decode);
+	return decoder_serve((uint32_t)lanes, bytes_max, work);
 }

@@ -5,7 +5,8 @@
  * (planes outside of the shared memory), #open (a file, a process), #memory,
  * #shared (memory that RLIMIT_DATA does not count), #again (what the format
  * never asks for), #flood (replies to no request, for ever), #sleep (for ever)
- * or #fill (replies to no request, then its end).
+ * or #fill (replies to no request, then its end).  Of JPEGs to pack: #crash,
+ * #loop and #lie (a result that is larger than it may be).
  */
 #include "service/decoder/helper/serve.h"
 
@@ -139,8 +140,30 @@ static enum img_err decode(struct image *dst, const uint8_t *bytes,
 	return err;
 }
 
+/* The same faults of JPEGs, by the bytes after their first marker. */
+static enum img_err repack(enum img_repack what, uint8_t *to, size_t room,
+			   size_t *count, const uint8_t *bytes,
+			   size_t byte_count)
+{
+	static const char lie[] = "#lie", crash[] = "#crash", loop[] = "#loop";
+	enum img_err err;
+
+	if (memmem(bytes, byte_count, crash, sizeof(crash) - 1) != NULL)
+		abort();
+	if (memmem(bytes, byte_count, loop, sizeof(loop) - 1) != NULL)
+		for (volatile int i = 0;; i++)
+			;
+	err = img_repack(what, to, room, count, bytes, byte_count);
+	if (memmem(bytes, byte_count, lie, sizeof(lie) - 1) != NULL)
+		*count = room + 1;
+	return err;
+}
+
 int main(int argc, char **argv)
 {
+	static const struct decoder_work work = { .decode = decode,
+						  .repack = repack,
+						  .is_prompt = true };
 	char version[DECODER_VERSION_CHARS];
 	uint64_t lanes, bytes_max;
 
@@ -149,5 +172,5 @@ int main(int argc, char **argv)
 	    !number_read_whole(argv[2], 1, DECODER_LANES_MAX, &lanes) ||
 	    !number_read_whole(argv[3], 1, UINT64_MAX, &bytes_max))
 		return 2;
-	return decoder_serve((uint32_t)lanes, bytes_max, decode);
+	return decoder_serve((uint32_t)lanes, bytes_max, &work);
 }

@@ -5,7 +5,7 @@
  * rights, takes all memory or tells lies costs its own file, and the next file
  * is decoded; a process that is stopped or sleeps is ended in time; so is the
  * forker, and a new one starts; a program that has ended, or that cannot be
- * started, is named.
+ * started, is named.  JPEGs are packed and restored there, too.
  *
  * usage: test_decoder PROGRAM
  */
@@ -167,6 +167,89 @@ static struct decoder *start_one_lane(void)
 
 	CHECK(d != NULL);
 	return d;
+}
+
+/* A JPEG, with a comment that plants a fault. */
+static struct bytes make_jpeg(const char *word)
+{
+	struct bytes plain = jpeg_make(&(struct jpeg_spec){
+		.width = WIDTH,
+		.height = HEIGHT,
+		.picture = waves,
+		.h = { 1, 1, 1 },
+		.v = { 1, 1, 1 },
+	});
+	struct bytes file = { malloc(plain.count + 64), 0 };
+	size_t chars = strlen(word);
+	const uint8_t head[] = {
+		0xff, 0xd8, 0xff, 0xfe, 0, (uint8_t)(chars + 2)
+	};
+
+	CHECK(file.data != NULL);
+	memcpy(file.data, head, sizeof(head));
+	memcpy(file.data + sizeof(head), word, chars);
+	memcpy(file.data + sizeof(head) + chars, plain.data + 2,
+	       plain.count - 2);
+	file.count = sizeof(head) + chars + plain.count - 2;
+	free(plain.data);
+	return file;
+}
+
+static enum img_err repack(struct decoder *d, enum img_repack what,
+			   struct bytes from, struct bytes *to, uint64_t ns)
+{
+	struct decoder_repack work = {
+		.what = what,
+		.bytes = from.data,
+		.count = from.count,
+		.to = malloc(FILE_BYTES),
+		.room = FILE_BYTES,
+		.is_idle = what == IMG_PACK,
+		.cpu_ns = ns,
+	};
+	enum img_err err;
+
+	CHECK(work.to != NULL);
+	*to = (struct bytes){ work.to, 0 };
+	err = decoder_repack(d, &work, &to->count);
+	if (err != IMG_OK)
+		CHECK_NUMBER(to->count, ==, 0);
+	return err;
+}
+
+static void check_repack_fault(struct decoder *d, const char *word, uint64_t ns)
+{
+	struct bytes jpeg = make_jpeg(word), packed;
+
+	check_case("%s", word);
+	CHECK_NUMBER(repack(d, IMG_PACK, jpeg, &packed, ns), ==, IMG_ERR_LOST);
+	free(packed.data);
+	free(jpeg.data);
+	check_good(d);
+}
+
+static void test_jpegs_are_packed_and_restored(void)
+{
+	struct decoder *d = start();
+	struct bytes jpeg = make_jpeg("good"), packed, restored, none;
+
+	CHECK_NUMBER(repack(d, IMG_PACK, jpeg, &packed, 60 * cpu_ns), ==,
+		     IMG_OK);
+	CHECK_NUMBER(packed.count, <, jpeg.count);
+	CHECK_NUMBER(repack(d, IMG_RESTORE, packed, &restored, 60 * cpu_ns), ==,
+		     IMG_OK);
+	CHECK_NUMBER(restored.count, ==, jpeg.count);
+	CHECK(memcmp(restored.data, jpeg.data, jpeg.count) == 0);
+	CHECK_NUMBER(repack(d, IMG_RESTORE, jpeg, &none, 60 * cpu_ns), !=,
+		     IMG_OK);
+	free(none.data);
+	check_repack_fault(d, "#crash", 60 * cpu_ns);
+	check_repack_fault(d, "#loop", cpu_ns / 10);
+	check_repack_fault(d, "#lie", 60 * cpu_ns);
+	free(jpeg.data);
+	free(packed.data);
+	free(restored.data);
+	decoder_free(d);
 }
 
 static void test_flood(void)
@@ -572,6 +655,8 @@ int main(int argc, char **argv)
 	if (!HAS_SANITIZERS)
 		test_jail();
 	test_flood();
+	if (img_can_repack())
+		test_jpegs_are_packed_and_restored();
 	test_answers_ahead();
 	test_full_socket();
 	test_sleep();
