@@ -704,6 +704,65 @@ enum store_answer entry_put(struct entries *e,
 	return answer;
 }
 
+/* Write the entry into tmp/, and exchange it with the one in its place. */
+static enum store_answer
+exchange(struct entries *e, const struct entry_folder *folder, const char *id,
+	 const struct store_file *files, uint32_t file_count, uint64_t bytes)
+{
+	char name[TEMPORARY_BYTES];
+	enum store_answer answer;
+	bool moved = false;
+	int saved;
+
+	name_temporary(e, name);
+	if (!write_temporary(e, name, files, file_count, &bytes)) {
+		answer = store_write_error();
+	} else {
+		moved = renameat2(e->tmp, name, folder->fd, id,
+				  RENAME_EXCHANGE) == 0;
+		answer = moved ? STORE_OK : missing_at(e, folder, id);
+	}
+	saved = errno;
+	/* The new one is durable before the old one goes. */
+	if (moved && !sync_folder(e, folder)) {
+		answer = store_write_error();
+		saved = errno;
+	}
+	/* In tmp/ is what was in its place, or the new one. */
+	release_bytes(e, moved ? folder_remove(e->tmp, name) : bytes);
+	if (!moved)
+		(void)folder_remove(e->tmp, name);
+	errno = saved;
+	return answer;
+}
+
+enum store_answer entry_replace(struct entries *e,
+				const struct entry_folder *folder,
+				const char *id, const struct store_file *files,
+				uint32_t file_count)
+{
+	uint64_t bytes = estimate_bytes(e, files, file_count);
+
+	for (uint32_t i = 0; i < file_count; i++)
+		assert(store_is_file_name(files[i].name) && files[i].count > 0);
+	if (reserve_bytes(e, bytes))
+		return exchange(e, folder, id, files, file_count, bytes);
+	/* It is smaller than what it would replace: this is no failure. */
+	errno = 0;
+	return STORE_FULL;
+}
+
+uint64_t entry_age_s(int entry)
+{
+	uint64_t now_s = clock_read_ns(CLOCK_REALTIME) / NS_PER_S;
+	struct stat folder;
+
+	if (fstat(entry, &folder) != 0 || folder.st_mtim.tv_sec < 0 ||
+	    (uint64_t)folder.st_mtim.tv_sec > now_s)
+		return 0;
+	return now_s - (uint64_t)folder.st_mtim.tv_sec;
+}
+
 static enum store_answer remove_entry(struct entries *e,
 				      const struct entry_folder *folder,
 				      const char *id, bool is_synced)

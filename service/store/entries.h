@@ -43,6 +43,9 @@ enum {
 	STORE_CALL_FILES = 3 /* most descriptors that one call uses */
 };
 
+/* Folders of entries, by the first two digits of their keys. */
+enum { STORE_SHARDS = 256 };
+
 enum store_answer {
 	STORE_OK,
 	STORE_NOT_FOUND,
@@ -171,6 +174,19 @@ MUST_CHECK bool entries_try(struct entries *e, char file[ENTRIES_PATH_BYTES]);
 MUST_CHECK enum store_answer
 entry_put(struct entries *e, const struct entry_folder *folder, const char *id,
 	  const struct store_file *files, uint32_t file_count, bool *moved);
+
+/*
+ * The same, but only in place of an entry that exists; STORE_NOT_FOUND: there
+ * is none.  At each moment there is the old one or the new one.
+ */
+MUST_CHECK enum store_answer entry_replace(struct entries *e,
+					   const struct entry_folder *folder,
+					   const char *id,
+					   const struct store_file *files,
+					   uint32_t file_count);
+
+/* For how long has an open entry not changed?  0 also if that is not known. */
+uint64_t entry_age_s(int entry);
 
 /* Remove an entry, or anything else with its name. */
 enum store_answer entry_remove(struct entries *e,

@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 enum {
-	SHARDS = 256, /* folders of images, by the first two digits */
+	SHARDS = STORE_SHARDS, /* folders, by the first two digits */
 	SHARD_BYTES = 3,
 	COUNTED_FOLDERS = SHARDS + 2, /* all folders except tmp/ */
 	FOLDERS = COUNTED_FOLDERS + 1,
@@ -334,6 +334,38 @@ static enum store_answer folder_extend_image(struct store *s, const char *id,
 	bucket_unlock(b);
 	folder_close(shard.fd);
 	return answer;
+}
+
+/* The replace() of the kind. */
+static enum store_answer folder_replace_image(struct store *s, const char *id,
+					      const struct store_file *files,
+					      uint32_t file_count,
+					      struct error *why)
+{
+	struct folder *f = folder_of(s);
+	struct tree *t = tree_of(f, id);
+	struct entry_folder shard;
+	enum store_answer answer;
+
+	if (!is_in_place(f, why))
+		return STORE_FAILED;
+	answer = open_shard(t, id, &shard);
+	if (answer == STORE_OK) {
+		answer = entry_replace(&t->entries, &shard, id, files,
+				       file_count);
+		folder_close(shard.fd);
+	}
+	return answer;
+}
+
+/* The list_originals() of the kind. */
+static DIR *folder_list_originals(struct store *s, uint32_t shard)
+{
+	const struct tree *t = &folder_of(s)->originals;
+	char name[SHARD_BYTES];
+
+	return t->root >= 0 ? folder_list(t->root, folder_name(shard, name)) :
+			      NULL;
 }
 
 static enum store_answer folder_find_image(struct store *s, const char *id,
@@ -954,6 +986,8 @@ static void folder_stats(struct store *store, struct store_stats *out)
 
 static const struct store_kind folder_kind = {
 	.put = folder_put_image,
+	.replace = folder_replace_image,
+	.list_originals = folder_list_originals,
 	.extend = folder_extend_image,
 	.keep_originals = folder_keep_originals,
 	.find = folder_find_image,

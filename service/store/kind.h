@@ -30,6 +30,12 @@ struct store_kind {
 				 const struct store_file *files,
 				 uint32_t file_count, uint64_t deadline_ns,
 				 bool *is_same, struct error *why);
+	/* NULL: there are no store_replace() and no store_list_originals(). */
+	enum store_answer (*replace)(struct store *s, const char *id,
+				     const struct store_file *files,
+				     uint32_t file_count, struct error *why);
+	/* NULL: failed, or there are none. */
+	DIR *(*list_originals)(struct store *s, uint32_t shard);
 	/* NULL: an image is read, and put again with more files. */
 	enum store_answer (*extend)(struct store *s, const char *id,
 				    const struct store_file *files,
@@ -66,6 +72,8 @@ struct store_kind {
 
 struct checks;
 
+enum { ORIGINAL_LOCKS = STORE_SHARDS }; /* see store_lock_original() */
+
 /* What is known about storing; the lock guards all of it. */
 struct store_health {
 	pthread_mutex_t lock;
@@ -89,6 +97,7 @@ struct store {
 	struct spool *spool; /* NULL: this kind has none */
 	bool keeps_originals;
 	struct checks *checks; /* files known to be intact */
+	pthread_mutex_t original_locks[ORIGINAL_LOCKS];
 	/* A store_report_fn; NULL: not started. */
 	void (*report)(void *arg, bool is_wrong, const char *text);
 	void *report_arg;

@@ -63,6 +63,8 @@ bool store_init(struct store *s, const struct store_kind *kind,
 	if (s->checks == NULL)
 		return false;
 	(void)pthread_mutex_init(&s->checks->lock, NULL);
+	for (uint32_t i = 0; i < ORIGINAL_LOCKS; i++)
+		(void)pthread_mutex_init(&s->original_locks[i], NULL);
 	return true;
 }
 
@@ -72,6 +74,8 @@ void store_close(struct store *s)
 		return;
 	if (s->checks != NULL)
 		(void)pthread_mutex_destroy(&s->checks->lock);
+	for (uint32_t i = 0; s->checks != NULL && i < ORIGINAL_LOCKS; i++)
+		(void)pthread_mutex_destroy(&s->original_locks[i]);
 	free(s->checks);
 	(void)pthread_mutex_destroy(&s->health.lock);
 	s->kind->free(s);
@@ -346,6 +350,88 @@ bool store_keeps_originals(const struct store *s)
 	return s->keeps_originals;
 }
 
+bool store_has_originals(const struct store *s)
+{
+	DIR *list;
+
+	if (s->keeps_originals || s->kind->list_originals == NULL)
+		return s->keeps_originals;
+	list = s->kind->list_originals((struct store *)s, 0);
+	if (list != NULL)
+		(void)closedir(list);
+	return list != NULL;
+}
+
+/* NULL: none is needed. */
+static pthread_mutex_t *original_lock(struct store *s, const char *id)
+{
+	char digits[] = { id[0], id[1], '\0' };
+
+	return s->keeps_originals && s->kind->list_originals != NULL ?
+		       &s->original_locks[strtoul(digits, NULL, 16)] :
+		       NULL;
+}
+
+void store_lock_original(struct store *s, const char *id)
+{
+	pthread_mutex_t *lock = original_lock(s, id);
+
+	if (lock != NULL)
+		(void)pthread_mutex_lock(lock);
+}
+
+/* Does not change errno. */
+void store_unlock_original(struct store *s, const char *id)
+{
+	pthread_mutex_t *lock = original_lock(s, id);
+
+	if (lock != NULL)
+		(void)pthread_mutex_unlock(lock);
+}
+
+DIR *store_list_originals(struct store *s, uint32_t shard)
+{
+	return s->kind->list_originals(s, shard);
+}
+
+/* Caller holds the lock of the original. */
+static enum store_answer drop_orphan(struct store *s, const char *id,
+				     const char *key, uint64_t age_s,
+				     bool *is_young)
+{
+	struct store_image image;
+	struct error why;
+	enum store_answer answer;
+
+	if (s->spool != NULL && spool_has(s->spool, id))
+		return STORE_NOT_FOUND;
+	answer = store_find(s, id, false, 0, &image, &why);
+	if (answer == STORE_OK)
+		store_close_image(&image);
+	if (answer != STORE_NOT_FOUND)
+		return answer == STORE_OK ? STORE_NOT_FOUND : answer;
+	answer = store_find(s, key, false, 0, &image, &why);
+	if (answer != STORE_OK)
+		return answer;
+	*is_young = entry_age_s(image.fd) < age_s;
+	store_close_image(&image);
+	return *is_young ? STORE_NOT_FOUND : store_delete(s, key, 0, &why);
+}
+
+enum store_answer store_drop_orphan(struct store *s, const char *id,
+				    uint64_t age_s, bool *is_young)
+{
+	char key[STORE_ID_BYTES];
+	enum store_answer answer;
+
+	*is_young = false;
+	store_original_key(key, id);
+	store_lock_original(s, id);
+	answer = drop_orphan(s, id, key, age_s, is_young);
+	store_unlock_original(s, id);
+	return answer;
+}
+
 /* As store_end(), but only what the store did not answer is counted. */
 static enum store_answer end_read(struct store *s, enum store_answer answer,
 				  struct error *why)
@@ -528,6 +614,17 @@ enum store_answer store_extend(struct store *s, const char *id,
 			 s->kind->extend(s, id, files, file_count, why) :
 			 put_again(s, id, files, file_count, deadline_ns, why);
 	return store_end(s, answer, why);
+}
+
+enum store_answer store_replace(struct store *s, const char *id,
+				const struct store_file *files,
+				uint32_t file_count, struct error *why)
+{
+	enum store_answer answer;
+
+	why->text[0] = '\0';
+	answer = s->kind->replace(s, id, files, file_count, why);
+	return answer == STORE_FAILED ? store_end(s, answer, why) : answer;
 }
 
 enum store_answer store_delete(struct store *s, const char *id,

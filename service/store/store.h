@@ -18,7 +18,9 @@
  *
  * Each folder DIR/ab/ab12...f/, DIR/originals/ab/KEY/ and DIR/spool/ID/ is an
  * entry: see entries.h.  An original is put, found and deleted as an image is,
- * by its key in place of an id.
+ * by its key in place of an id.  An original whose image is neither stored nor
+ * in the spool, because of a crash or an error between the two, is an orphan:
+ * store_drop_orphan().
  * After STORE_OK an entry is complete on the disk, even after a crash or power
  * loss, or the object store has confirmed it.  No reader ever sees an
  * incomplete entry.
@@ -131,6 +133,18 @@ MUST_CHECK bool store_keep_originals(struct store *s, uint64_t quota_bytes,
 				     struct error *why);
 bool store_keeps_originals(const struct store *s);
 
+/* Has it originals, or a place for them? */
+bool store_has_originals(const struct store *s);
+
+/*
+ * Held by who puts an original and then its image, by who removes both, and by
+ * store_drop_orphan(); so these follow each other.  Ids with the same first two
+ * digits share a lock.  Does nothing, if originals are not kept or are in a
+ * remote store.
+ */
+void store_lock_original(struct store *s, const char *id);
+void store_unlock_original(struct store *s, const char *id);
+
 /*
  * From now on, report what goes wrong, and start the store's thread, if it has
  * one; after the sandbox was entered.  False: no thread.
@@ -177,6 +191,31 @@ MUST_CHECK enum store_answer store_put(struct store *s, const char *id,
 MUST_CHECK enum store_answer
 store_extend(struct store *s, const char *id, const struct store_file *files,
 	     uint32_t file_count, uint64_t deadline_ns, struct error *why);
+
+/*
+ * Replace all files of the image `id` by these, in one step.  STORE_NOT_FOUND:
+ * there is no such image; so one that was deleted meanwhile does not come back.
+ * Not of a remote store.
+ */
+MUST_CHECK enum store_answer store_replace(struct store *s, const char *id,
+					   const struct store_file *files,
+					   uint32_t file_count,
+					   struct error *why);
+
+/*
+ * List the folder `shard` of the originals, for folder_next(); closedir()
+ * closes the list.  NULL: there is none, or it cannot be read.  Names that are
+ * not store_is_key() are no originals.  Not of a remote store.
+ */
+DIR *store_list_originals(struct store *s, uint32_t shard);
+
+/*
+ * Remove the original of the image `id`, if it has not changed for `age_s`, and
+ * the image is neither stored nor in the spool.  STORE_NOT_FOUND: that is not
+ * so.  *is_young: it would be removed if it were older.  Not of a remote store.
+ */
+MUST_CHECK enum store_answer store_drop_orphan(struct store *s, const char *id,
+					       uint64_t age_s, bool *is_young);
 
 /*
  * Open an image; the caller closes it.  If the image is replaced meanwhile,

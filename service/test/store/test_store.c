@@ -934,6 +934,70 @@ static void test_attempts_are_kept_if_the_store_is_full(void)
 	store_close(s);
 }
 
+/* A store that keeps originals, with that of image A, and what it is named. */
+static struct store *open_with_original(char key[STORE_ID_BYTES])
+{
+	struct store *s = open_store(0);
+	struct error why;
+
+	CHECK(store_keep_originals(s, QUOTA_BYTES, &why));
+	store_original_key(key, ID_A);
+	CHECK_NUMBER(put_files(s, key), ==, STORE_OK);
+	return s;
+}
+
+static void test_only_what_is_there_is_replaced(void)
+{
+	static const struct store_file fewer[] = { { "one.json", "{}", 2 } };
+	char key[STORE_ID_BYTES];
+	struct store *s = open_with_original(key);
+	uint64_t used = stats_of(s).original_used_bytes, bytes;
+	struct error why;
+	int entry, fd;
+
+	CHECK_NUMBER(store_replace(s, key, fewer, 1, &why), ==, STORE_OK);
+	CHECK_NUMBER(stats_of(s).original_used_bytes, <, used);
+	CHECK_NUMBER(find_entry(s, key, &entry), ==, STORE_OK);
+	check_file(entry, &fewer[0]);
+	CHECK_NUMBER(entry_read(entry, files[0].name, &fd, &bytes), ==,
+		     STORE_NOT_FOUND);
+	(void)close(entry);
+	CHECK_NUMBER(delete_image(s, key), ==, STORE_OK);
+	CHECK_NUMBER(store_replace(s, key, fewer, 1, &why), ==,
+		     STORE_NOT_FOUND);
+	CHECK(is_absent(s, key));
+	CHECK_NUMBER(stats_of(s).original_used_bytes, ==, 0);
+	run("test -z \"$(ls originals/tmp)\"");
+	store_close(s);
+}
+
+static void test_an_original_without_an_image_is_an_orphan(void)
+{
+	char key[STORE_ID_BYTES];
+	struct store *s = open_with_original(key);
+	bool is_young;
+
+	CHECK_NUMBER(store_drop_orphan(s, ID_A, 3600, &is_young), ==,
+		     STORE_NOT_FOUND);
+	CHECK(is_young);
+	/* The image is there, or in the spool. */
+	CHECK_NUMBER(put_files(s, ID_A), ==, STORE_OK);
+	CHECK_NUMBER(store_drop_orphan(s, ID_A, 0, &is_young), ==,
+		     STORE_NOT_FOUND);
+	CHECK(!is_young);
+	CHECK_NUMBER(delete_image(s, ID_A), ==, STORE_OK);
+	run("mkdir spool/" ID_A);
+	CHECK_NUMBER(store_drop_orphan(s, ID_A, 0, &is_young), ==,
+		     STORE_NOT_FOUND);
+	run("rmdir spool/" ID_A);
+	CHECK(!is_absent(s, key));
+	CHECK_NUMBER(store_drop_orphan(s, ID_A, 0, &is_young), ==, STORE_OK);
+	CHECK(is_absent(s, key));
+	CHECK_NUMBER(store_drop_orphan(s, ID_A, 0, &is_young), ==,
+		     STORE_NOT_FOUND);
+	store_close(s);
+}
+
 int main(void)
 {
 	static void (*const tests[])(void) = {
@@ -968,6 +1032,8 @@ int main(void)
 		test_a_problem_that_cannot_be_written_is_no_obstacle,
 		test_spool_has_no_room_over_the_quota,
 		test_attempts_are_kept_if_the_store_is_full,
+		test_only_what_is_there_is_replaced,
+		test_an_original_without_an_image_is_an_orphan,
 	};
 
 	run_tests(tests, ARRAY_SIZE(tests));
