@@ -260,6 +260,21 @@ static void check_store_needed(const struct options *o)
 		refuse_flag(o, "inbox", o->inbox, "it needs --store");
 }
 
+/* Can originals be packed? */
+static void check_packing(const struct options *o)
+{
+	if (o->store_original != ORIGINAL_JXL)
+		return;
+	if (!img_can_repack())
+		refuse_flag(o, "store-original", "jxl",
+			    "this program is built without libjxl, so it packs "
+			    "no JPEGs: give raw");
+	if (remote_is_url(o->store))
+		refuse_flag(o, "store-original", "jxl",
+			    "only the originals of a store in a folder are "
+			    "packed: give raw");
+}
+
 /* s3:/photos and S3://photos would be folders. */
 static void check_scheme(const struct options *o)
 {
@@ -294,6 +309,7 @@ static void check_store(const struct options *o)
 
 	check_scheme(o);
 	check_store_needed(o);
+	check_packing(o);
 	for (size_t i = 0; !is_remote && i < ARRAY_SIZE(remote); i++)
 		if (remote[i].value != NULL)
 			refuse_flag(o, remote[i].flag, remote[i].value,

@@ -3,6 +3,7 @@
 
 #include "service/direct/uthread.h"
 #include "service/http/connection/clients.h"
+#include "service/http/handlers/images/packer.h"
 #include "service/http/http.h"
 #include "service/log/log.h"
 #include "service/pipeline/pipeline_graph.h"
@@ -41,6 +42,7 @@ struct server {
 	const struct options *options;
 	const struct pipeline_config *config;
 	struct server_resources resources;
+	struct decoder *repacker; /* of originals; NULL: none are packed */
 	struct sandbox sandbox;
 	struct log *log;
 	struct pipeline *pipeline;
@@ -48,6 +50,7 @@ struct server {
 	struct stats_source stats;
 	struct live *live;
 	struct trace_file *trace; /* NULL: not asked for */
+	struct packer *packer;    /* NULL: no originals in a folder */
 	struct http *http;
 };
 
@@ -381,6 +384,7 @@ static int drain_and_stop(struct server *s)
 {
 	unblock_stop_signals();
 	log_message(s->log, LOG_LEVEL_INFO, "stopping");
+	packer_leave(s->packer);
 	http_leave(s->http);
 	(void)poll(NULL, 0, (int)s->options->shutdown_delay_ms);
 	http_refuse(s->http, s->options->drain_ms);
@@ -388,11 +392,14 @@ static int drain_and_stop(struct server *s)
 		http_abandon(s->http);
 		if (s->resources.store != NULL)
 			store_abandon(s->resources.store);
+		decoder_end_waits(s->repacker);
 		pipeline_abandon(s->pipeline);
 	}
 	pipeline_stop(s->pipeline);
 	(void)http_wait_answered(s->http, LAST_REPLIES_MS);
 	http_stop(s->http);
+	/* No request is restored any more. */
+	decoder_end_waits(s->repacker);
 	return drain_status(s);
 }
 
@@ -457,6 +464,8 @@ static struct http_config http_config_of(const struct server *s)
 		.hides_reports = s->resources.secrets.is_exposed,
 		.pipeline = s->pipeline,
 		.store = s->resources.store,
+		.repacker = s->repacker,
+		.packer = s->packer,
 		.inbox = s->resources.inbox,
 		.inbox_s = s->options->inbox_ms / 1000,
 		.read_bytes_max = options_read_bytes(s->options),
@@ -482,6 +491,24 @@ static struct http_config http_config_of(const struct server *s)
 		.agent_half_ms = s->options->agent_half_ms,
 		.log = s->log,
 	};
+}
+
+/* False: it could not be started. */
+static bool start_packer(struct server *s)
+{
+	const struct options *o = s->options;
+	bool packs = o->store_original == ORIGINAL_JXL;
+
+	if (o->store_original == ORIGINAL_NONE || remote_is_url(o->store))
+		return true;
+	s->packer = packer_start(&(struct packer_config){
+		.pipeline = s->pipeline,
+		.store = s->resources.store,
+		.repacker = packs ? s->repacker : NULL,
+		.log = s->log,
+	});
+	s->stats.packer = s->packer;
+	return s->packer != NULL;
 }
 
 /* Run everything from the first connection to the last reply. */
@@ -541,11 +568,17 @@ static int serve_with_reports(struct server *s, const sigset_t *signals)
 	s->stats.inbox = s->resources.inbox;
 	s->stats.commit = s->options->commit;
 	s->stats.uthreads = s->uthreads;
+	if (!start_packer(s)) {
+		log_message(s->log, LOG_LEVEL_ERROR,
+			    "the thread of originals could not be started");
+		return EXIT_FAILURE;
+	}
 	s->live = live_new(&s->stats);
 	if (s->live != NULL)
 		status = serve_http(s, signals);
 	else
 		log_message(s->log, LOG_LEVEL_ERROR, "no memory for reports");
+	packer_stop(s->packer);
 	live_free(s->live);
 	return status;
 }
@@ -791,6 +824,47 @@ static int start_decoders(struct server *s, struct pipeline_config *c)
 				error.text);
 }
 
+static void log_repacker_down(void *arg, const char *name)
+{
+	const struct server *s = arg;
+
+	log_message(s->log, LOG_LEVEL_ERROR,
+		    "%s of the originals has ended: none is packed, and those "
+		    "that are packed are answered 503 decoder_down until this "
+		    "server is started again",
+		    name);
+}
+
+/*
+ * A server that packs nothing may have packed originals of an earlier one.
+ * Returns an exit status.
+ */
+static int start_repacker(struct server *s, const struct pipeline_config *c)
+{
+	const struct options *o = s->options;
+	const struct decoder_config config = {
+		/* One packs. */
+		.lanes = min_u32(cores_count(c->cores) + 1, UINT8_MAX),
+		.file_bytes = PACKED_JPEG_BYTES_MAX,
+		.bytes_max = max_u64(o->limits.decode_bytes_max,
+				     PACKED_JPEG_BYTES_MAX),
+		.on_down = log_repacker_down,
+		.arg = s,
+	};
+	struct error error;
+
+	if (s->resources.store == NULL || !img_can_repack() ||
+	    !store_has_originals(s->resources.store) ||
+	    store_is_remote(s->resources.store))
+		return EXIT_SUCCESS;
+	s->repacker = decoder_start(&config, &error);
+	/* Without it, all but packed originals works. */
+	if (s->repacker != NULL || o->store_original != ORIGINAL_JXL)
+		return EXIT_SUCCESS;
+	return resources_refuse(o, EXIT_FAILURE, "store-original", "jxl",
+				error.text);
+}
+
 int server_run(const struct options *o, const struct pipeline_config *config,
 	       const sigset_t *signals)
 {
@@ -806,7 +880,10 @@ int server_run(const struct options *o, const struct pipeline_config *config,
 	if (status == EXIT_SUCCESS)
 		status = start_decoders(&s, &own);
 	if (status == EXIT_SUCCESS)
+		status = start_repacker(&s, &own);
+	if (status == EXIT_SUCCESS)
 		status = run_logged(&s, signals);
+	decoder_free(s.repacker);
 	decoders_free(own.decoders);
 	server_resources_release(&s.resources);
 	return status;

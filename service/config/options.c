@@ -321,9 +321,9 @@ static const struct flag own_flags[] = {
 	{ "store-quota", "SIZE", "0", "disk space of the store; 0: no limit",
 	  FLAG_FIELD(struct options, store_quota_bytes), .unit = FLAG_SIZE,
 	  .most = UINT64_C(1) << 60 },
-	{ "store-original", "none|raw", "none",
+	{ "store-original", "none|raw|jxl", "none",
 	  "keep each upload, byte for byte, too: other pictures can be made\n"
-	  "of it later",
+	  "of it later; jxl: pack JPEGs without loss while cores are idle",
 	  FLAG_CHOICE_FIELD(struct options, store_original), .alone = "raw" },
 	{ "original-quota", "SIZE", "0", "disk space of originals; 0: no limit",
 	  FLAG_FIELD(struct options, original_quota_bytes), .unit = FLAG_SIZE,

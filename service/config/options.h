@@ -19,7 +19,7 @@ enum { OPTIONS_REFUSAL_BYTES = 1024, OPTIONS_MAX = 96 };
 
 /* The values of --spool, in this order. */
 enum spool_mode { SPOOL_STORE, SPOOL_NONE };
-enum original_mode { ORIGINAL_NONE, ORIGINAL_RAW };
+enum original_mode { ORIGINAL_NONE, ORIGINAL_RAW, ORIGINAL_JXL };
 
 /* The last source that sets a value wins. */
 enum options_source {

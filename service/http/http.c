@@ -410,6 +410,7 @@ static bool start_spooler(struct http *h)
 		.store = c->store,
 		.spool = store_spool(c->store),
 		.log = c->log,
+		.packer = c->packer,
 		.number = &h->requests_begun,
 	});
 	return h->spooler != NULL;

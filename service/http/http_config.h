@@ -57,9 +57,11 @@ struct http_counts {
 enum http_form { FORM_LENIENT, FORM_STRICT };
 
 struct auth;
+struct decoder;
 struct inbox;
 struct log;
 struct minute;
+struct packer;
 struct pipeline;
 struct store;
 struct uthreads;
@@ -101,6 +103,9 @@ struct http_config {
 	struct pipeline *pipeline;
 	struct log *log;
 	struct store *store; /* NULL: none */
+	/* Restores originals that are packed; NULL: there can be none. */
+	struct decoder *repacker;
+	struct packer *packer; /* is told of new originals; NULL: none */
 	/*
 	 * Memory for images that are read from a remote store, and the threads
 	 * of the store stage, a part of which are kept from reads; see

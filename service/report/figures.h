@@ -17,6 +17,7 @@
 #include "service/report/report.h"
 #include "service/decoder/decoders.h"
 #include "service/store/inbox.h"
+#include "service/http/handlers/images/packer.h"
 #include "service/store/store.h"
 
 #include "base/json.h"
@@ -71,6 +72,7 @@ struct counts {
 	bool has_fibres, has_threads;
 	bool has_store, has_disk, has_quota, is_remote, has_inbox;
 	bool has_originals;
+	bool has_packer;
 	bool has_decoder;
 	bool has_hardware;
 	uint64_t uptime_ns;
@@ -82,6 +84,7 @@ struct counts {
 	struct uthreads_counts threads;
 	struct store_stats store;
 	struct inbox_stats inbox;
+	struct packer_stats packer;
 	struct decoder_stats decoder;
 	struct http_report http; /* zero in /stats */
 };

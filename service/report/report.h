@@ -39,10 +39,11 @@ struct stats_source {
 	const struct pipeline *pipeline; /* set before the first reading */
 	const struct pipeline_config *config;
 	const struct sandbox *sandbox;
-	struct store *store; /* NULL: none */
-	struct inbox *inbox; /* NULL: none */
-	const char *commit;  /* of the sources; NULL: unknown */
-	uint32_t io_threads; /* set before the first reading, too */
+	struct store *store;         /* NULL: none */
+	struct inbox *inbox;         /* NULL: none */
+	const struct packer *packer; /* set before the first reading, too */
+	const char *commit;          /* of the sources; NULL: unknown */
+	uint32_t io_threads;         /* set before the first reading, too */
 	/* The threads of connections, as io_threads; NULL: none. */
 	const struct uthreads *uthreads;
 	uint64_t start_ns;        /* CLOCK_MONOTONIC */

@@ -143,6 +143,7 @@ void stats_read(struct stats_source *source, const struct http_report *http,
 		.has_threads = source->uthreads != NULL,
 		.has_store = source->store != NULL,
 		.has_inbox = source->inbox != NULL,
+		.has_packer = source->packer != NULL,
 		.has_decoder = source->config->decoders != NULL,
 		.has_hardware = group_counts_hardware(g),
 		.uploads_max = source->config->uploads_max,
@@ -161,6 +162,8 @@ void stats_read(struct stats_source *source, const struct http_report *http,
 		store_stats(source->store, &out->store);
 	if (out->has_inbox)
 		inbox_read_stats(source->inbox, &out->inbox);
+	if (out->has_packer)
+		packer_read(source->packer, &out->packer);
 	out->is_remote = out->has_store && out->store.remote.is_remote;
 	out->has_disk = out->has_store && !out->is_remote;
 	out->has_quota = out->has_disk && out->store.quota_bytes > 0;

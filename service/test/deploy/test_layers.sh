@@ -51,7 +51,7 @@ forbid service/http/reply 'service/http/handlers/'
 	wrong "of service/http/*.h, connection/ includes only transport.h"
 for name in head/field_values head/hosts head/params head/query head/text_part \
 	handlers/body handlers/multipart handlers/images/image_meta \
-	handlers/images/spooler handlers/watch/minute handlers/watch/reports \
+	handlers/images/packer handlers/images/spooler handlers/watch/minute handlers/watch/reports \
 	handlers/watch/viewers mhd/transport_mhd reply/problem reply/result; do
 	! grep -E '"service/http/(request|http)\.h"' \
 		"service/http/$name".[ch] ||

@@ -101,6 +101,7 @@ static void test_no_memory_no_note(void)
 	s = open_store(0);
 	spooler = spooler_start(&(struct spooler_config){
 		.pipeline = p,
+		.store = s,
 		.spool = store_spool(s),
 		.log = log,
 		.number = &number,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cjson/cJSON.h>
 #include <nettle/base16.h>
@@ -240,6 +241,84 @@ static char *original_meta(const char *key, const char *id,
 	return add_checksum(text_close(&text, out));
 }
 
+char *original_read_meta(const struct store_image *image, const char *key)
+{
+	struct store_part part;
+	char *text = NULL;
+
+	if (store_read(image, "meta.json", &part) != STORE_OK)
+		return NULL;
+	if (part.bytes <= META_BYTES_MAX)
+		text = calloc(1, (size_t)part.bytes + 1);
+	if (text != NULL &&
+	    (pread(part.fd, text, (size_t)part.bytes, 0) !=
+		     (ssize_t)part.bytes ||
+	     !image_meta_is_whole(text) ||
+	     !package_is_meta_of(text, (size_t)part.bytes, key))) {
+		free(text);
+		text = NULL;
+	}
+	(void)close(part.fd);
+	return text;
+}
+
+bool original_read_id(char id[STORE_ID_BYTES], const char *meta)
+{
+	static const char before[] = "\"url\":\"" ORIGINALS_PATH "/";
+	const char *at = strstr(meta, before);
+
+	if (at == NULL)
+		return false;
+	(void)snprintf(id, STORE_ID_BYTES, "%s", at + sizeof(before) - 1);
+	return store_is_id(id);
+}
+
+char *original_meta_packed(const char *meta, const void *packed,
+			   size_t packed_bytes)
+{
+	static const char end[] = "}]"; /* of the variant, before the seal */
+	int kept = (int)(strlen(meta) - SEAL_CHARS - (sizeof(end) - 1));
+	char sha256[SHA256_TEXT_BYTES];
+	struct text text;
+	FILE *out = text_open(&text);
+
+	if (out == NULL)
+		return NULL;
+	sha256_print(sha256, packed, packed_bytes);
+	(void)fprintf(out,
+		      "%.*s,\"packed\":{\"bytes\":%zu,\"sha256\":\"%s\"}%s",
+		      kept, meta, packed_bytes, sha256, end);
+	return add_checksum(text_close(&text, out));
+}
+
+/* Is this original there, packed and undamaged?  In a folder. */
+static bool is_packed(struct store *s, const char *key, const struct upload *u)
+{
+	struct stored_picture p;
+	struct store_image image;
+	struct store_part part;
+	char sha256[SHA256_TEXT_BYTES];
+	struct error ignored;
+	char *meta;
+	bool is = false;
+
+	if (store_is_remote(s) ||
+	    store_find(s, key, false, 0, &image, &ignored) != STORE_OK)
+		return false;
+	meta = original_read_meta(&image, key);
+	if (meta != NULL && image_meta_find(meta, ORIGINAL_NAME, &p) &&
+	    p.packed_bytes > 0 &&
+	    store_read(&image, PACKED_NAME, &part) == STORE_OK) {
+		sha256_print(sha256, u->jpeg, u->jpeg_bytes);
+		is = strcmp(sha256, p.sha256) == 0 &&
+		     store_check(s, &part, p.packed_sha256) == STORE_OK;
+		(void)close(part.fd);
+	}
+	free(meta);
+	store_close_image(&image);
+	return is;
+}
+
 enum store_answer original_put(struct store *s, const char *id,
 			       const struct upload *u, struct error *why)
 {
@@ -251,6 +330,8 @@ enum store_answer original_put(struct store *s, const char *id,
 	if (!store_keeps_originals(s))
 		return STORE_OK;
 	store_original_key(key, id);
+	if (is_packed(s, key, u))
+		return STORE_OK;
 	meta = original_meta(key, id, u);
 	if (meta == NULL) {
 		error_set(why, "no memory");
@@ -344,11 +425,34 @@ static bool copy_text(char *to, size_t bytes, const cJSON *object,
 	return text != NULL && (size_t)snprintf(to, bytes, "%s", text) < bytes;
 }
 
+/* False: it is not of this form. */
+static bool read_packed(struct stored_picture *p, const cJSON *variant)
+{
+	const cJSON *packed = cJSON_GetObjectItem(variant, "packed");
+	double bytes =
+		cJSON_GetNumberValue(cJSON_GetObjectItem(packed, "bytes"));
+	double whole =
+		cJSON_GetNumberValue(cJSON_GetObjectItem(variant, "bytes"));
+
+	p->packed_bytes = p->bytes = 0;
+	if (packed == NULL)
+		return true;
+	if (!(bytes >= 1 && bytes < whole && whole <= UINT32_MAX))
+		return false;
+	p->packed_bytes = (uint64_t)bytes;
+	p->bytes = (uint64_t)whole;
+	return copy_text(p->packed_sha256, sizeof(p->packed_sha256), packed,
+			 "sha256") &&
+	       store_is_sha256(p->packed_sha256);
+}
+
 static bool read_picture(struct stored_picture *p, const cJSON *variant,
 			 const char *name)
 {
 	int count;
 
+	if (!read_packed(p, variant))
+		return false;
 	if (!copy_text(p->sha256, sizeof(p->sha256), variant, "sha256") ||
 	    !copy_text(p->media_type, sizeof(p->media_type), variant, "type"))
 		return false;

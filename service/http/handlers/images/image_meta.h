@@ -93,13 +93,37 @@ void image_files_add(struct image_files *f, const struct upload *u,
 #define ORIGINALS_PATH "/v1/originals"
 
 /*
- * Put the upload's bytes into the store, if it keeps originals.  To be called
- * before the image is put, so that an image that was confirmed has its
- * original.
+ * In its place there may be a JPEG XL file from which it can be restored, and
+ * its variant says so: "packed":{"bytes":...,"sha256":...}; see packer.h.
+ */
+#define PACKED_NAME "packed.jxl"
+
+enum { META_BYTES_MAX = 64 << 10 };
+
+/*
+ * Put the upload's bytes into the store, if it keeps originals; one that is
+ * packed stays so.  To be called before the image is put, so that an image that
+ * was confirmed has its original, and with store_lock_original() until then.
  */
 MUST_CHECK enum store_answer original_put(struct store *s, const char *id,
 					  const struct upload *u,
 					  struct error *why);
+
+/*
+ * Read the text about the original that is opened, in a folder; the caller
+ * frees it.  NULL: it is missing or damaged.
+ */
+char *original_read_meta(const struct store_image *image, const char *key);
+
+/* The id of the image of which this is the original.  False: damaged. */
+MUST_CHECK bool original_read_id(char id[STORE_ID_BYTES], const char *meta);
+
+/*
+ * The text about an original that is not packed, changed to that of the same
+ * when it is packed.  The caller frees it.  NULL: no memory.
+ */
+char *original_meta_packed(const char *meta, const void *packed,
+			   size_t packed_bytes);
 
 /*
  * A copy of the meta, which is whole, with `base` before the path in each
@@ -126,6 +150,10 @@ struct stored_picture {
 	char sha256[SHA256_TEXT_BYTES];
 	char media_type[sizeof("image/x-portable-anymap")];
 	char file[STORE_FILE_NAME_BYTES];
+	/* Of an original that is packed; 0 bytes: it is not. */
+	uint64_t packed_bytes;
+	char packed_sha256[SHA256_TEXT_BYTES];
+	uint64_t bytes; /* set if it is packed */
 };
 
 /* How many variants has it? */

@@ -27,10 +27,7 @@
 
 #include <cjson/cJSON.h>
 
-enum {
-	META_BYTES_MAX = 64 << 10,
-	READ_BYTES = 4 << 20, /* of an original, at once */
-};
+enum { READ_BYTES = 4 << 20 /* of an original, at once */ };
 
 enum problem images_store_problem(struct request *r, enum store_answer answer,
 				  const char *what, const char *why)
@@ -126,8 +123,7 @@ static enum problem check_get(struct request *r)
 					       PROBLEM_NONE;
 }
 
-/* This file of the image is missing, or its bytes are wrong. */
-static enum problem note_damage(struct request *r, const char *name)
+enum problem images_note_damage(struct request *r, const char *name)
 {
 	struct picture_request *own = picture_of(r);
 
@@ -179,7 +175,7 @@ static enum problem problem_of_file(struct request *r, const char *name,
 				    enum store_answer answer)
 {
 	if (answer == STORE_NOT_FOUND)
-		return note_damage(r, name);
+		return images_note_damage(r, name);
 	if (answer == STORE_FAILED)
 		log_message(r->config->log, LOG_LEVEL_ERROR,
 			    "%s of the stored image %s cannot be read: %s",
@@ -247,7 +243,7 @@ static enum problem read_meta(struct request *r, bool is_fresh,
 	if (problem == PROBLEM_NONE && part.bytes > META_BYTES_MAX) {
 		if (part.fd >= 0)
 			(void)close(part.fd);
-		return note_damage(r, name);
+		return images_note_damage(r, name);
 	}
 	if (problem == PROBLEM_NONE && part.fd < 0)
 		problem = fetch_part(r, is_fresh, &part);
@@ -255,7 +251,7 @@ static enum problem read_meta(struct request *r, bool is_fresh,
 		return problem;
 	*out = read_text(r, &part);
 	(void)close(part.fd);
-	return *out != NULL ? PROBLEM_NONE : note_damage(r, name);
+	return *out != NULL ? PROBLEM_NONE : images_note_damage(r, name);
 }
 
 /* The reply closes the file. */
@@ -566,8 +562,13 @@ static enum problem open_picture(struct request *r, bool is_fresh,
 		return PROBLEM_NOT_FOUND;
 	}
 	(void)snprintf(p->etag, sizeof(p->etag), "\"%s\"", p->picture.sha256);
-	problem = open_file(r, image, p->picture.file, &p->file);
+	problem = open_file(r, image,
+			    restoring_is_needed(r) ? PACKED_NAME :
+						     p->picture.file,
+			    &p->file);
 	p->is_open = problem == PROBLEM_NONE;
+	if (p->is_open && restoring_is_needed(r))
+		problem = restoring_begin(r);
 	return problem;
 }
 
@@ -659,18 +660,30 @@ static bool needs_check(const struct request *r)
 {
 	const struct picture_request *own = picture_of(r);
 
-	return !own->is_known && !store_is_checked(r->config->store, &own->file,
-						   own->picture.sha256);
+	return !own->is_known &&
+	       (restoring_is_needed(r) ||
+		!store_is_checked(r->config->store, &own->file,
+				  own->picture.sha256));
 }
 
+/* Of one that is packed, HEAD compares only the packed file. */
 static enum problem check_file(struct request *r)
 {
 	struct picture_request *own = picture_of(r);
-	enum store_answer answer =
-		store_check(r->config->store, &own->file, own->picture.sha256);
+	struct store_part part = own->file;
+	const char *name = own->picture.file, *sha256 = own->picture.sha256;
+	enum store_answer answer;
 
+	if (restoring_is_needed(r) && !r->is_head)
+		return restoring_open(r);
+	if (restoring_is_needed(r)) {
+		part.bytes = own->picture.packed_bytes;
+		name = PACKED_NAME;
+		sha256 = own->picture.packed_sha256;
+	}
+	answer = store_check(r->config->store, &part, sha256);
 	if (answer == STORE_DAMAGED)
-		return note_damage(r, own->picture.file);
+		return images_note_damage(r, name);
 	return images_store_problem(r, answer, "read", strerror(errno));
 }
 
@@ -819,23 +832,32 @@ static enum problem read_part(struct request *r, uint8_t *to, uint64_t from,
 	count = pread(part.fd, to, (size_t)bytes, (off_t)part.offset);
 	if (own->file.fd < 0)
 		(void)close(part.fd);
-	return count == (ssize_t)bytes ? PROBLEM_NONE :
-					 note_damage(r, own->picture.file);
+	return count == (ssize_t)bytes ?
+		       PROBLEM_NONE :
+		       images_note_damage(r, own->picture.file);
+}
+
+static enum problem read_parts(struct request *r, uint8_t *to)
+{
+	uint64_t piece = READ_BYTES, all = picture_of(r)->file.bytes;
+	enum problem problem = PROBLEM_NONE;
+
+	for (uint64_t at = 0; problem == PROBLEM_NONE && at < all; at += piece)
+		problem = read_part(r, to + at, at, min_u64(piece, all - at));
+	return problem;
 }
 
 enum problem images_read_picture(struct request *r, uint8_t *to)
 {
 	const struct picture_request *own = picture_of(r);
-	uint64_t piece = READ_BYTES, all = own->file.bytes;
 	char sha256[SHA256_TEXT_BYTES];
-	enum problem problem = PROBLEM_NONE;
+	enum problem problem = restoring_is_needed(r) ? restoring_read(r, to) :
+							read_parts(r, to);
 
-	for (uint64_t at = 0; problem == PROBLEM_NONE && at < all; at += piece)
-		problem = read_part(r, to + at, at, min_u64(piece, all - at));
 	if (problem == PROBLEM_NONE)
-		sha256_print(sha256, to, (size_t)all);
+		sha256_print(sha256, to, (size_t)own->file.bytes);
 	if (problem == PROBLEM_NONE && strcmp(sha256, own->picture.sha256) != 0)
-		problem = note_damage(r, own->picture.file);
+		problem = images_note_damage(r, own->picture.file);
 	return problem == PROBLEM_IMAGE_DAMAGED ? report_damage(r) : problem;
 }
 
@@ -877,10 +899,23 @@ static enum store_answer delete_original(struct request *r, struct error *why)
 			    why);
 }
 
+static enum store_answer delete_both(struct request *r, struct error *why)
+{
+	struct store *store = r->config->store;
+	enum store_answer answer = delete_original(r, why);
+
+	if (answer != STORE_OK && answer != STORE_NOT_FOUND)
+		return answer;
+	if (store_spool(store) == NULL)
+		return store_delete(store, r->segments[0],
+				    picture_of(r)->deadline_ns, why);
+	answer = spool_delete(store_spool(store), r->segments[0]);
+	error_set(why, "%s", strerror(errno));
+	return answer;
+}
+
 static void delete_image(struct request *r)
 {
-	struct picture_request *own = picture_of(r);
-	struct store *store = r->config->store;
 	struct error why;
 	enum store_answer answer;
 
@@ -888,19 +923,9 @@ static void delete_image(struct request *r)
 		r->problem = check_removal(r);
 	if (r->problem != PROBLEM_NONE)
 		return;
-	answer = delete_original(r, &why);
-	if (answer != STORE_OK && answer != STORE_NOT_FOUND) {
-		r->problem =
-			images_store_problem(r, answer, "removed", why.text);
-		return;
-	}
-	if (store_spool(store) != NULL) {
-		answer = spool_delete(store_spool(store), r->segments[0]);
-		error_set(&why, "%s", strerror(errno));
-	} else {
-		answer = store_delete(store, r->segments[0], own->deadline_ns,
-				      &why);
-	}
+	store_lock_original(r->config->store, r->segments[0]);
+	answer = delete_both(r, &why);
+	store_unlock_original(r->config->store, r->segments[0]);
 	r->problem = images_store_problem(r, answer, "removed", why.text);
 }
 

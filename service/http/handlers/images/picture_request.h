@@ -134,6 +134,27 @@ enum problem images_read_meta(struct request *r);
  */
 enum problem images_open_original(struct request *r);
 
+/* This file of the image is missing, or its bytes are wrong. */
+enum problem images_note_damage(struct request *r, const char *name);
+
+/*
+ * restoring.c: originals that are packed, in a folder.
+ *
+ * restoring_begin() is called when the packed file has been opened as the
+ * picture's; from then on the file has the size of the original.
+ * restoring_read() writes the original to `to`; restoring_open() replaces the
+ * file by one in memory, which stays charged until images_release().  The last
+ * two wait for a process, in the store stage.
+ */
+enum problem restoring_begin(struct request *r);
+enum problem restoring_read(struct request *r, uint8_t *to);
+enum problem restoring_open(struct request *r);
+
+static inline bool restoring_is_needed(const struct request *r)
+{
+	return picture_of(r)->picture.packed_bytes > 0;
+}
+
 /* Read all of the picture, its `file`, into memory.  In the store stage. */
 enum problem images_read_picture(struct request *r, uint8_t *to);
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "service/http/handlers/images/image_meta.h"
+#include "service/http/handlers/images/packer.h"
 #include "service/log/log.h"
 #include "service/wait.h"
 
@@ -203,6 +204,7 @@ static enum upload_end store_try(struct upload *u)
 	enum store_answer answer = STORE_FAILED;
 	struct error why;
 
+	store_lock_original(s->config.store, hold->id);
 	if (meta != NULL)
 		answer = original_put(s->config.store, hold->id, u, &why);
 	if (answer == STORE_OK) {
@@ -210,6 +212,8 @@ static enum upload_end store_try(struct upload *u)
 		answer = spool_finish(s->config.spool, hold, files.files,
 				      files.count);
 	}
+	store_unlock_original(s->config.store, hold->id);
+	packer_tell(s->config.packer, hold->id);
 	free(meta);
 	j->is_over = answer == STORE_OK || answer == STORE_NOT_FOUND;
 	if (answer == STORE_OK) {

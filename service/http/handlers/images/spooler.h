@@ -35,6 +35,7 @@
 #include <sys/queue.h>
 
 struct log;
+struct packer;
 struct spooler;
 
 /*
@@ -58,6 +59,7 @@ struct spooler_config {
 	struct store *store;
 	struct spool *spool; /* of `store` */
 	struct log *log;
+	struct packer *packer;    /* NULL: none */
 	_Atomic uint64_t *number; /* number of the last upload */
 };
 

@@ -22,6 +22,7 @@
  */
 #include "service/http/handlers/upload_request.h"
 #include "service/http/handlers/images/image_meta.h"
+#include "service/http/handlers/images/packer.h"
 #include "service/http/handlers/images/picture_request.h"
 #include "service/http/handlers/images/spooler.h"
 #include "service/http/handlers/uploads/arrival.h"
@@ -344,8 +345,11 @@ static void on_decoded(struct upload *u)
 		send_spool_task(r);
 }
 
-/* Store the image; after a 202, it replaces the entry in the spool. */
-static enum store_answer put_image(struct request *r, struct error *why)
+/*
+ * Store the image after its original; after a 202, it replaces the entry in the
+ * spool.  The original is locked.
+ */
+static enum store_answer put_both(struct request *r, struct error *why)
 {
 	struct upload_request *own = r->own;
 	struct storing *s = &own->storing;
@@ -372,6 +376,19 @@ static enum store_answer put_image(struct request *r, struct error *why)
 	free(s->spooled);
 	s->spooled = NULL;
 	return STORE_OK;
+}
+
+static enum store_answer put_image(struct request *r, struct error *why)
+{
+	const struct upload_request *own = r->own;
+	const char *id = own->storing.accepted.id;
+	enum store_answer answer;
+
+	store_lock_original(r->config->store, id);
+	answer = put_both(r, why);
+	store_unlock_original(r->config->store, id);
+	packer_tell(r->config->packer, id);
+	return answer;
 }
 
 /* The same for an upload of /v1/uploads, of which one image is made. */
