@@ -4,7 +4,6 @@
 #include "service/http/connection/listen.h"
 #include "service/pipeline/pipeline_graph.h"
 #include "service/store/inbox.h"
-#include "service/store/remote/keeper.h"
 #include "service/user.h"
 
 #include "base/file.h"
@@ -266,7 +265,7 @@ static _Noreturn void read_when_asked(struct reader *r, const struct options *o)
 	int null = open("/dev/null", O_RDWR);
 	char byte;
 
-	keeper_forget_keys(); /* they are not for this process */
+	remote_forget_keys(); /* they are not for this process */
 	(void)prctl(PR_SET_NAME, "reader", 0, 0, 0);
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)

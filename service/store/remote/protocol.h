@@ -36,8 +36,6 @@
 #include <stdint.h>
 
 enum {
-	STORE_SOCKET = 3, /* the helper's end of the socket */
-	STORE_KEYS,       /* its file of keys: see keeper.h */
 	MESSAGE_VERSION = 4,
 	MESSAGE_DETAIL_BYTES = 200,
 };

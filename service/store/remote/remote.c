@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "service/store/kind.h"
-#include "service/store/remote/keeper.h"
+#include "service/store/remote/protocol.h"
 #include "service/store/remote/unknown.h"
 
 #include <errno.h>
@@ -856,10 +856,29 @@ static void list_arguments(struct keeper_config *k,
 	k->arguments[count] = NULL;
 }
 
+_Static_assert((int)KEEPER_DETAIL_BYTES <= (int)MESSAGE_DETAIL_BYTES,
+	       "a message has room for the keeper's sentences");
+
+/* A keeper_tell_fn. */
+static void tell(int socket, bool is_start, bool is_wrong, const char *detail)
+{
+	struct message m = { .kind = is_start ? MESSAGE_STARTED : MESSAGE_NOTE,
+			     .answer = is_wrong ? STORE_FAILED : STORE_OK };
+
+	(void)snprintf(m.detail, sizeof(m.detail), "%s", detail);
+	/* If the socket is full or closed, the server has other problems. */
+	if (!message_send(socket, &m, -1))
+		return;
+}
+
 /* The helper's program; `path` is the place for it.  False: there is none. */
 static bool set_program(struct keeper_config *k, const struct remote_config *c,
 			char path[PATH_MAX], struct error *error)
 {
+	k->helper = "the store helper";
+	k->keys = "keys of the store";
+	k->process = "store-keeper";
+	k->tell = tell;
 	k->program = c->program;
 	if (k->program == NULL && !file_beside_program(path, "darkroom-store"))
 		return error_fail(error,
@@ -884,6 +903,26 @@ enum keeper_result remote_check_flags(const struct remote_config *c,
 	return keeper_check_flags(&keeper, error);
 }
 
+void remote_forget_keys(void)
+{
+	static const char prefix[] = "AWS_";
+
+	for (char **at = environ; *at != NULL;) {
+		char *value = strchr(*at, '=');
+		char name[64];
+
+		if (strncmp(*at, prefix, sizeof(prefix) - 1) != 0 ||
+		    value == NULL || value - *at >= (ptrdiff_t)sizeof(name)) {
+			at++;
+			continue;
+		}
+		(void)memcpy(name, *at, (size_t)(value - *at));
+		name[value - *at] = '\0';
+		explicit_bzero(value + 1, strlen(value + 1));
+		(void)unsetenv(name); /* the next one takes its place */
+	}
+}
+
 static bool start_keeper(struct remote *r, const struct remote_config *c,
 			 struct error *error)
 {
@@ -898,7 +937,7 @@ static bool start_keeper(struct remote *r, const struct remote_config *c,
 	list_arguments(&keeper, c, quota);
 	if (!keeper_start(&keeper, &r->socket, &r->control, error))
 		return false;
-	keeper_forget_keys();
+	remote_forget_keys();
 	return setsockopt(r->socket, SOL_SOCKET, SO_SNDTIMEO, &send,
 			  sizeof(send)) == 0 ||
 	       error_fail(error, "%s", strerror(errno));

@@ -2,7 +2,7 @@
 /*
  * Remote store: images as objects of an S3-compatible store, one object for
  * each image (package.h).  The server has no socket to it: a helper process has
- * (protocol.h), which a keeper starts (keeper.h).
+ * (protocol.h), which a keeper starts (service/keeper.h).
  *
  *	store_put() --MESSAGE_PUT--> helper --PUT--> object store
  *	     ^                          |
@@ -25,7 +25,7 @@
 #ifndef SERVICE_STORE_REMOTE_H
 #define SERVICE_STORE_REMOTE_H
 
-#include "service/store/remote/keeper.h"
+#include "service/keeper.h"
 #include "service/store/store.h"
 
 enum {
@@ -73,6 +73,9 @@ MUST_CHECK bool remote_check_cache(const char *path, struct error *error);
  * why.  store_close() ends keeper and helper.
  */
 struct store *remote_open(const struct remote_config *c, struct error *error);
+
+/* Overwrite and remove the variables AWS_* of this process. */
+void remote_forget_keys(void);
 
 /* Read the keys again; the report tells the result. */
 void remote_reload_keys(struct store *s);

@@ -26,6 +26,7 @@
  *
  * usage: fake_store_helper serve|check FOLDER
  */
+#include "service/keeper.h"
 #include "service/store/package.h"
 #include "service/store/remote/protocol.h"
 
@@ -142,7 +143,7 @@ static void serve_one(const struct message *m, int fd)
 	if (m->kind != MESSAGE_READ && strcmp(mode, "away") == 0) {
 		answer.answer = STORE_UNAVAILABLE;
 		(void)snprintf(answer.detail, sizeof(answer.detail), "away");
-		(void)!message_send(STORE_SOCKET, &answer, -1);
+		(void)!message_send(KEEPER_SOCKET, &answer, -1);
 		return;
 	}
 	if (strcmp(mode, "die-of-bad") == 0 && strncmp(m->id, "bad", 3) == 0)
@@ -163,7 +164,7 @@ static void serve_one(const struct message *m, int fd)
 		die_if("die-done");
 	if (m->kind != MESSAGE_PROBE && strcmp(mode, "silent") == 0)
 		return;
-	if (!message_send(STORE_SOCKET, &answer, file))
+	if (!message_send(KEEPER_SOCKET, &answer, file))
 		exit(EXIT_SUCCESS);
 	if (file >= 0)
 		(void)close(file);
@@ -184,7 +185,7 @@ static void serve(void)
 		(void)usleep(100000); /* until there are requests */
 	die_if("die-unread");
 	for (;;) {
-		switch (message_receive(STORE_SOCKET, &m, &fd)) {
+		switch (message_receive(KEEPER_SOCKET, &m, &fd)) {
 		case MESSAGE_OK:
 			serve_one(&m, fd);
 			if (fd >= 0)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/test/store/store_client.h"
 
+#include "service/keeper.h"
+
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/test/check.h"
@@ -56,7 +58,7 @@ void client_start(struct client *c)
 	c->helper = fork();
 	CHECK_NUMBER(c->helper, >=, 0);
 	if (c->helper == 0) {
-		dup2(c->helper_socket, STORE_SOCKET);
+		dup2(c->helper_socket, KEEPER_SOCKET);
 		run(c, "serve");
 	}
 }

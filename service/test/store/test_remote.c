@@ -5,7 +5,6 @@
  *
  * usage: test_remote FAKE_STORE_HELPER
  */
-#include "service/store/remote/keeper.h"
 #include "service/store/remote/remote.h"
 
 #include "base/clock.h"
@@ -610,7 +609,7 @@ static void test_keys_are_forgotten(void)
 
 	CHECK_NUMBER(putenv(value), ==, 0);
 	CHECK_NUMBER(setenv("AWS_REGION", "x", 1), ==, 0);
-	keeper_forget_keys();
+	remote_forget_keys();
 	CHECK(getenv("AWS_SECRET_ACCESS_KEY") == NULL);
 	CHECK(getenv("AWS_REGION") == NULL);
 	CHECK(getenv("PATH") != NULL);

@@ -2,6 +2,7 @@
 #include "service/store/remote/helper/credentials.h"
 
 #include "base/file.h"
+#include "service/kept.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -218,35 +219,19 @@ bool credentials_keep(const struct credentials *c, int fd, struct error *error)
 			 "[%s]\n%s = %s\n%s = %s\n%s = %s\n", initial_profile,
 			 settings[0].key, c->access_key, settings[1].key,
 			 c->secret_key, settings[2].key, c->token);
-	/* One that was ended while it wrote may have left a part. */
-	bool is_kept = ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0 &&
-		       file_write_all(fd, text, (size_t)n) &&
-		       fcntl(fd, F_ADD_SEALS,
-			     F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW |
-				     F_SEAL_WRITE) == 0;
+	bool is_kept = kept_write(fd, text, (size_t)n, error);
 
 	explicit_bzero(text, sizeof(text));
-	return is_kept || error_fail(error,
-				     "the keys cannot be kept in "
-				     "descriptor %d: %s",
-				     fd, strerror(errno));
-}
-
-bool credentials_are_kept(int fd)
-{
-	int seals = fcntl(fd, F_GET_SEALS);
-
-	return seals >= 0 && (seals & F_SEAL_WRITE) != 0;
+	return is_kept;
 }
 
 bool credentials_read_kept(struct credentials *c, int fd, struct error *error)
 {
 	char text[KEPT_BYTES + 1];
-	ssize_t n = pread(fd, text, KEPT_BYTES, 0);
 	bool is_read;
 
 	(void)memset(c, 0, sizeof(*c));
-	text[n > 0 ? n : 0] = '\0';
+	kept_read(fd, text, sizeof(text));
 	is_read = read_lines(c, text, "the kept keys", initial_profile, error);
 	explicit_bzero(text, sizeof(text));
 	forget_environment();

@@ -44,11 +44,10 @@ MUST_CHECK bool credentials_read(struct credentials *c, const char *file,
 /*
  * Keys that were kept for later: credentials_keep() writes them into an empty
  * anonymous file, which then cannot change.  credentials_read_kept() reads
- * them, and forgets those of the environment.  False: `error`.
+ * them, and forgets those of the environment.  False: `error`.  See kept.h.
  */
 MUST_CHECK bool credentials_keep(const struct credentials *c, int fd,
 				 struct error *error);
-bool credentials_are_kept(int fd);
 MUST_CHECK bool credentials_read_kept(struct credentials *c, int fd,
 				      struct error *error);
 

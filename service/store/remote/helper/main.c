@@ -6,6 +6,8 @@
  * Only this file prints, reads the environment and ends the program.
  * (credentials.c reads the keys in the environment.)
  */
+#include "service/keeper.h"
+#include "service/kept.h"
 #include "service/store/remote/helper/cache.h"
 #include "service/store/remote/helper/credentials.h"
 #include "service/store/remote/helper/listing.h"
@@ -218,8 +220,8 @@ static enum exit_code run_command(const struct helper_options *o, struct s3 *s3)
 }
 
 /*
- * The keeper (keeper.h) has the same file for each `serve`, and another one for
- * a `check`, in which its keys are if they are accepted.
+ * The keeper (service/keeper.h) has the same file for each `serve`, and another
+ * one for a `check`, in which its keys are if they are accepted.
  */
 static bool read_keys(struct credentials *c, const struct helper_options *o,
 		      struct error *error)
@@ -229,14 +231,13 @@ static bool read_keys(struct credentials *c, const struct helper_options *o,
 	if (!o->keep_keys)
 		return credentials_read(c, o->credentials_file, o->profile,
 					error);
-	if (strcmp(o->command, "serve") == 0 &&
-	    credentials_are_kept(STORE_KEYS))
-		is_read = credentials_read_kept(c, STORE_KEYS, error);
+	if (strcmp(o->command, "serve") == 0 && kept_is_there(KEEPER_KEYS))
+		is_read = credentials_read_kept(c, KEEPER_KEYS, error);
 	else
 		is_read = credentials_read(c, o->credentials_file, o->profile,
 					   error) &&
-			  credentials_keep(c, STORE_KEYS, error);
-	(void)close(STORE_KEYS);
+			  credentials_keep(c, KEEPER_KEYS, error);
+	(void)close(KEEPER_KEYS);
 	return is_read;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/store/remote/helper/serve.h"
 
+#include "service/keeper.h"
 #include "service/store/remote/helper/listing.h"
 
 #include "base/clock.h"
@@ -95,7 +96,7 @@ static void answer_with(struct request *r, enum store_answer answer,
 	(void)snprintf(m.detail, sizeof(m.detail), "%s", detail);
 	read_figures(r->server, &m.figures);
 	/* If this fails, the server has ended, which the loop will notice. */
-	(void)!message_send(STORE_SOCKET, &m, fd);
+	(void)!message_send(KEEPER_SOCKET, &m, fd);
 	free_request(r);
 }
 
@@ -678,7 +679,7 @@ static void begin_request(struct server *h, const struct message *m, int fd)
 /* Receive what is there.  False: the other end is closed. */
 static bool receive(struct server *h)
 {
-	struct pollfd wait = { .fd = STORE_SOCKET, .events = POLLIN };
+	struct pollfd wait = { .fd = KEEPER_SOCKET, .events = POLLIN };
 	struct message m;
 
 	for (uint32_t i = 0; i < RECEIVE_MAX; i++) {
@@ -686,7 +687,7 @@ static bool receive(struct server *h)
 
 		if (h->request_count >= REQUESTS_MAX || poll(&wait, 1, 0) <= 0)
 			return true;
-		switch (message_receive(STORE_SOCKET, &m, &fd)) {
+		switch (message_receive(KEEPER_SOCKET, &m, &fd)) {
 		case MESSAGE_OK:
 			begin_request(h, &m, fd);
 			break;
@@ -711,7 +712,7 @@ void serve(struct s3 *s3, struct cache *cache)
 	while (is_open) {
 		bool has_room = h.request_count < REQUESTS_MAX;
 
-		if (s3_turn(s3, has_room ? STORE_SOCKET : -1, TURN_MS))
+		if (s3_turn(s3, has_room ? KEEPER_SOCKET : -1, TURN_MS))
 			is_open = receive(&h);
 	}
 	s3_drop(s3);

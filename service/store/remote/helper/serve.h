@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Serve: carry out the server's requests, which come as messages over
- * STORE_SOCKET (protocol.h).
+ * KEEPER_SOCKET (protocol.h).
  *
  *	PUT     PUT If-None-Match: *; if there is an object, compare its MD5
  *	        (ETag), and replace it if it differs

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "service/store/remote/keeper.h"
+#include "service/keeper.h"
 
 #include "base/clock.h"
-#include "service/store/remote/protocol.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 enum {
-	CONTROL = STORE_SOCKET + 1, /* the keeper's end of the pipe */
-	SIGNALS,                    /* its signalfd */
+	CONTROL = KEEPER_SOCKET + 1, /* the keeper's end of the pipe */
+	SIGNALS,                     /* its signalfd */
 	DELAY_MS_MIN = 100,
 	DELAY_MS_MAX = 5000,
 	SOUND_MS = 10000, /* a helper that lived this long was well */
@@ -37,7 +37,7 @@ struct keeper {
 	const struct keeper_config *config;
 	pid_t helper; /* 0: none runs */
 	pid_t check;  /* of new keys; 0: none runs */
-	/* Anonymous files, for STORE_KEYS of each; -1: there is none. */
+	/* Anonymous files, for KEEPER_KEYS of each; -1: there is none. */
 	int keys, checked_keys;
 	uint64_t check_end_ns;
 	bool is_check_late;  /* it was ended because of this time */
@@ -47,18 +47,20 @@ struct keeper {
 	bool is_replaced;    /* the helper was ended to start another */
 	bool is_hung;        /* it was ended because it did not answer */
 	bool is_wrong;       /* what `why` says */
-	char why[MESSAGE_DETAIL_BYTES]; /* why the last helper ended; or "" */
+	char why[KEEPER_DETAIL_BYTES]; /* why the last helper ended; or "" */
 };
 
-static void tell(enum message_kind kind, bool is_wrong, const char *detail)
+/* A note that a helper is not started, with the name of its keys in it. */
+static __attribute__((format(printf, 2, 3))) void
+tell_wrong(const struct keeper *k, const char *format, ...)
 {
-	struct message m = { .kind = kind,
-			     .answer = is_wrong ? STORE_FAILED : STORE_OK };
+	char detail[KEEPER_DETAIL_BYTES];
+	va_list values;
 
-	(void)snprintf(m.detail, sizeof(m.detail), "%s", detail);
-	/* If the socket is full or closed, the server has other problems. */
-	if (!message_send(STORE_SOCKET, &m, -1))
-		return;
+	va_start(values, format);
+	(void)vsnprintf(detail, sizeof(detail), format, values);
+	va_end(values);
+	k->config->tell(KEEPER_SOCKET, false, true, detail);
 }
 
 /*
@@ -83,38 +85,40 @@ static _Noreturn void run_helper(const struct keeper_config *c,
 		_exit(EXIT_FAILURE);
 	(void)close(CONTROL);
 	(void)close(SIGNALS);
-	if (dup2(keys, STORE_KEYS) < 0)
+	if (dup2(keys, KEEPER_KEYS) < 0)
 		_exit(EXIT_FAILURE);
 	if (strcmp(command, "check") == 0)
-		(void)close(STORE_SOCKET);
+		(void)close(KEEPER_SOCKET);
 	(void)execv(c->program, (char *const *)arguments);
 	_exit(127);
 }
 
-static void describe_end(char why[MESSAGE_DETAIL_BYTES], int status,
+static void describe_end(const struct keeper_config *c,
+			 char why[KEEPER_DETAIL_BYTES], int status,
 			 bool is_hung)
 {
 	if (is_hung)
-		(void)snprintf(why, MESSAGE_DETAIL_BYTES,
-			       "the store helper did not answer, and was ended "
-			       "by the server");
+		(void)snprintf(why, KEEPER_DETAIL_BYTES,
+			       "%s did not answer, and was ended by the server",
+			       c->helper);
 	else if (WIFSIGNALED(status))
-		(void)snprintf(why, MESSAGE_DETAIL_BYTES,
-			       "the store helper was ended by signal %d",
+		(void)snprintf(why, KEEPER_DETAIL_BYTES,
+			       "%s was ended by signal %d", c->helper,
 			       WTERMSIG(status));
+	else if (WEXITSTATUS(status) == 127)
+		(void)snprintf(why, KEEPER_DETAIL_BYTES,
+			       "%s ended with status 127 (is %s installed?)",
+			       c->helper, c->arguments[0]);
 	else
-		(void)snprintf(why, MESSAGE_DETAIL_BYTES,
-			       "the store helper ended with status %d%s",
-			       WEXITSTATUS(status),
-			       WEXITSTATUS(status) == 127 ?
-				       " (is darkroom-store installed?)" :
-				       "");
+		(void)snprintf(why, KEEPER_DETAIL_BYTES,
+			       "%s ended with status %d", c->helper,
+			       WEXITSTATUS(status));
 }
 
 /* A file for the keys of a helper, which is empty.  -1: errno. */
 static int make_keys(void)
 {
-	return memfd_create("store-keys", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	return memfd_create("helper-keys", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }
 
 static void start_helper(struct keeper *k)
@@ -123,7 +127,7 @@ static void start_helper(struct keeper *k)
 
 	k->is_replaced = k->is_hung = false;
 	k->started_ns = clock_now_ns();
-	tell(MESSAGE_STARTED, k->is_wrong, k->why);
+	k->config->tell(KEEPER_SOCKET, true, k->is_wrong, k->why);
 	if (k->keys < 0)
 		k->keys = make_keys();
 	pid = k->keys >= 0 ? fork() : -1;
@@ -134,9 +138,8 @@ static void start_helper(struct keeper *k)
 		return;
 	k->delay_ms = DELAY_MS_MAX;
 	k->is_wrong = true;
-	(void)snprintf(k->why, sizeof(k->why),
-		       "the store helper could not be started: %s",
-		       strerror(errno));
+	(void)snprintf(k->why, sizeof(k->why), "%s could not be started: %s",
+		       k->config->helper, strerror(errno));
 }
 
 /* Collect a helper that has ended, and choose when the next one starts. */
@@ -149,7 +152,7 @@ static void collect_helper(struct keeper *k)
 		return;
 	if (!k->is_replaced) {
 		k->is_wrong = true;
-		describe_end(k->why, status, k->is_hung);
+		describe_end(k->config, k->why, status, k->is_hung);
 	}
 	k->helper = 0;
 	if (k->is_replaced || lived_ns > SOUND_MS * NS_PER_MS)
@@ -182,9 +185,10 @@ static void begin_check(struct keeper *k)
 		run_helper(k->config, "check", k->checked_keys, keeper);
 	if (pid < 0) {
 		forget_checked(k);
-		tell(MESSAGE_NOTE, true,
-		     "the new keys of the store could not be checked, for lack "
-		     "of memory or processes: the old ones stay in use");
+		tell_wrong(k,
+			   "the new %s could not be checked, for lack of "
+			   "memory or processes: the old ones stay in use",
+			   k->config->keys);
 		return;
 	}
 	k->check = pid;
@@ -199,7 +203,8 @@ static void use_new_keys(struct keeper *k)
 		(void)close(k->keys);
 	k->keys = k->checked_keys;
 	k->checked_keys = -1;
-	(void)strcpy(k->why, "the keys of the store were read again");
+	(void)snprintf(k->why, sizeof(k->why), "the %s were read again",
+		       k->config->keys);
 	k->is_wrong = false;
 	k->is_replaced = true;
 	k->delay_ms = 0;
@@ -225,12 +230,12 @@ static void collect_check(struct keeper *k)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		use_new_keys(k);
 	else
-		tell(MESSAGE_NOTE, true,
-		     k->is_check_late ?
-			     "the new keys of the store could not be checked "
-			     "within 10 s: the old ones stay in use" :
-			     "the new keys of the store are not accepted (the "
-			     "line before says why): the old ones stay in use");
+		tell_wrong(k, "the new %s %s: the old ones stay in use",
+			   k->config->keys,
+			   k->is_check_late ?
+				   "could not be checked within 10 s" :
+				   "are not accepted (the line before says "
+				   "why)");
 	forget_checked(k);
 	if (k->wants_check)
 		begin_check(k);
@@ -313,7 +318,7 @@ static _Noreturn void become_keeper(const struct keeper_config *c, int socket,
 	int high_control = fcntl(control, F_DUPFD, SIGNALS + 1);
 	sigset_t child;
 
-	(void)prctl(PR_SET_NAME, "store-keeper", 0, 0, 0);
+	(void)prctl(PR_SET_NAME, c->process, 0, 0, 0);
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	(void)dup2(null, STDIN_FILENO);
@@ -321,7 +326,7 @@ static _Noreturn void become_keeper(const struct keeper_config *c, int socket,
 	(void)sigemptyset(&child);
 	(void)sigaddset(&child, SIGCHLD);
 	(void)sigprocmask(SIG_BLOCK, &child, NULL);
-	if (dup2(high_socket, STORE_SOCKET) < 0 ||
+	if (dup2(high_socket, KEEPER_SOCKET) < 0 ||
 	    dup2(high_control, CONTROL) < 0)
 		_exit(EXIT_FAILURE);
 	(void)close(SIGNALS);
@@ -390,7 +395,7 @@ enum keeper_result keeper_check_flags(const struct keeper_config *c,
 		run_flags(c, ends[1]);
 	(void)close(ends[1]);
 	if (pid < 0)
-		error_set(error, "the store helper could not be started: %s",
+		error_set(error, "%s could not be started: %s", c->helper,
 			  strerror(errno));
 	else
 		read_refusal(ends[0], error);
@@ -403,7 +408,7 @@ enum keeper_result keeper_check_flags(const struct keeper_config *c,
 		return KEEPER_OK;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == USAGE)
 		return KEEPER_WRONG;
-	describe_end(error->text, status, false);
+	describe_end(c, error->text, status, false);
 	return KEEPER_FAILED;
 }
 
@@ -420,10 +425,8 @@ bool keeper_start(const struct keeper_config *c, int *socket, int *control,
 	if (pid == 0)
 		become_keeper(c, ends[1], pipe_ends[0]);
 	if (pid < 0)
-		error_set(error,
-			  "the keeper of the store helper could not be "
-			  "started: %s",
-			  strerror(errno));
+		error_set(error, "the keeper of %s could not be started: %s",
+			  c->helper, strerror(errno));
 	for (int i = 0; i < 4; i++) {
 		int fd = (const int[]){ ends[1], pipe_ends[0], ends[0],
 					pipe_ends[1] }[i];
@@ -445,24 +448,4 @@ void keeper_reload(int control)
 void keeper_replace(int control)
 {
 	(void)!write(control, &replace_command, 1);
-}
-
-void keeper_forget_keys(void)
-{
-	static const char prefix[] = "AWS_";
-
-	for (char **at = environ; *at != NULL;) {
-		char *value = strchr(*at, '=');
-		char name[64];
-
-		if (strncmp(*at, prefix, sizeof(prefix) - 1) != 0 ||
-		    value == NULL || value - *at >= (ptrdiff_t)sizeof(name)) {
-			at++;
-			continue;
-		}
-		(void)memcpy(name, *at, (size_t)(value - *at));
-		name[value - *at] = '\0';
-		explicit_bzero(value + 1, strlen(value + 1));
-		(void)unsetenv(name); /* the next one takes its place */
-	}
 }
