@@ -14,7 +14,7 @@ ARG COMMIT=unknown
 # Without HEIC, whose patents are the concern of those who need it.
 RUN cmake --preset release -DDARKROOM_LAB=OFF -DDARKROOM_HEIC=OFF -DDARKROOM_COMMIT="$COMMIT" \
     && cmake --build --preset release \
-    && strip build/release/darkroom build/release/darkroom-store build/release/darkroom-decoder \
+    && strip build/release/darkroom build/release/darkroom-store build/release/darkroom-webhook build/release/darkroom-decoder \
         build/release/loadgen
 
 FROM debian:trixie-slim
@@ -28,7 +28,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends \
         /usr/lib/*/libhwy_contrib.so.*
 # Not the package ca-certificates: it needs openssl, of 3 MB.
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
-COPY --from=build /src/build/release/darkroom /src/build/release/darkroom-store \
+COPY --from=build /src/build/release/darkroom /src/build/release/darkroom-store /src/build/release/darkroom-webhook \
     /src/build/release/darkroom-decoder /src/build/release/loadgen /usr/local/bin/
 COPY datasets/samples/clownfish.jpg datasets/samples/coral-day.jpg /usr/share/darkroom/samples/
 COPY LICENSE datasets/README.md /usr/share/darkroom/

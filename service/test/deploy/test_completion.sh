@@ -117,6 +117,8 @@ test_loadgen() {
 }
 
 test_others() {
+	load "$programs/darkroom-webhook"
+	offers 'darkroom-webhook ' serve check flags
 	load "$programs/darkroom-store"
 	offers 'darkroom-store ' serve check create list verify flags
 	load "$programs/stages_sim"

@@ -101,7 +101,7 @@ test_without_lab() {
 	programs=$(sed -n 's/.*: C_EXECUTABLE_LINKER__\(.*\)_Release$/\1/p' \
 		"$work/targets" | sort | paste -sd ' ')
 	# A build may leave HEIC out.
-	[ "${programs/ darkroom-heif/}" = "darkroom darkroom-decoder darkroom-store loadgen print_parameters" ] ||
+	[ "${programs/ darkroom-heif/}" = "darkroom darkroom-decoder darkroom-store darkroom-webhook loadgen print_parameters" ] ||
 		fail "-DDARKROOM_LAB=OFF makes: $programs"
 }
 

@@ -31,6 +31,7 @@ forbid service '(loadgen|datasets)/|ck_|hwloc|jpeglib'
 forbid service/pipeline 'service/(http|store|report|log|config)/'
 forbid service/web 'service/[^w]'
 forbid service/store '(stages|imgops)/|service/(http|pipeline|report|log|config)/'
+forbid service/hooks '(stages|imgops)/|service/(http|pipeline|report|log|config)/'
 forbid service/log '(stages|imgops)/|service/(http|pipeline|store|report|config)/'
 forbid service/http 'service/(report|config)/'
 forbid service/report 'service/config/'
@@ -73,7 +74,7 @@ done
 clocks='CLOCK_REALTIME|[^a-z_]time\(|gettimeofday\(|timespec_get\('
 ! grep -rlE --include='*.[ch]' "$clocks" base imgops stages service |
 	grep -vE '/(test|bench)/' |
-	grep -vxE 'service/(direct/outgoing|http/head/auth|log/log|report/stats|store/entries|store/inbox|store/remote/helper/s3)\.c' ||
+	grep -vxE 'service/(direct/outgoing|hooks/hooks|hooks/helper/deliver|http/head/auth|log/log|report/stats|store/entries|store/inbox|store/remote/helper/s3)\.c' ||
 	wrong "the time of day is for output, names of files and signatures"
 # By default, conditions wait by the time of day.
 for file in $(grep -rl --include='*.c' 'pthread_cond_timedwait(' \

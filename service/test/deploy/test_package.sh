@@ -74,9 +74,11 @@ make_root "$VERSION_CODENAME" "$work/root" \
 root=$work/root
 for file in usr/share/man/man1/darkroom.1.gz usr/share/man/man1/loadgen.1.gz \
 	usr/share/man/man1/darkroom-store.1.gz \
+	usr/share/man/man1/darkroom-webhook.1.gz \
 	usr/share/man/man1/loadgen-compare.1.gz \
 	usr/share/bash-completion/completions/darkroom \
 	usr/share/bash-completion/completions/darkroom-store \
+	usr/share/bash-completion/completions/darkroom-webhook \
 	usr/share/bash-completion/completions/loadgen \
 	usr/lib/systemd/system/darkroom.service \
 	usr/lib/systemd/system/darkroom.socket \
@@ -90,7 +92,7 @@ grep -q 'deb-systemd-invoke.*try-restart.*darkroom.service' "$scripts.postinst" 
 ! grep -q 'deb-systemd-invoke stop' "$scripts.preinst" 2>/dev/null ||
 	fail "an upgrade stops the server"
 # What the man pages name is there, not compressed.
-for page in darkroom darkroom-store loadgen loadgen-compare; do
+for page in darkroom darkroom-store darkroom-webhook loadgen loadgen-compare; do
 	zcat "$root/usr/share/man/man1/$page.1.gz" | sed 's/\\//g' |
 		grep -oE '/usr/share/[A-Za-z0-9/._-]*[A-Za-z0-9]' || true
 done | sort -u >"$work/named"

@@ -63,7 +63,7 @@ test_the_server_is_built_with_its_helpers() {
 	local name build
 	build=$(dirname "$DARKROOM")
 	[ -f "$build/build.ninja" ] || return 0
-	for name in darkroom-decoder darkroom-store; do
+	for name in darkroom-decoder darkroom-store darkroom-webhook; do
 		ninja -C "$build" -t inputs darkroom >inputs
 		grep -qx $name inputs ||
 			fail "building darkroom does not build $name"
