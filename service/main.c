@@ -19,6 +19,7 @@
 #include "service/http/handlers/watch/agent.h"
 #include "service/pipeline/pipeline_graph.h"
 #include "service/pipeline/watermarks.h"
+#include "service/hooks/protocol.h"
 #include "service/resources.h"
 #include "service/server.h"
 #include "service/user.h"
@@ -275,6 +276,37 @@ static void check_packing(const struct options *o)
 			    "packed: give raw");
 }
 
+/* Flags of webhooks. */
+static void check_hooks(const struct options *o)
+{
+	const char *why,
+		*first = o->webhook != NULL ? "webhook" : "webhook-allow";
+	const char *value = o->webhook != NULL ? o->webhook : o->webhook_allow;
+	struct hooks_schedule schedule;
+	struct error error;
+
+	if (!hooks_read_schedule(&schedule, o->webhook_retry, &error))
+		refuse_flag(o, "webhook-retry", o->webhook_retry, error.text);
+	if (o->webhook != NULL && !hook_check_url(o->webhook, &why))
+		refuse_flag(o, "webhook", o->webhook, why);
+	if (o->webhook_allow != NULL &&
+	    !hook_check_origins(o->webhook_allow, &why))
+		refuse_flag(o, "webhook-allow", o->webhook_allow, why);
+	if (value == NULL && o->webhook_key_file != NULL)
+		refuse_flag(o, "webhook-key-file", o->webhook_key_file,
+			    "it needs --webhook or --webhook-allow");
+	if (value == NULL)
+		return;
+	if (o->webhook_key_file == NULL)
+		refuse_flag(o, first, value, "it needs --webhook-key-file");
+	if (o->store == NULL)
+		refuse_flag(o, first, value, "it needs --store");
+	if (remote_is_url(o->store) && o->inbox == NULL)
+		refuse_flag(o, first, value,
+			    "with an object store it needs --inbox DIR, where "
+			    "events wait");
+}
+
 /* s3:/photos and S3://photos would be folders. */
 static void check_scheme(const struct options *o)
 {
@@ -420,6 +452,7 @@ static void check_values(const struct options *o)
 	if (!options_isolated(o, &isolated, &error))
 		refuse_flag(o, "isolate", o->isolate, error.text);
 	check_store(o);
+	check_hooks(o);
 }
 
 /* For --check-config: what the server would refuse at its start. */
@@ -433,6 +466,8 @@ static void check_start(const struct options *o)
 
 	if (status == EXIT_SUCCESS)
 		status = resources_check_remote(o);
+	if (status == EXIT_SUCCESS)
+		status = resources_check_hooks(o);
 	if (status != EXIT_SUCCESS)
 		exit(status);
 	if (!listen_check(o->listen, &why))

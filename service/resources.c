@@ -82,6 +82,7 @@ static void warn_of_modes(struct warnings *w, const struct options *o)
 	warn_of_mode(w, o, "metrics-key-file", o->metrics_key_file);
 	warn_of_mode(w, o, "tls-key", o->tls_key);
 	warn_of_mode(w, o, "s3-credentials-file", o->s3_credentials_file);
+	warn_of_mode(w, o, "webhook-key-file", o->webhook_key_file);
 }
 
 /*
@@ -647,6 +648,85 @@ static int open_inbox(struct server_resources *r, const struct options *o)
 		o->inbox != NULL ? o->inbox : o->store, error.text);
 }
 
+/*
+ * The flags of webhooks; `path` is where their queue is.  False: there are no
+ * webhooks.
+ */
+static bool read_hooks(struct hooks_config *c, const struct options *o,
+		       const char *path)
+{
+	struct error ignored; /* main.c has checked the schedule */
+
+	*c = (struct hooks_config){
+		.path = path,
+		.url = o->webhook,
+		.allowed = o->webhook_allow,
+		.key_file = o->webhook_key_file,
+		.events_max = o->webhook_queue,
+	};
+	return (o->webhook != NULL || o->webhook_allow != NULL) &&
+	       hooks_read_schedule(&c->schedule, o->webhook_retry, &ignored);
+}
+
+/* The helper's error may begin with the path of the file of keys. */
+static int refuse_hooks(const struct options *o, int status, const char *why)
+{
+	size_t n = strlen(o->webhook_key_file);
+
+	if (strncmp(why, o->webhook_key_file, n) == 0 &&
+	    strncmp(why + n, ": ", 2) == 0)
+		why += n + 2;
+	return refuse_as_user(o, status, "webhook-key-file",
+			      o->webhook_key_file, why);
+}
+
+int resources_check_hooks(const struct options *o)
+{
+	struct hooks_config c;
+	struct error error;
+
+	if (!read_hooks(&c, o, NULL))
+		return EXIT_SUCCESS;
+	switch (hooks_check_flags(&c, &error)) {
+	case KEEPER_OK:
+		return EXIT_SUCCESS;
+	case KEEPER_WRONG:
+		return refuse_hooks(o, EXIT_USAGE, error.text);
+	case KEEPER_FAILED:
+		break;
+	}
+	/* A server starts without the helper, and the keeper tries again. */
+	return o->wants_check ? refuse_hooks(o, EXIT_FAILURE, error.text) :
+				EXIT_SUCCESS;
+}
+
+/* In the folder of the inbox, if there is one, else in that of the store. */
+static int open_hooks(struct server_resources *r, const struct options *o)
+{
+	const char *folder = o->inbox != NULL ? o->inbox : o->store;
+	const char *flag = o->webhook != NULL ? "webhook" : "webhook-allow";
+	struct hooks_config c;
+	struct error error;
+	int status;
+
+	if (!read_hooks(&c, o, NULL))
+		return EXIT_SUCCESS;
+	status = resources_check_hooks(o);
+	if (status != EXIT_SUCCESS)
+		return status;
+	error_set(&error, "no memory");
+	if (asprintf(&r->hooks_path, "%s/hooks", folder) < 0)
+		r->hooks_path = NULL;
+	c.path = r->hooks_path;
+	if (c.path != NULL)
+		r->hooks = hooks_open(&c, &error);
+	if (r->hooks != NULL)
+		return EXIT_SUCCESS;
+	return refuse_as_user(
+		o, EXIT_FAILURE, flag,
+		o->webhook != NULL ? o->webhook : o->webhook_allow, error.text);
+}
+
 static int open_trace(struct server_resources *r, const struct options *o)
 {
 	if (o->trace == NULL)
@@ -703,6 +783,8 @@ int server_resources_init(struct server_resources *r, const struct options *o)
 	if (status == EXIT_SUCCESS)
 		status = open_inbox(r, o);
 	if (status == EXIT_SUCCESS)
+		status = open_hooks(r, o);
+	if (status == EXIT_SUCCESS)
 		status = open_trace(r, o);
 	return status;
 }
@@ -715,6 +797,8 @@ void server_resources_release(struct server_resources *r)
 		(void)close(r->admin_fd);
 	if (r->agent_fd >= 0)
 		(void)close(r->agent_fd);
+	hooks_close(r->hooks);
+	free(r->hooks_path);
 	inbox_close(r->inbox);
 	store_close(r->store);
 	if (r->trace != NULL)

@@ -23,6 +23,7 @@
 #include "service/config/options.h"
 #include "service/http/head/auth.h"
 #include "service/http/connection/tls.h"
+#include "service/hooks/hooks.h"
 #include "service/pipeline/block_list.h"
 #include "service/store/remote/remote.h"
 
@@ -65,6 +66,8 @@ struct server_resources {
 	struct stage_graph graph; /* the graph for --balance partition */
 	struct store *store;      /* NULL: not asked for */
 	struct inbox *inbox;      /* NULL: there is none */
+	struct hooks *hooks;      /* NULL: there are no webhooks */
+	char *hooks_path;         /* of their queue; owned */
 	FILE *trace;              /* NULL: not asked for, or taken over */
 };
 
@@ -94,6 +97,9 @@ int resources_check_secrets(const struct options *o);
  * status.
  */
 int resources_check_remote(const struct options *o);
+
+/* The same for the webhooks, with their keys. */
+int resources_check_hooks(const struct options *o);
 
 /*
  * Can --save-graph be written at the end?  The sandbox leaves its folder open,

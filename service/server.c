@@ -332,9 +332,12 @@ static void on_hangup(struct server *s)
 		reload_secrets(s);
 	if (is_remote)
 		remote_reload_keys(store);
+	if (s->resources.hooks != NULL)
+		hooks_reload_keys(s->resources.hooks);
 	if (has_parts)
 		divide_again(s);
-	if (s->resources.secrets.reader == NULL && !has_parts && !is_remote)
+	if (s->resources.secrets.reader == NULL && !has_parts && !is_remote &&
+	    s->resources.hooks == NULL)
 		log_message(s->log, LOG_LEVEL_WARN,
 			    "SIGHUP: nothing to divide without --balance "
 			    "partition, and no keys or certificates to read "
@@ -468,6 +471,7 @@ static struct http_config http_config_of(const struct server *s)
 		.packer = s->packer,
 		.inbox = s->resources.inbox,
 		.inbox_s = s->options->inbox_ms / 1000,
+		.hooks = s->resources.hooks,
 		.read_bytes_max = options_read_bytes(s->options),
 		.read_threads = read_threads(s),
 		.spools = s->options->spool == SPOOL_STORE &&
@@ -566,6 +570,7 @@ static int serve_with_reports(struct server *s, const sigset_t *signals)
 		s->options, pipeline_worker_count(s->pipeline));
 	s->stats.store = s->resources.store;
 	s->stats.inbox = s->resources.inbox;
+	s->stats.hooks = s->resources.hooks;
 	s->stats.commit = s->options->commit;
 	s->stats.uthreads = s->uthreads;
 	if (!start_packer(s)) {
@@ -710,6 +715,26 @@ static int start_inbox(struct server *s)
 	return EXIT_FAILURE;
 }
 
+/* A hooks_report_fn. */
+static void log_hooks(void *arg, bool is_wrong, const char *text)
+{
+	const struct server *s = arg;
+
+	log_message(s->log, is_wrong ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
+		    "webhooks: %s", text);
+}
+
+/* Returns an exit status. */
+static int start_hooks(struct server *s)
+{
+	if (s->resources.hooks == NULL ||
+	    hooks_start(s->resources.hooks, log_hooks, s))
+		return EXIT_SUCCESS;
+	log_message(s->log, LOG_LEVEL_ERROR,
+		    "the thread of webhooks could not be started");
+	return EXIT_FAILURE;
+}
+
 /* Returns an exit status. */
 static int start_store(struct server *s)
 {
@@ -775,7 +800,10 @@ static int run_logged(struct server *s, const sigset_t *signals)
 		if (status == EXIT_SUCCESS)
 			status = start_inbox(s);
 		if (status == EXIT_SUCCESS)
+			status = start_hooks(s);
+		if (status == EXIT_SUCCESS)
 			status = run_stages(s, signals);
+		hooks_stop(s->resources.hooks);
 		inbox_stop(s->resources.inbox);
 		store_stop(s->resources.store);
 		log_stop(s->log, LAST_LINES_MS);

@@ -340,6 +340,25 @@ static const struct flag own_flags[] = {
 	  "the longest time that a ticket or a resumable upload is kept",
 	  FLAG_FIELD(struct options, inbox_ms), .unit = FLAG_TIME,
 	  .least = 1000, .most = 30 * 86400000.0 },
+	{ "webhook", "URL", NULL,
+	  "tell this URL, by a signed POST, of every image that is stored",
+	  FLAG_FIELD(struct options, webhook) },
+	{ "webhook-allow", "ORIGIN,...", NULL,
+	  "origins, such as https://shop.example, of URLs that a ticket may\n"
+	  "name as its own webhook; default: none",
+	  FLAG_FIELD(struct options, webhook_allow) },
+	{ "webhook-key-file", "FILE", NULL,
+	  "the keys that sign webhooks, whsec_BASE64, one in each line",
+	  FLAG_FIELD(struct options, webhook_key_file) },
+	{ "webhook-queue", "N", "100000",
+	  "most events of webhooks that wait; then uploads to be stored get a\n"
+	  "503",
+	  FLAG_FIELD(struct options, webhook_queue), .least = 1,
+	  .most = 10000000 },
+	{ "webhook-retry", "TIME,...", "5s,5m,30m,2h,5h,10h,14h,20h,24h",
+	  "pauses before the attempts after the first; a fifth is added by\n"
+	  "chance",
+	  FLAG_FIELD(struct options, webhook_retry) },
 	{ "spool", "store|none", "store",
 	  "where an upload is written before it is answered 202: to the\n"
 	  "store, so that it survives a restart or a crash, or nowhere",

@@ -15,7 +15,7 @@
 
 struct cJSON;
 
-enum { OPTIONS_REFUSAL_BYTES = 1024, OPTIONS_MAX = 96 };
+enum { OPTIONS_REFUSAL_BYTES = 1024, OPTIONS_MAX = 128 };
 
 /* The values of --spool, in this order. */
 enum spool_mode { SPOOL_STORE, SPOOL_NONE };
@@ -87,6 +87,11 @@ struct options {
 	const char *inbox; /* NULL: in the folder of the store, if any */
 	uint64_t inbox_quota_bytes;
 	uint32_t inbox_ms;
+	const char *webhook; /* a URL; NULL: none */
+	const char *webhook_allow;
+	const char *webhook_key_file;
+	uint32_t webhook_queue;
+	const char *webhook_retry;
 	const char *store_cache;
 	uint64_t store_cache_quota_bytes;
 	enum spool_mode spool;

@@ -405,6 +405,11 @@ static bool start_spooler(struct http *h)
 
 	if (c->store == NULL || store_spool(c->store) == NULL)
 		return true;
+	h->spooler_hooks = (struct spooler_hooks){
+		.hooks = c->hooks,
+		.spool = store_spool(c->store),
+		.public_url = c->public_url,
+	};
 	h->spooler = spooler_start(&(struct spooler_config){
 		.pipeline = c->pipeline,
 		.store = c->store,
@@ -412,6 +417,7 @@ static bool start_spooler(struct http *h)
 		.log = c->log,
 		.packer = c->packer,
 		.number = &h->requests_begun,
+		.hooks = h->spooler_hooks,
 	});
 	return h->spooler != NULL;
 }

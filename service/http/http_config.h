@@ -58,6 +58,7 @@ enum http_form { FORM_LENIENT, FORM_STRICT };
 
 struct auth;
 struct decoder;
+struct hooks;
 struct inbox;
 struct log;
 struct minute;
@@ -116,6 +117,7 @@ struct http_config {
 	bool spools;         /* the upload is on the disk before a 202 */
 	struct inbox *inbox; /* for /v1/uploads; NULL: none */
 	uint32_t inbox_s;    /* the longest time of a ticket, in seconds */
+	struct hooks *hooks; /* told of stored images; NULL: none */
 	struct auth *auth;
 	bool has_tls; /* see tls_serve() */
 	/*

@@ -16,6 +16,7 @@
 #include "service/http/http_config.h"
 #include "service/http/handlers/images/making_turns.h"
 #include "service/http/handlers/images/reading.h"
+#include "service/http/handlers/images/spooler.h"
 #include "service/http/head/formats.h"
 #include "service/http/transport.h"
 #include "service/http/handlers/watch/minute.h"
@@ -115,8 +116,9 @@ struct http {
 	struct agent *agent; /* NULL: none */
 	struct waiting *waiting;
 	struct spooler *spooler; /* NULL: no store */
-	struct reading reading;  /* of images, from a remote store */
-	struct making making;    /* of pictures, from originals */
+	struct spooler_hooks spooler_hooks;
+	struct reading reading; /* of images, from a remote store */
+	struct making making;   /* of pictures, from originals */
 	/* Recent mean of the time to write an upload into the spool. */
 	_Atomic uint64_t spool_ns;
 	/*

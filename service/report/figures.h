@@ -16,6 +16,7 @@
 #include "service/http/http_config.h"
 #include "service/report/report.h"
 #include "service/decoder/decoders.h"
+#include "service/hooks/hooks.h"
 #include "service/store/inbox.h"
 #include "service/http/handlers/images/packer.h"
 #include "service/store/store.h"
@@ -71,8 +72,7 @@ struct counts {
 	bool always; /* true */
 	bool has_fibres, has_threads;
 	bool has_store, has_disk, has_quota, is_remote, has_inbox;
-	bool has_originals;
-	bool has_packer;
+	bool has_originals, has_packer, has_hooks;
 	bool has_decoder;
 	bool has_hardware;
 	uint64_t uptime_ns;
@@ -85,6 +85,7 @@ struct counts {
 	struct store_stats store;
 	struct inbox_stats inbox;
 	struct packer_stats packer;
+	struct hooks_stats hooks;
 	struct decoder_stats decoder;
 	struct http_report http; /* zero in /stats */
 };

@@ -41,6 +41,7 @@ struct stats_source {
 	const struct sandbox *sandbox;
 	struct store *store;         /* NULL: none */
 	struct inbox *inbox;         /* NULL: none */
+	struct hooks *hooks;         /* NULL: none */
 	const struct packer *packer; /* set before the first reading, too */
 	const char *commit;          /* of the sources; NULL: unknown */
 	uint32_t io_threads;         /* set before the first reading, too */

@@ -144,6 +144,7 @@ void stats_read(struct stats_source *source, const struct http_report *http,
 		.has_store = source->store != NULL,
 		.has_inbox = source->inbox != NULL,
 		.has_packer = source->packer != NULL,
+		.has_hooks = source->hooks != NULL,
 		.has_decoder = source->config->decoders != NULL,
 		.has_hardware = group_counts_hardware(g),
 		.uploads_max = source->config->uploads_max,
@@ -164,6 +165,8 @@ void stats_read(struct stats_source *source, const struct http_report *http,
 		inbox_read_stats(source->inbox, &out->inbox);
 	if (out->has_packer)
 		packer_read(source->packer, &out->packer);
+	if (out->has_hooks)
+		hooks_read_stats(source->hooks, &out->hooks);
 	out->is_remote = out->has_store && out->store.remote.is_remote;
 	out->has_disk = out->has_store && !out->is_remote;
 	out->has_quota = out->has_disk && out->store.quota_bytes > 0;

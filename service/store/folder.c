@@ -647,6 +647,22 @@ enum store_answer spool_set_attempts(struct spool *s, const char *id,
 	return answer;
 }
 
+/* The time at which the upload was written. */
+uint64_t spool_stamp(const struct spool *s, const char *id)
+{
+	int entry = folder_open(s->folder.fd, id);
+	struct stat file;
+	uint64_t stamp = 0;
+
+	if (entry < 0)
+		return 0;
+	if (fstatat(entry, upload_name, &file, AT_SYMLINK_NOFOLLOW) == 0)
+		stamp = (uint64_t)file.st_mtim.tv_sec * UINT64_C(1000000000) +
+			(uint64_t)file.st_mtim.tv_nsec;
+	folder_close(entry);
+	return stamp;
+}
+
 enum store_answer spool_finish(struct spool *s, struct spool_hold *h,
 			       const struct store_file *files,
 			       uint32_t file_count)
@@ -659,6 +675,8 @@ enum store_answer spool_finish(struct spool *s, struct spool_hold *h,
 				  &ignored) :
 			STORE_NOT_FOUND;
 
+	if (answer == STORE_OK && h->stored != NULL)
+		answer = h->stored(h);
 	if (answer == STORE_OK || answer == STORE_NOT_FOUND)
 		end_hold(b, h);
 	if (answer == STORE_OK) {

@@ -299,6 +299,12 @@ enum { SPOOL_TEXT_BYTES = 16 << 10 };
 
 struct spool_hold {
 	char id[STORE_ID_BYTES]; /* set by the caller */
+	/*
+	 * Called by spool_finish() when the image is stored, before the entry
+	 * is removed.  If it does not return STORE_OK, neither does
+	 * spool_finish().  NULL: nothing is called.
+	 */
+	enum store_answer (*stored)(struct spool_hold *h);
 	struct spool_hold *next;
 };
 
@@ -347,6 +353,9 @@ void spool_hold(struct spool *s, struct spool_hold *h);
 uint32_t spool_attempts(const struct spool *s, const char *id);
 MUST_CHECK enum store_answer spool_set_attempts(struct spool *s, const char *id,
 						uint32_t count);
+
+/* A number of the entry that no other entry of this id has; 0: it is gone. */
+uint64_t spool_stamp(const struct spool *s, const char *id);
 
 /* End `h`; the entry stays. */
 void spool_release(struct spool *s, struct spool_hold *h);

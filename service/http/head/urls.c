@@ -127,6 +127,11 @@ static void print_url(char out[URL_BASE_BYTES], const char *url)
 	(void)snprintf(out, URL_BASE_BYTES, "%.*s", (int)s.bytes, s.text);
 }
 
+void urls_public_base(char out[URL_BASE_BYTES], const char *public_url)
+{
+	print_url(out, public_url != NULL ? public_url : "");
+}
+
 /* The value that the first proxy has set; others may have added theirs. */
 static struct text_part first_value(const struct request *r, const char *name)
 {

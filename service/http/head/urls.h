@@ -24,6 +24,12 @@ MUST_CHECK bool urls_check_public(const char *url, const char **why);
 MUST_CHECK bool urls_check_admin(const char *url, const char **why);
 
 /*
+ * The base of URLs that are for no request: that of --public-url, which may be
+ * NULL: then it is "".
+ */
+void urls_public_base(char out[URL_BASE_BYTES], const char *public_url);
+
+/*
  * The base of the URLs in the reply: the text before a path of ours, without a
  * slash at its end.  It is that of --public-url; or what a trusted proxy says
  * by X-Forwarded-Proto, -Host and -Prefix; or "": clients complete the path by

@@ -10,10 +10,10 @@
 #include <string.h>
 
 /*
- * After this time another viewer may have left, or the trace may have been
- * sent.
+ * After this time another viewer may have left, the trace may have been sent,
+ * or a receiver may have come back.
  */
-enum { VIEWERS_RETRY_S = 10, TRACE_RETRY_S = 5 };
+enum { VIEWERS_RETRY_S = 10, TRACE_RETRY_S = 5, WEBHOOKS_RETRY_S = 30 };
 
 enum { FIRST_STATUS_OF_SERVER = 500 };
 
@@ -100,6 +100,13 @@ static const struct {
 	[PROBLEM_CROSS_SITE] = { 403, "cross_site", "Cross-site request",
 				 "The request comes from a page of another "
 				 "origin; see --cors-origin." },
+	[PROBLEM_WEBHOOK_NOT_ALLOWED] = { 403, "webhook_not_allowed",
+					  "Webhook not allowed",
+					  "The origin of the webhook is not "
+					  "one of --webhook-allow." },
+	[PROBLEM_WEBHOOKS_FULL] = { 503, "webhooks_full", "Webhooks full",
+				    "Too many webhooks wait for their "
+				    "receivers; try again later." },
 	[PROBLEM_WRONG_HOST] = { 421, "wrong_host", "Wrong host",
 				 "The Host header has a name that this server "
 				 "does not know; give it by --host." },
@@ -380,6 +387,8 @@ uint32_t problem_retry_s(enum problem problem)
 		return VIEWERS_RETRY_S;
 	case PROBLEM_TRACE_BUSY:
 		return TRACE_RETRY_S;
+	case PROBLEM_WEBHOOKS_FULL:
+		return WEBHOOKS_RETRY_S;
 	default:
 		return 0;
 	}

@@ -258,7 +258,7 @@ test_figures_are_described() {
 test_flags_are_described() {
 	local name pages
 	pages=("$source/docs/scheduling.md" \
-		"$source"/docs/operations/{configure,limits,access,store,deploy,watch}.md)
+		"$source"/docs/operations/{configure,limits,access,store,deploy,watch,webhooks}.md)
 	sed -n '/^POST/q; s/^  --\([a-z0-9-]*\).*/\1/p' "$work/help" >"$work/flags"
 	[ "$(wc -l <"$work/flags")" -ge 27 ] || fail "$(cat "$work/flags")"
 	while read -r name; do

@@ -322,6 +322,8 @@ const causes = {
 	signature_expired: () => signed(5),
 	cross_site: () => upload("", { headers: {
 		"Sec-Fetch-Site": "cross-site" } }),
+	webhook_not_allowed: () => call("makeTicket", {
+		query: "?w=64&webhook=https://shop.example/" }),
 	wrong_host: () => raw("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
 	not_found: () => call("getImage", { path: { id: missing } }),
 	no_original: () => call("getOriginal", { path: { id: missing } }),
@@ -451,6 +453,7 @@ const elsewhere = {
 	not_ready: "service_control", trace_busy: "service_control",
 	out_of_memory: "service_faults", store_failed: "service_images",
 	store_unavailable: "service_s3", process_ended: "service_spool",
+	webhooks_full: "service_hooks",
 };
 
 test("every error is as it says", async () => {

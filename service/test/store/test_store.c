@@ -798,6 +798,46 @@ static void test_spool_is_shared(void)
 	store_close(s);
 }
 
+static enum store_answer told_answer;
+static uint32_t told_count;
+
+/* The stored() of a hold: the image is there, and the entry still is. */
+static enum store_answer tell_stored(struct spool_hold *h)
+{
+	CHECK_TEXT(h->id, ID_A);
+	run("test -d spool/" ID_A);
+	told_count++;
+	return told_answer;
+}
+
+/* An entry stays until it was told that its image is stored. */
+static void test_spool_tells_before_it_removes(void)
+{
+	struct store *s = open_store(1 << 20);
+	struct spool *spool = store_spool(s);
+	uint64_t stamp;
+
+	CHECK_NUMBER(spool_stamp(spool, ID_A), ==, 0);
+	first.stored = tell_stored;
+	CHECK_NUMBER(spool_put(spool, &first, "r", "bytes", 5), ==, STORE_OK);
+	stamp = spool_stamp(spool, ID_A);
+	CHECK_NUMBER(stamp, >, 0);
+	told_answer = STORE_FULL;
+	CHECK_NUMBER(spool_finish(spool, &first, files, FILE_COUNT), ==,
+		     STORE_FULL);
+	CHECK(spool_has(spool, ID_A));
+	check_whole(s, ID_A);
+	CHECK_NUMBER(spool_stamp(spool, ID_A), ==, stamp);
+	told_answer = STORE_OK;
+	CHECK_NUMBER(spool_finish(spool, &first, files, FILE_COUNT), ==,
+		     STORE_OK);
+	CHECK(!spool_has(spool, ID_A));
+	CHECK_NUMBER(told_count, ==, 2);
+	first.stored = NULL;
+	CHECK_NUMBER(spool_delete(spool, ID_A), ==, STORE_OK); /* the image */
+	store_close(s);
+}
+
 /* While `first` found the entry damaged, another upload has replaced it. */
 static void test_damage_that_was_mended_is_no_failure(void)
 {
@@ -1027,6 +1067,7 @@ int main(void)
 		test_links_are_not_followed,
 		test_threads_never_see_a_part,
 		test_spool_is_shared,
+		test_spool_tells_before_it_removes,
 		test_damage_that_was_mended_is_no_failure,
 		test_spool_is_there_after_a_restart,
 		test_a_problem_that_cannot_be_written_is_no_obstacle,

@@ -355,22 +355,43 @@ static const char url_begin[] = "\"url\":\"" IMAGES_PATH "/";
 
 enum { URL_PATH_AT = sizeof("\"url\":\"") - 1 };
 
-char *image_meta_below(const char *meta, const char *base)
+/* Print the meta without its checksum and its end, with `base` in each url. */
+static void print_below(FILE *out, const char *meta, const char *base)
 {
 	const char *end = meta + strlen(meta) - SEAL_CHARS, *at = meta, *next;
-	struct text text;
-	FILE *out = text_open(&text);
 
 	assert(strlen(meta) > SEAL_CHARS);
-	if (out == NULL)
-		return NULL;
 	while ((next = strstr(at, url_begin)) != NULL && next < end) {
 		next += URL_PATH_AT;
 		(void)fprintf(out, "%.*s%s", (int)(next - at), at, base);
 		at = next;
 	}
 	(void)fprintf(out, "%.*s", (int)(end - at), at);
+}
+
+char *image_meta_below(const char *meta, const char *base)
+{
+	struct text text;
+	FILE *out = text_open(&text);
+
+	if (out == NULL)
+		return NULL;
+	print_below(out, meta, base);
 	return add_checksum(text_close(&text, out));
+}
+
+char *image_meta_told(const char *meta, const char *base, const char *ticket)
+{
+	struct text text;
+	FILE *out = text_open(&text);
+
+	if (out == NULL)
+		return NULL;
+	print_below(out, meta, base);
+	if (ticket != NULL)
+		(void)fprintf(out, ",\"ticket\":\"%s\"", ticket);
+	(void)fputc('}', out);
+	return text_close(&text, out);
 }
 
 bool image_meta_is_whole(const char *meta)

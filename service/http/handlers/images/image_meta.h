@@ -132,6 +132,12 @@ char *original_meta_packed(const char *meta, const void *packed,
  */
 char *image_meta_below(const char *meta, const char *base);
 
+/*
+ * The same for a webhook: without the checksum, with the id of the ticket,
+ * unless it is NULL.
+ */
+char *image_meta_told(const char *meta, const char *base, const char *ticket);
+
 /* Is the meta undamaged?  It contains a checksum of itself. */
 MUST_CHECK bool image_meta_is_whole(const char *meta);
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "service/http/handlers/images/image_hooks.h"
 #include "service/http/handlers/images/image_meta.h"
 #include "service/http/handlers/images/packer.h"
 #include "service/log/log.h"
@@ -82,15 +83,50 @@ static void retry_after(struct spooler *s, struct spooled *e, uint32_t ms)
 	TAILQ_INSERT_TAIL(&s->waiting, e, link);
 }
 
+/* The stored() of a hold; the caller of spool_finish() logs a failure. */
+static enum store_answer tell_stored(struct spool_hold *h)
+{
+	struct spooled *e = container_of(h, struct spooled, hold);
+	const struct image_event event = {
+		.id = h->id,
+		.stamp = spool_stamp(e->hooks->spool, h->id),
+	};
+
+	return image_hooks_stored(e->hooks->hooks, e->hooks->public_url, &event,
+				  e->meta);
+}
+
+void spooled_tell(struct spooled *e, const struct spooler_hooks *hooks,
+		  const char *meta)
+{
+	e->hooks = hooks;
+	e->meta = meta;
+	e->hold.stored = hooks->hooks != NULL ? tell_stored : NULL;
+}
+
+/* The same for an upload that cannot become an image. */
+static enum store_answer tell_failed(struct spooler *s, const struct spooled *e,
+				     const char *problem)
+{
+	const struct image_event event = {
+		.id = e->hold.id,
+		.stamp = spool_stamp(s->config.spool, e->hold.id),
+	};
+
+	return image_hooks_failed(s->config.hooks.hooks, &event, problem);
+}
+
 /* Move the entry to the folder of failed entries. */
 static void move_to_failed(struct spooler *s, struct spooled *e,
 			   const char *detail, bool is_damaged)
 {
 	char *text = problem_json(e->problem, detail, NULL, NULL);
-	enum store_answer answer = text != NULL ?
-					   spool_fail(s->config.spool, &e->hold,
-						      text, is_damaged) :
-					   STORE_FAILED;
+	enum store_answer answer =
+		text != NULL ? tell_failed(s, e, text) : STORE_FAILED;
+
+	if (answer == STORE_OK)
+		answer =
+			spool_fail(s->config.spool, &e->hold, text, is_damaged);
 
 	free(text);
 	if (answer == STORE_OK || answer == STORE_NOT_FOUND) {
@@ -209,6 +245,7 @@ static enum upload_end store_try(struct upload *u)
 		answer = original_put(s->config.store, hold->id, u, &why);
 	if (answer == STORE_OK) {
 		image_files_init(&files, u, meta);
+		spooled_tell(j->entry, &s->config.hooks, meta);
 		answer = spool_finish(s->config.spool, hold, files.files,
 				      files.count);
 	}

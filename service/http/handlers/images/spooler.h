@@ -34,9 +34,11 @@
 
 #include <sys/queue.h>
 
+struct hooks;
 struct log;
 struct packer;
 struct spooler;
+struct spooler_hooks;
 
 /*
  * An entry of the spool that is in use; its hold prevents others from removing
@@ -51,8 +53,25 @@ struct spooled {
 	enum problem problem; /* why the last try failed */
 	uint32_t try_count;
 	uint64_t due_ns; /* time of the next try */
+	/* Set by spooled_tell(). */
+	const struct spooler_hooks *hooks;
+	const char *meta;
 	TAILQ_ENTRY(spooled) link;
 };
+
+/* What is needed to tell of images by webhooks. */
+struct spooler_hooks {
+	struct hooks *hooks; /* NULL: nobody is told */
+	struct spool *spool;
+	const char *public_url; /* or NULL */
+};
+
+/*
+ * When spool_finish() has stored the image, its webhooks are queued, before the
+ * entry is removed.  `meta` is that of the image, and stays until then.
+ */
+void spooled_tell(struct spooled *e, const struct spooler_hooks *hooks,
+		  const char *meta);
 
 struct spooler_config {
 	struct pipeline *pipeline;
@@ -61,6 +80,7 @@ struct spooler_config {
 	struct log *log;
 	struct packer *packer;    /* NULL: none */
 	_Atomic uint64_t *number; /* number of the last upload */
+	struct spooler_hooks hooks;
 };
 
 /* NULL: no memory, no thread, or the spool could not be read. */

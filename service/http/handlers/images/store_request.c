@@ -21,12 +21,15 @@
  * the upload is decoded, and a list in memory keeps the result.
  */
 #include "service/http/handlers/upload_request.h"
+#include "service/http/handlers/images/image_hooks.h"
 #include "service/http/handlers/images/image_meta.h"
 #include "service/http/handlers/images/packer.h"
 #include "service/http/handlers/images/picture_request.h"
 #include "service/http/handlers/images/spooler.h"
 #include "service/http/handlers/uploads/arrival.h"
 #include "service/http/head/urls.h"
+#include "service/hooks/hooks.h"
+#include "service/log/log.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -345,6 +348,28 @@ static void on_decoded(struct upload *u)
 		send_spool_task(r);
 }
 
+/* Without a spool: the image is stored, so queue its webhooks. */
+static enum store_answer tell_stored(struct request *r, struct error *why)
+{
+	struct upload_request *own = r->own;
+	const struct arrival *a = own->arrival;
+	const struct image_event event = {
+		.id = own->storing.accepted.id,
+		.ticket = a != NULL ? a->hold.id : NULL,
+		.url = a != NULL ? a->ticket.webhook : NULL,
+		/* A ticket becomes one image, so it has one event. */
+		.stamp = a != NULL ? 0 : hooks_new_stamp(),
+	};
+	enum store_answer answer =
+		image_hooks_stored(r->config->hooks, r->config->public_url,
+				   &event, own->storing.meta);
+
+	if (answer != STORE_OK)
+		error_set(why, "its webhook has no room: %s",
+			  errno != 0 ? strerror(errno) : "too many wait");
+	return answer;
+}
+
 /*
  * Store the image after its original; after a 202, it replaces the entry in the
  * spool.  The original is locked.
@@ -362,9 +387,14 @@ static enum store_answer put_both(struct request *r, struct error *why)
 	if (answer != STORE_OK)
 		return answer;
 	if (early_advance(s, EVENT_STORE_BEGINS) != EARLY_ACCEPTED ||
-	    s->spooled == NULL)
-		return store_put(r->config->store, s->accepted.id, f.files,
-				 f.count, own->upload.deadline_ns, why);
+	    s->spooled == NULL) {
+		answer = store_put(r->config->store, s->accepted.id, f.files,
+				   f.count, own->upload.deadline_ns, why);
+		return answer == STORE_OK && r->config->hooks != NULL ?
+			       tell_stored(r, why) :
+			       answer;
+	}
+	spooled_tell(s->spooled, &r->http->spooler_hooks, s->meta);
 	answer = spool_finish(spool_of(r), &s->spooled->hold, f.files, f.count);
 	error_set(why, "%s", strerror(errno));
 	if (answer == STORE_FULL || answer == STORE_FAILED)
@@ -433,6 +463,31 @@ static enum upload_end store_image(struct upload *u)
 					     UPLOAD_NOT_STORED;
 }
 
+/*
+ * Without a spool, an upload that was answered 202 has failed.  The worker
+ * waits for the disk, which is rare enough.  If the event cannot be queued, it
+ * is lost, as the upload is if the process ends.
+ */
+static void tell_failed(struct request *r, enum problem problem)
+{
+	struct upload_request *own = r->own;
+	const struct image_event event = {
+		.id = own->storing.accepted.id,
+		.stamp = hooks_new_stamp(),
+	};
+	char *text;
+
+	if (r->config->hooks == NULL || problem == PROBLEM_NONE)
+		return;
+	text = problem_json(problem, NULL, NULL, NULL);
+	if (text == NULL ||
+	    image_hooks_failed(r->config->hooks, &event, text) != STORE_OK)
+		log_message(r->config->log, LOG_LEVEL_WARN,
+			    "webhooks: the failure of image %s cannot be told",
+			    event.id);
+	free(text);
+}
+
 /* An upload that was accepted is done.  Called by a worker. */
 static void settle_accepted(struct request *r)
 {
@@ -442,6 +497,7 @@ static void settle_accepted(struct request *r)
 	if (!r->config->spools) {
 		if (own->upload.end == UPLOAD_ABANDONED)
 			request_count_abandoned(r);
+		tell_failed(r, problem_of_upload(&own->upload));
 		accepted_settle(&r->http->accepted, &s->accepted,
 				problem_of_upload(&own->upload));
 	} else if (s->spooled != NULL) {
@@ -547,6 +603,8 @@ enum problem storing_begin(struct request *r)
 
 	if (r->config->store == NULL)
 		return PROBLEM_NO_STORE;
+	if (r->config->hooks != NULL && hooks_are_full(r->config->hooks))
+		return PROBLEM_WEBHOOKS_FULL;
 	atomic_store(&own->storing.early, EARLY_NO);
 	own->upload.on_decoded = on_decoded;
 	own->upload.store = store_image;

@@ -5,6 +5,8 @@
 #include "service/http/handlers/uploads/ticket_request.h"
 #include "service/http/head/auth.h"
 #include "service/http/head/params.h"
+#include "service/hooks/hooks.h"
+#include "service/hooks/protocol.h"
 #include "service/log/log.h"
 
 #include "base/take.h"
@@ -146,6 +148,28 @@ static bool take_own(struct request *r, const struct http_field *p,
 	return false;
 }
 
+/* The ticket's own webhook. */
+static enum problem take_webhook(struct request *r, const char *url)
+{
+	struct ticket *t = &arrival_of(r)->ticket;
+	const struct hooks *hooks = r->config->hooks;
+	char shown[PARAMS_SHOWN_BYTES];
+	const char *why;
+
+	if (url == NULL || !hook_check_url(url, &why)) {
+		request_explain(r,
+				TICKET_WEBHOOK " must be a URL such as "
+					       "https://shop.example/hook, not "
+					       "'%s'.",
+				params_shown(shown, url != NULL ? url : ""));
+		return PROBLEM_BAD_PARAMETER;
+	}
+	if (hooks == NULL || !hooks_allow(hooks, url))
+		return PROBLEM_WEBHOOK_NOT_ALLOWED;
+	t->webhook = url;
+	return PROBLEM_NONE;
+}
+
 static bool is_own(const char *name)
 {
 	return strcmp(name, TICKET_MAX_BODY) == 0 ||
@@ -156,21 +180,25 @@ static bool is_own(const char *name)
 static enum problem take_parameters(struct request *r, uint64_t *seconds)
 {
 	struct ticket *t = &arrival_of(r)->ticket;
+	enum problem problem = PROBLEM_NONE;
 
 	t->parameters = calloc(r->argument_count + 1, sizeof(*t->parameters));
 	if (t->parameters == NULL)
 		return PROBLEM_OUT_OF_MEMORY;
-	for (uint32_t i = 0; i < r->argument_count; i++) {
+	for (uint32_t i = 0; i < r->argument_count && problem == PROBLEM_NONE;
+	     i++) {
 		const struct http_field *p = &r->arguments[i];
 
 		if (auth_takes_parameter(r->config->auth, p->name))
 			continue;
-		if (!is_own(p->name))
+		if (strcmp(p->name, TICKET_WEBHOOK) == 0)
+			problem = take_webhook(r, p->value);
+		else if (!is_own(p->name))
 			t->parameters[t->parameter_count++] = *p;
 		else if (!take_own(r, p, seconds))
-			return PROBLEM_BAD_PARAMETER;
+			problem = PROBLEM_BAD_PARAMETER;
 	}
-	return PROBLEM_NONE;
+	return problem;
 }
 
 static enum problem begin_new(struct request *r)

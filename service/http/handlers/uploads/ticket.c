@@ -27,6 +27,8 @@ char *ticket_print(const struct ticket *t)
 		json_add_whole(&j, "length", t->length);
 	if (t->metadata != NULL)
 		json_add_text(&j, "metadata", t->metadata);
+	if (t->webhook != NULL)
+		json_add_text(&j, "webhook", t->webhook);
 	/* An array: a name may be there several times, as `variant`. */
 	json_open_array(&j, "parameters");
 	for (uint32_t i = 0; i < t->parameter_count; i++) {
@@ -79,6 +81,7 @@ bool ticket_read(struct ticket *t, const char *text)
 		.has_length = cJSON_HasObjectItem(json, "length"),
 		.length = json_whole(json, "length"),
 		.metadata = text_of(json, "metadata"),
+		.webhook = text_of(json, "webhook"),
 	};
 	if (owner != NULL && strlen(owner) < sizeof(t->owner) &&
 	    read_parameters(t, cJSON_GetObjectItem(json, "parameters"))) {

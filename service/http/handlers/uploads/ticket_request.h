@@ -12,6 +12,7 @@ struct request;
 /* Parameters of POST /v1/uploads that are about the ticket. */
 #define TICKET_MAX_BODY "max_body"
 #define TICKET_LIFETIME "lifetime"
+#define TICKET_WEBHOOK "webhook"
 
 /*
  * Begin a hold on the ticket of the path, and read it.  If there is a problem,
