@@ -108,8 +108,8 @@ struct message {
  */
 
 /*
- * LIST's answer has a file with a line "ID SECONDS" for each image, in the order
- * of the ids; the time, since 1970, is when its object was changed last.
+ * LIST's answer has a file with a line "ID SECONDS" for each image, in the
+ * order of the ids; the time, since 1970, is when its object was changed last.
  */
 
 /*
