@@ -103,6 +103,7 @@ static void test_no_memory_no_note(void)
 		.pipeline = p,
 		.store = s,
 		.spool = store_spool(s),
+		.store = s,
 		.log = log,
 		.number = &number,
 	});
