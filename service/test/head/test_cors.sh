@@ -88,7 +88,7 @@ test_options_names_the_methods_of_a_path() {
 		fail "$(header Allow)"
 	[ ! -s "$work/body" ] || fail "a body: $(shown "$work/body")"
 	answers 204 -X OPTIONS "$url/v1/images/x"
-	[ "$(header Allow)" = 'GET, HEAD, DELETE, OPTIONS' ] ||
+	[ "$(header Allow)" = 'GET, HEAD, POST, DELETE, OPTIONS' ] ||
 		fail "$(header Allow)"
 	answers 404 -X OPTIONS "$url/v2"
 	answers 405 -X PUT --data x "$url/"

@@ -30,7 +30,7 @@ static size_t make(char *bytes, size_t room, const struct store_file *files,
 
 static void test_what_was_written_is_read(void)
 {
-	static char bytes[64 << 10], large[12000];
+	static char bytes[128 << 10], large[12000];
 	struct store_file files[PACKAGE_FILES_MAX + 1] = {
 		{ "meta.json", meta, sizeof(meta) - 1 },
 	};

@@ -103,7 +103,6 @@ static void test_no_memory_no_note(void)
 		.pipeline = p,
 		.store = s,
 		.spool = store_spool(s),
-		.store = s,
 		.log = log,
 		.number = &number,
 	});
