@@ -324,7 +324,7 @@ enum store_answer store_put(struct store *s, const char *id,
 	if (!is_same)
 		answer = s->kind->put(s, id, files, file_count, deadline_ns,
 				      &is_same, why);
-	if (answer == STORE_OK)
+	if (answer == STORE_OK && !store_is_original(id))
 		atomic_fetch_add(is_same ? &s->same_count : &s->put_count, 1);
 	(void)store_end(s, answer, why);
 	learn_put(s, answer, is_same, why);
@@ -634,7 +634,7 @@ enum store_answer store_delete(struct store *s, const char *id,
 
 	why->text[0] = '\0';
 	answer = s->kind->remove(s, id, deadline_ns, why);
-	if (answer == STORE_OK)
+	if (answer == STORE_OK && !store_is_original(id))
 		atomic_fetch_add(&s->deleted_count, 1);
 	(void)store_end(s, answer, why);
 	if (answer == STORE_OK)

@@ -347,6 +347,26 @@ enum store_answer original_put(struct store *s, const char *id,
 	return answer;
 }
 
+void original_drop(struct store *s, const char *id, uint64_t deadline_ns)
+{
+	const struct spool *spool = store_spool(s);
+	char key[STORE_ID_BYTES];
+	struct store_image image;
+	enum store_answer answer;
+	struct error ignored;
+
+	if (!store_keeps_originals(s) ||
+	    (spool != NULL && spool_has(spool, id)))
+		return;
+	answer = store_find(s, id, true, deadline_ns, &image, &ignored);
+	if (answer == STORE_OK)
+		store_close_image(&image);
+	store_original_key(key, id);
+	/* A failure is counted there. */
+	if (answer == STORE_NOT_FOUND)
+		answer = store_delete(s, key, deadline_ns, &ignored);
+}
+
 /*
  * No value contains this: a quote in it has a backslash before it.  See
  * add_variant() and image_meta().

@@ -126,6 +126,12 @@ char *original_meta_packed(const char *meta, const void *packed,
 			   size_t packed_bytes);
 
 /*
+ * The image was not put after all, or it was deleted meanwhile: remove its
+ * original, unless there is the image, or it waits in the spool.
+ */
+void original_drop(struct store *s, const char *id, uint64_t deadline_ns);
+
+/*
  * A copy of the meta, which is whole, with `base` before the path in each
  * `url`, and with its checksum made again; see urls.h.  The caller frees it.
  * NULL: no memory.

@@ -249,6 +249,8 @@ static enum upload_end store_try(struct upload *u)
 		answer = spool_finish(s->config.spool, hold, files.files,
 				      files.count);
 	}
+	if (answer == STORE_NOT_FOUND)
+		original_drop(s->config.store, hold->id, 0);
 	store_unlock_original(s->config.store, hold->id);
 	packer_tell(s->config.packer, hold->id);
 	free(meta);

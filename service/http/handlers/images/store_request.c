@@ -370,11 +370,8 @@ static enum store_answer tell_stored(struct request *r, struct error *why)
 	return answer;
 }
 
-/*
- * Store the image after its original; after a 202, it replaces the entry in the
- * spool.  The original is locked.
- */
-static enum store_answer put_both(struct request *r, struct error *why)
+/* Put the image, whose original is there. */
+static enum store_answer put_pictures(struct request *r, struct error *why)
 {
 	struct upload_request *own = r->own;
 	struct storing *s = &own->storing;
@@ -382,10 +379,6 @@ static enum store_answer put_both(struct request *r, struct error *why)
 	enum store_answer answer;
 
 	image_files_init(&f, &own->upload, s->meta);
-	answer = original_put(r->config->store, s->accepted.id, &own->upload,
-			      why);
-	if (answer != STORE_OK)
-		return answer;
 	if (early_advance(s, EVENT_STORE_BEGINS) != EARLY_ACCEPTED ||
 	    s->spooled == NULL) {
 		answer = store_put(r->config->store, s->accepted.id, f.files,
@@ -403,19 +396,31 @@ static enum store_answer put_both(struct request *r, struct error *why)
 	 * STORE_NOT_FOUND: the image was deleted, or another upload has stored
 	 * the same image.
 	 */
+	if (answer == STORE_NOT_FOUND)
+		original_drop(r->config->store, s->accepted.id, 0);
 	free(s->spooled);
 	s->spooled = NULL;
 	return STORE_OK;
 }
 
+/*
+ * Store the image after its original; after a 202, it replaces the entry in the
+ * spool.
+ */
 static enum store_answer put_image(struct request *r, struct error *why)
 {
 	const struct upload_request *own = r->own;
+	const struct upload *u = &own->upload;
 	const char *id = own->storing.accepted.id;
 	enum store_answer answer;
 
 	store_lock_original(r->config->store, id);
-	answer = put_both(r, why);
+	answer = original_put(r->config->store, id, u, why);
+	if (answer == STORE_OK)
+		answer = put_pictures(r, why);
+	/* Else what a full store refuses would fill the disk. */
+	if (answer != STORE_OK)
+		original_drop(r->config->store, id, u->deadline_ns);
 	store_unlock_original(r->config->store, id);
 	packer_tell(r->config->packer, id);
 	return answer;
