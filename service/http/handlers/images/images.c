@@ -444,6 +444,8 @@ static enum problem read_image_once(struct request *r, bool is_fresh)
 	enum problem problem = open_image(r, is_fresh, &image);
 	char base[URL_BASE_BYTES];
 
+	free(own->meta); /* of an earlier look */
+	own->meta = NULL;
 	if (problem == PROBLEM_NONE) {
 		problem = read_meta(r, is_fresh, &image, &own->meta);
 		store_close_image(&image);
@@ -914,19 +916,29 @@ static enum store_answer delete_both(struct request *r, struct error *why)
 	return answer;
 }
 
-static void delete_image(struct request *r)
+static void remove_all(struct request *r)
 {
 	struct error why;
 	enum store_answer answer;
+
+	store_lock_original(r->config->store, r->segments[0]);
+	answer = delete_both(r, &why);
+	store_unlock_original(r->config->store, r->segments[0]);
+	r->problem = images_store_problem(r, answer, "removed", why.text);
+}
+
+/* Not while pictures are added, which may put all of the image again. */
+static void delete_image(struct request *r)
+{
+	struct making *m = &r->http->making;
 
 	if (conditions_exist(r->head))
 		r->problem = check_removal(r);
 	if (r->problem != PROBLEM_NONE)
 		return;
-	store_lock_original(r->config->store, r->segments[0]);
-	answer = delete_both(r, &why);
-	store_unlock_original(r->config->store, r->segments[0]);
-	r->problem = images_store_problem(r, answer, "removed", why.text);
+	making_lock(m, r->segments[0]);
+	remove_all(r);
+	making_unlock(m, r->segments[0]);
 }
 
 static bool start_removal(struct request *r)

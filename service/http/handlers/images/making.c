@@ -18,14 +18,33 @@ void making_init(struct making *m)
 	TAILQ_INIT(&m->turns);
 	(void)pthread_mutex_init(&m->lock, NULL);
 	(void)pthread_cond_init(&m->called, NULL);
-	(void)pthread_mutex_init(&m->adding, NULL);
+	for (uint32_t i = 0; i < MAKING_LOCKS; i++)
+		(void)pthread_mutex_init(&m->adding[i], NULL);
 }
 
 void making_release(struct making *m)
 {
-	(void)pthread_mutex_destroy(&m->adding);
+	for (uint32_t i = 0; i < MAKING_LOCKS; i++)
+		(void)pthread_mutex_destroy(&m->adding[i]);
 	(void)pthread_cond_destroy(&m->called);
 	(void)pthread_mutex_destroy(&m->lock);
+}
+
+static pthread_mutex_t *lock_of(struct making *m, const char *id)
+{
+	const char digits[] = { id[0], id[1], '\0' };
+
+	return &m->adding[strtoul(digits, NULL, 16) % MAKING_LOCKS];
+}
+
+void making_lock(struct making *m, const char *id)
+{
+	(void)pthread_mutex_lock(lock_of(m, id));
+}
+
+void making_unlock(struct making *m, const char *id)
+{
+	(void)pthread_mutex_unlock(lock_of(m, id));
 }
 
 static bool is_get(const struct request *r)
@@ -56,6 +75,15 @@ static enum problem admit(struct request *r)
 		name_what(r);
 	own->picture.deadline_ns = own->upload.upload.deadline_ns;
 	return problem;
+}
+
+/* Could GET give this name?  Then it would take the picture for its own. */
+static bool is_made_name(const char *name)
+{
+	size_t count = strlen(name);
+
+	return count == VARIANT_NAME_BYTES - 1 && name[0] == 'm' &&
+	       strspn(name + 1, "0123456789abcdef") == count - 1;
 }
 
 /* The variant's name is made of the hash. */
@@ -91,6 +119,14 @@ enum problem adding_admit(struct request *r)
 	struct making_request *own = making_of(r);
 	enum problem problem = admit(r);
 
+	for (uint32_t i = 0;
+	     problem == PROBLEM_NONE && i < own->upload.upload.variant_count;
+	     i++)
+		if (is_made_name(own->upload.upload.variants[i].name)) {
+			request_explain(r, "Names of m and 31 digits are for "
+					   "the pictures of GET.");
+			return PROBLEM_BAD_PARAMETER;
+		}
 	if (problem != PROBLEM_NONE || own->upload.query.variant_count > 0)
 		return problem;
 	request_explain(r, "Say what to make: variant=NAME:w=320, or the name "
@@ -266,9 +302,9 @@ static enum upload_end store_made(struct upload *u)
 	struct making_request *own = making_of(r);
 	struct making *m = &r->http->making;
 
-	(void)pthread_mutex_lock(&m->adding);
+	making_lock(m, r->segments[0]);
 	own->problem = add_made(r);
-	(void)pthread_mutex_unlock(&m->adding);
+	making_unlock(m, r->segments[0]);
 	if (own->problem != PROBLEM_NONE && is_get(r) &&
 	    own->problem != PROBLEM_NOT_FOUND) {
 		log_message(r->config->log, LOG_LEVEL_WARN,
@@ -323,8 +359,14 @@ static bool read(struct request *r)
 {
 	struct making_request *own = making_of(r);
 
+	uint64_t deadline_ns = own->upload.upload.deadline_ns;
+
 	own->step = MAKING_SUBMIT;
 	r->starts_again = true;
+	if (deadline_ns > 0 && clock_now_ns() >= deadline_ns) {
+		r->problem = PROBLEM_DEADLINE_EXCEEDED;
+		return false;
+	}
 	if (!pipeline_has_slot(r->config->pipeline)) {
 		r->problem = PROBLEM_OVERLOADED;
 		return false;

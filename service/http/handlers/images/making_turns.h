@@ -19,15 +19,20 @@ struct making_turn {
 	TAILQ_ENTRY(making_turn) link;
 };
 
+enum { MAKING_LOCKS = 64 };
+
 /* All of them. */
 struct making {
 	pthread_mutex_t lock; /* of the members below, and of turns */
 	pthread_cond_t called;
 	struct making_turns turns;
-	pthread_mutex_t adding; /* held while an image gets more files */
+	/* Held while an image gets more files, or is removed: by its id. */
+	pthread_mutex_t adding[MAKING_LOCKS];
 };
 
 void making_init(struct making *m);
 void making_release(struct making *m);
+void making_lock(struct making *m, const char *id);
+void making_unlock(struct making *m, const char *id);
 
 #endif
