@@ -909,25 +909,54 @@ static uint64_t read_time(const char *text)
 	return s > 0 ? (uint64_t)s : 0;
 }
 
-/* False: see errno. */
-static bool write_lines(const struct s3 *s3, const struct page *p, int fd)
+/*
+ * The page ends with an object that is no image, such as one of another prefix.
+ * Where does the next folder of images begin?  False: there is none.
+ */
+static bool find_next(const struct s3 *s3, const struct page *p,
+		      char id[STORE_ID_BYTES])
 {
-	char id[STORE_ID_BYTES], line[STORE_ID_BYTES + 24];
+	const char *last = p->objects[p->object_count - 1].key;
+	char key[S3_KEY_BYTES];
+
+	for (uint32_t i = 0; i < 256; i++) {
+		/* The key of an original, which is not listed. */
+		(void)snprintf(id, STORE_ID_BYTES, "%02x%061dz", i & 0xff, 0);
+		s3_print_key(s3, id, key);
+		if (strcmp(key, last) > 0)
+			return true;
+	}
+	return false;
+}
+
+static bool write_line(int fd, const char *id, uint64_t seconds)
+{
+	char line[STORE_ID_BYTES + 24];
+	int n = snprintf(line, sizeof(line), "%s %" PRIu64 "\n", id, seconds);
+
+	return file_write_all(fd, line, (size_t)n);
+}
+
+/* False: see errno. */
+static bool write_lines(const struct s3 *s3, const struct page *p, int fd,
+			bool *has_more)
+{
+	bool is_image = true;
+	char id[STORE_ID_BYTES];
 
 	if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0)
 		return false;
 	for (uint32_t i = 0; i < p->object_count; i++) {
 		const struct object *o = &p->objects[i];
-		int n;
 
-		if (!s3_read_key(s3, o->key, id))
-			continue;
-		n = snprintf(line, sizeof(line), "%s %" PRIu64 "\n", id,
-			     read_time(o->modified));
-		if (!file_write_all(fd, line, (size_t)n))
+		is_image = s3_read_key(s3, o->key, id);
+		if (is_image && !write_line(fd, id, read_time(o->modified)))
 			return false;
 	}
-	return true;
+	if (is_image || !*has_more)
+		return true;
+	*has_more = find_next(s3, p, id);
+	return !*has_more || write_line(fd, id, 0);
 }
 
 bool listing_convert(const struct s3 *s3, const struct message *m, int fd,
@@ -943,7 +972,7 @@ bool listing_convert(const struct s3 *s3, const struct message *m, int fd,
 		return false;
 	ok = parse_page(p, fd, bytes, s3, error);
 	*has_more = p->has_more;
-	if (ok && !write_lines(s3, p, fd))
+	if (ok && !write_lines(s3, p, fd, has_more))
 		ok = error_fail(error, "%s", strerror(errno));
 	page_free(p);
 	return ok;
