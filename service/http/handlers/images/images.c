@@ -447,6 +447,7 @@ static enum problem read_image_once(struct request *r, bool is_fresh)
 	free(own->meta); /* of an earlier look */
 	own->meta = NULL;
 	if (problem == PROBLEM_NONE) {
+		own->package_bytes = image.is_package ? image.index.bytes : 0;
 		problem = read_meta(r, is_fresh, &image, &own->meta);
 		store_close_image(&image);
 	}

@@ -154,10 +154,12 @@ static bool take_turn(struct request *r, bool *is_suspended)
 {
 	struct making *m = &r->http->making;
 	struct making_turn *t = &making_of(r)->turn;
+	bool is_mine;
 
 	*is_suspended = false;
 	(void)pthread_mutex_lock(&m->lock);
-	t->is_making = !is_being_made(m, t);
+	is_mine = !is_being_made(m, t);
+	t->is_making = is_mine;
 	t->is_called = t->is_making;
 	TAILQ_INSERT_TAIL(&m->turns, t, link);
 	if (!t->is_making)
@@ -165,7 +167,7 @@ static bool take_turn(struct request *r, bool *is_suspended)
 	while (!*is_suspended && !t->is_called)
 		(void)pthread_cond_wait(&m->called, &m->lock);
 	(void)pthread_mutex_unlock(&m->lock);
-	return t->is_making;
+	return is_mine; /* `t` may be another thread's by now */
 }
 
 /* Caller holds the lock.  Those that wait for the same look again. */
@@ -252,6 +254,16 @@ static enum problem drop_known(const struct upload *u, const char *meta,
 	return PROBLEM_NONE;
 }
 
+/* store_extend() reads a package, and then makes another of its files. */
+static enum problem charge_package(struct request *r)
+{
+	const struct picture_request *p = &making_of(r)->picture;
+
+	return p->package_bytes == 0 ?
+		       PROBLEM_NONE :
+		       images_charge(r, p->charge.bytes + 2 * p->package_bytes);
+}
+
 /* Add the pictures, of which there are some, to the image. */
 static enum problem add_pictures(struct request *r, const struct upload *fresh)
 {
@@ -260,10 +272,14 @@ static enum problem add_pictures(struct request *r, const struct upload *fresh)
 	struct image_files f;
 	struct error why;
 	enum store_answer answer;
+	enum problem problem;
 
 	if (image_meta_count(own->picture.meta) + fresh->variant_count >
 	    MAKING_VARIANTS_MAX)
 		return PROBLEM_TOO_MANY_VARIANTS;
+	problem = charge_package(r);
+	if (problem != PROBLEM_NONE)
+		return problem;
 	made = image_meta_add(own->picture.meta, r->segments[0], fresh);
 	if (made == NULL)
 		return PROBLEM_OUT_OF_MEMORY;

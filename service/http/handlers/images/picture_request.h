@@ -65,7 +65,8 @@ struct picture_request {
 	struct read_turn turn;
 	struct charge charge;
 	/* Sent in pieces: see images/pieces.c. */
-	uint64_t package_at;                    /* of the picture */
+	uint64_t package_at;    /* of the picture */
+	uint64_t package_bytes; /* of the image whose `meta` it is; 0: none */
 	uint8_t (*digests)[PIECE_DIGEST_BYTES]; /* of the pieces; owned */
 	bool has_piece;
 	struct store_part piece;
