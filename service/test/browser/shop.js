@@ -47,7 +47,8 @@ export class Shop {
 		this.server = await Server.start(["--store", file("store"),
 			"--api-key-file", file("api"),
 			"--sign-key-file", file("sign"),
-			"--cors-origin", this.origin], this.server?.port);
+			"--store-original", "--cors-origin", this.origin],
+		this.server?.port);
 	}
 
 	async #startBackEnd() {

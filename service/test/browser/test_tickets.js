@@ -42,6 +42,28 @@ test("several variants are asked for by pairs", async () => {
 	}
 });
 
+test("a page shows another size of a stored picture by a signed GET", async (t) => {
+	const { id, url } = await shop.backEnd.makeTicket({ w: 64 });
+	const page = await shop.page(t);
+	const width = (method) => {
+		const path = new URL(image).pathname;
+
+		return page.evaluate(`new Promise((done) => {
+			const picture = new Image();
+			picture.onload = () => done(picture.naturalWidth);
+			picture.onerror = () => done("refused");
+			picture.src = "${shop.backEnd.signedUrl(path, { w: 48 },
+		600, method)}";
+		})`);
+	};
+
+	await fetch(url, { method: "PUT", body: bytes });
+	const image = await shop.backEnd.imageOf(id);
+
+	assert.equal(await width("GET"), 48);
+	assert.equal(await width("POST"), "refused");
+});
+
 test("it learns of a ticket that has expired", async () => {
 	const { id, url } = await shop.backEnd.makeTicket({ lifetime: 1 });
 
