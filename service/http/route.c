@@ -171,11 +171,12 @@ static const char *reason_for_not(const struct request *r, enum role role)
 		return "This is the server's admin port; send uploads, and "
 		       "requests for stored images, to its main port.";
 	if (r->config->admin_fd >= 0)
-		return "Reports and live views are on the server's admin port, "
-		       "that of --admin-listen; with --admin-url, its page has "
-		       "a link there.";
+		return "Reports, live views and the list of images are on the "
+		       "server's admin port, that of --admin-listen; with "
+		       "--admin-url, its page has a link there.";
 	return "Others can reach this port without a key, so there are no "
-	       "reports at it: see --admin-listen and --api-key-file.";
+	       "reports at it, and no list of images: see --admin-listen and "
+	       "--api-key-file.";
 }
 
 /* True: `detail` says where else this port's path has this method. */

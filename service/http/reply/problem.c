@@ -85,7 +85,7 @@ static const struct {
 				  "try again soon." },
 	[PROBLEM_UNAUTHORIZED] = { 401, "unauthorized", "Unauthorized",
 				   "Send a key as \"Authorization: Bearer "
-				   "KEY\", or sign the upload's query." },
+				   "KEY\", or sign the query." },
 	[PROBLEM_INVALID_KEY] = { 401, "invalid_key", "Invalid key",
 				  "This server does not know the key." },
 	[PROBLEM_KEY_NOT_ALLOWED] = { 403, "key_not_allowed", "Key not allowed",

@@ -244,7 +244,7 @@ test_a_signature_is_not_for_reports() {
 	expect_problem 401 unauthorized "$url/stats"
 	! grep -q sign "$work/body" || fail "$(shown "$work/body")"
 	expect_problem 401 unauthorized --data-binary "@$photo" "$url/"
-	detail "or sign the upload's query"
+	detail "or sign the query"
 }
 
 test_signed_queries_are_checked_like_others() {

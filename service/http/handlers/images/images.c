@@ -36,6 +36,7 @@ enum problem images_store_problem(struct request *r, enum store_answer answer,
 	case STORE_OK:
 		return PROBLEM_NONE;
 	case STORE_NOT_FOUND:
+		request_explain(r, "There is no such image.");
 		return PROBLEM_NOT_FOUND;
 	case STORE_DAMAGED:
 		return PROBLEM_IMAGE_DAMAGED;
