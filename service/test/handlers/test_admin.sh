@@ -24,7 +24,7 @@ test_each_port_has_its_own() {
 	! needs trace || answers "$admin/trace"
 	expect_problem 404 not_found "$url/stats"
 	expect_problem 404 not_found "$url/trace"
-	expect_problem 404 not_found --data-binary "@$photo" "$admin/v1/images"
+	expect_problem 404 not_found --data-binary "@$photo" "$admin/v1/process"
 	grep -q 'send uploads.* to its main port' "$work/body" ||
 		fail "does not say where: $(shown "$work/body")"
 	expect_problem 405 method_not_allowed --data-binary "@$photo" \
