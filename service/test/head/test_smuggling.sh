@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: MIT
 # Requests that two HTTP parsers may read differently are refused, and no bytes
 # after them are read as a request.  Whole requests are answered, wherever their
-# bytes are cut into packets.  A client may disconnect after any byte.
+# bytes are cut into packets.  A client may disconnect after any byte.  A ticket
+# takes a good upload after each of these.
 #
 # usage: DARKROOM=PROGRAM test_smuggling.sh SAMPLES_DIR
+# In memory, because each image is synced, and this is slow on a disk.
+[ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "$(dirname "$0")/../server.sh"
+. "$(dirname "$0")/../ways.sh"
 photo=$1/clownfish.jpg
 trap '' PIPE # a server that closes early must not end the test
 last_get='GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
@@ -66,6 +70,57 @@ post() {
 
 get() {
 	echo "GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\n$1\\r\\n\\r\\n"
+}
+
+# make_tickets COUNT: new tickets for head_to, made by one program
+make_tickets() {
+	curl -fsS --no-progress-meter -X POST "$url/v1/uploads?w=8#[1-$1]" |
+		grep -o '"url":"[^"]*' | cut -d '"' -f 4 >"$work/tickets"
+	exec {tickets}<"$work/tickets"
+}
+
+# head_to WAY HEADERS: aim, with a new ticket if the way needs one, and set $head to
+# the head of a body with these headers, as a format.  A part is one of 11 bytes.
+head_to() {
+	local ticket=
+	[ "$1" = length ] || read -r -u "$tickets" ticket || fail "no ticket"
+	aim "$1" w=8 / "$ticket"
+	[ "$1" != tus ] || way_headers+=('Upload-Length: 11')
+	printf -v head '%s\\r\\n' "$way_method $way_target HTTP/1.1" \
+		'Host: localhost' "${way_headers[@]}" "$2" ''
+}
+
+# take_good_ones TICKET...: each takes a picture, as soon as no request has it that
+# has ended.  They are asked in turn, because this may last a moment for each.
+take_good_ones() {
+	local left=("$@") held ticket open line _
+	for _ in $patience; do
+		held=()
+		for ticket in "${left[@]}"; do
+			aim ticket w=8 / "$ticket"
+			begin_by_way open "$work/small.jpg" "$small_bytes"
+			read -r -t 60 -u "$open" line || fail "no answer: $ticket"
+			exec {open}>&-
+			case $line in
+			'HTTP/1.1 201 '*) ;;
+			'HTTP/1.1 423 '*) held+=("$ticket") ;;
+			*) fail "a good upload gets $line" ;;
+			esac
+		done
+		left=("${held[@]}")
+		[ ${#left[@]} != 0 ] || return 0
+		sleep 0.02
+	done
+	fail "held: ${left[*]}"
+}
+
+# refused_by_ticket WAY STATUSES HEADERS BODY: a body in this way is refused so, and
+# its ticket takes a good one
+refused_by_ticket() {
+	local head
+	head_to "$1" "$3"
+	refused "$2" "$head$4"
+	take_good_ones "$way_target"
 }
 
 test_lengths() {
@@ -182,6 +237,43 @@ test_chunks() {
 	refused '400 415' "$head$(printf "1;${value:0:100}\\\\r\\\\nx\\\\r\\\\n%.0s" {1..400})"
 }
 
+# Each kind of these, in a body that is sent to a ticket, and in a part.
+test_tickets() {
+	local way value chunked='Transfer-Encoding: chunked'
+	make_tickets 80
+	for way in ticket tus; do
+		for value in '5\r\nContent-Length: 5' '0\r\nContent-Length: 5' \
+			"5\r\n$chunked" '5 \r\nContent-Length: 5 '; do
+			refused_by_ticket $way 411 "Content-Length: $value" hello
+		done
+		for value in -1 0x5 5,5 '' '5\r\nX : y' '5\r\nX: a\r\n b' \
+			'5\r\nX: a\rb' '5\r\nX: a\nY: b' '5\r\nX: a\0b'; do
+			refused_by_ticket $way 400 "Content-Length: $value" hello
+		done
+		for value in 18446744073709551616 9223372036854775808; do
+			refused_by_ticket $way 413 "Content-Length: $value" hello
+			coded body_too_large
+		done
+		for value in 'g: gzip, chunked' 'g: chunked, chunked' 'g: xchunked' \
+			'g: chunked\r\nTransfer-Encoding: identity' 'g : chunked' \
+			'g:\r\n chunked' 'g: chunked\r\nContent-Length: 5'; do
+			refused_by_ticket $way '411 400' \
+				"Transfer-Encodin$value" '5\r\nhello\r\n0\r\n\r\n'
+		done
+		# A size, the end of its line, that of the bytes, and trailers.
+		for value in '0x5\r\nhello\r\n0' '5 \r\nhello\r\n0' '5\nhello\r\n0' \
+			'5;a\nhello\r\n0' '5\r\nhello0' '5\r\nhello\n0' \
+			'fffffffffffffffff\r\nhello\r\n0' '5\r\nhello\r\n0x' \
+			'5\r\nhello\r\n0\r\nX : y' '5\r\nhello\r\n0\r\nX: y\n'; do
+			refused_by_ticket $way 400 "$chunked" "$value\r\n\r\n"
+			coded bad_request
+		done
+		refused_by_ticket $way 413 "$chunked" 'ffffffffffffffff\r\nhello'
+		coded body_too_large
+	done
+	check_drained
+}
+
 # Whole requests are read to their end, and trailers are no part of the head.
 test_good_chunks() {
 	local value
@@ -206,21 +298,31 @@ test_good_chunks() {
 # A body in chunks, cut into two packets at any byte, is read; and a client may
 # disconnect after any byte.
 test_cut_chunks() {
-	local head body cut open line
-	printf -v head 'POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n'
-	printf -v body '0a;a="b"\r\n0123456789\r\n1\r\nx\r\n0\r\nX: y\r\n\r\n'
-	for ((cut = 1; cut < ${#body}; cut++)); do
-		exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
-		printf %s "$head${body:0:cut}" >&"$open"
-		((cut % 5)) || sleep 0.02 # packets of their own
-		printf %s "${body:cut}" >&"$open"
-		read -r -t 60 -u "$open" line || fail "no answer, cut at $cut"
-		[[ $line = 'HTTP/1.1 415 '* ]] || fail "cut at $cut: $line"
-		exec {open}>&-
-		exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
-		printf %s "$head${body:0:cut}" >&"$open"
-		exec {open}>&-
+	local way head request count cut open line tickets_cut=()
+	local body='0a;a="b"\r\n0123456789\r\n1\r\nx\r\n0\r\nX: y\r\n\r\n'
+	printf -v request "$body"
+	count=${#request}
+	make_tickets 200
+	for way in length ticket tus; do
+		for ((cut = 1; cut < count; cut++)); do
+			head_to $way 'Transfer-Encoding: chunked'
+			printf -v request "$head$body"
+			exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
+			printf %s "${request:0:-cut}" >&"$open"
+			((cut % 5)) || sleep 0.02 # packets of their own
+			printf %s "${request: -cut}" >&"$open"
+			read -r -t 60 -u "$open" line || fail "no answer, cut at -$cut"
+			[[ $line = 'HTTP/1.1 415 '* ]] || fail "$way, cut at -$cut: $line"
+			exec {open}>&-
+			head_to $way 'Transfer-Encoding: chunked'
+			printf -v request "$head$body"
+			exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
+			printf %s "${request:0:-cut}" >&"$open"
+			exec {open}>&-
+			[ $way = length ] || tickets_cut+=("$way_target")
+		done
 	done
+	take_good_ones "${tickets_cut[@]}"
 	check_drained
 }
 
@@ -430,9 +532,33 @@ test_early_ends() {
 	check_drained
 }
 
+# A ticket is not lost if the client disconnects within the head or the picture.
+test_early_ends_by_tickets() {
+	local way bytes open count head tickets_cut=()
+	make_tickets 200
+	for way in ticket tus; do
+		for ((bytes = 1; ; bytes += 29)); do
+			head_to $way "Content-Length: $small_bytes"
+			head=${head/Upload-Length: 11/Upload-Length: $small_bytes}
+			{ printf "$head"; cat "$work/small.jpg"; } >"$work/request"
+			count=$(stat -c %s "$work/request")
+			[ $bytes -lt "$count" ] || break
+			exec {open}<>"/dev/tcp/127.0.0.1/${url##*:}"
+			head -c $bytes "$work/request" >&"$open"
+			exec {open}>&-
+			tickets_cut+=("$way_target")
+		done
+	done
+	take_good_ones "${tickets_cut[@]}"
+	check_drained
+}
+
 begin() {
-	start "$@"
+	rm -rf "$work/store"
+	mkdir "$work/store"
+	start --store "$work/store" "$@"
 	curl -fsS --data-binary "@$photo" "$url/?w=8&q=10" -o "$work/small.jpg"
+	small_bytes=$(stat -c %s "$work/small.jpg")
 }
 
 begin
@@ -440,6 +566,7 @@ test_lengths
 test_white_space_behind_a_value
 test_codings
 test_chunks
+test_tickets
 test_good_chunks
 test_cut_chunks
 test_headers
@@ -455,6 +582,7 @@ test_bodies_after_pipelined_heads
 step=7
 [ -z "${TEST_ALL:-}" ] || step=1
 test_early_ends $step
+test_early_ends_by_tickets
 stop
 
 [ -z "${TEST_POLICY:-}" ] || exit 0
@@ -463,6 +591,7 @@ begin --policy thread-per-connection
 test_lengths
 test_white_space_behind_a_value
 test_chunks
+test_tickets
 test_good_chunks
 test_cut_chunks
 test_expectations
@@ -471,4 +600,5 @@ test_pipelined_requests
 test_many_pipelined_requests
 test_bodies_after_pipelined_heads
 test_early_ends 7
+test_early_ends_by_tickets
 stop
