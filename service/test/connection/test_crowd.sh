@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: MIT
 # Many new connections per second that send nothing do not cause the server to
 # close an upload that makes progress; nor, whatever they send, the connection of
-# a client that sends its request a little later.  One address may have a limited
-# number of connections, except the address of a proxy.
+# a client that sends its request a little later.  A flood of bodies that begin, each
+# for a ticket of its own, keeps out neither good uploads nor probes, takes no more
+# memory than allowed, and loses no ticket.  One address may have a limited number of
+# connections, except the address of a proxy.
 #
 # usage: DARKROOM=PROGRAM test_crowd.sh SAMPLES_DIR
 . "$(dirname "$0")/../server.sh"
@@ -88,6 +90,75 @@ test_uploads_outlast_a_flood() {
 	done
 	[ "$(cat "$work"/status* | grep -cE ' 20[014] ')" = 16 ] ||
 		fail "uploads: $(cat "$work"/status* "$work"/err* | xargs)"
+	stop
+}
+
+# make_tickets COUNT: set `tickets` to the paths of new ones
+make_tickets() {
+	readarray -t tickets < <(curl -fsS --no-progress-meter -X POST \
+		"$url/v1/uploads?w=64#[1-$1]" | grep -o '"url":"[^"]*' |
+		cut -d '"' -f 4)
+	[ ${#tickets[@]} = "$1" ] || fail "${#tickets[@]} tickets, not $1"
+}
+
+# begin_bodies WAY TICKET...: a body of 10 MB to each of the tickets, of which two bytes
+# come; add the connections to `open`
+begin_bodies() {
+	local way=$1 ticket
+	shift
+	for ticket; do
+		aim "$way" w=64 / "$ticket"
+		begin_by_way new "$work/begin" 10000000
+		open+=("$new")
+	done 2>/dev/null
+}
+
+# are_served WAY: probes, and good uploads by POST and in this way
+are_served() {
+	local way got
+	for way in "$admin/healthz" "$admin/metrics" "$url/healthz"; do
+		curl -fsS --max-time 60 "$way" -o "$work/out" || fail "no answer: $way"
+	done
+	for way in length "$1"; do
+		aim $way
+		got=$(send_by_way "$photo" --max-time 60) || true
+		[ "$got" = "$way_done" ] || fail "$way: $got $(shown "$work/body")"
+	done
+}
+
+# There are four times as many as the server can have connections.
+test_a_flood_of_bodies_to_tickets() {
+	local open=() tickets all=(ticket ticket_chunks tus tus_chunks) i fd got
+	local mib=$((1 << 20))
+	needs memory_refusals || return 0
+	rm -rf "$work/store"
+	mkdir "$work/store"
+	printf '\xff\xd8' >"$work/begin"
+	start "$@" --max-connections 30 --memory 32M --admin-listen 127.0.0.1:0 \
+		--store "$work/store"
+	make_tickets 120
+	for i in 0 1 2 3; do
+		begin_bodies "${all[i]}" "${tickets[@]:i * 30:30}"
+		are_served "${all[i]}"
+	done
+	[ "$(metric darkroom_http_connections_evicted_total)" -ge 60 ] ||
+		fail "no flood"
+	[ "$(stat_of '.memory.peak_bytes <= .memory.limit_bytes')" = true ] ||
+		fail "$(stats .memory)"
+	# What it has beside that: docs/operations/limits.md, 'Memory'.
+	[ -n "${SANITIZED:-}" ] || [ "$(stats .memory_peak_bytes)" -le \
+		$((32 * mib + 32 * mib + 30 * (152 << 10))) ] ||
+		fail "the process had $(stats .memory_peak_bytes) bytes"
+	for fd in "${open[@]}"; do
+		exec {fd}>&-
+	done
+	check_drained
+	# The first of each way was closed for another connection, or here.
+	for i in 0 30 60 90; do
+		aim ticket w=64 / "${tickets[i]}"
+		got=$(send_by_way "$photo")
+		[ "$got" = 201 ] || fail "a lost ticket: $got"
+	done
 	stop
 }
 
@@ -233,6 +304,7 @@ test_flags_are_checked
 test_an_address_has_its_share
 test_a_proxy_may_have_all
 with_policies 'default thread-per-connection' test_uploads_outlast_a_flood
+test_a_flood_of_bodies_to_tickets
 with_policies 'default servlib' test_who_sends_later_is_served
 if command -v ip >/dev/null && unshare -n true 2>/dev/null; then
 	unshare -n bash "$here" "$1" ipv6 || fail "IPv6"
