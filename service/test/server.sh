@@ -337,6 +337,29 @@ expect_problem() {
 	[[ $head =~ $'\nx-request-id: '[^$'\r\n'] ]] || fail "no request id: $*"
 }
 
+# ask STATUS CURL-ARGUMENTS...: expect this status; the reply is in $work/body and
+# $work/head
+ask() {
+	local status=$1 got
+	shift
+	: >"$work/body"
+	got=$(curl -sS -o "$work/body" -D "$work/head" -w '%{http_code}' "$@")
+	[ "$got" = "$status" ] ||
+		fail "$got, not $status: $* $(shown "$work/body")"
+}
+
+# header NAME: print the value of this header of the last reply
+header() {
+	sed -n "s/^$1: \(.*\)\r$/\1/Ip" "$work/head" | tail -1
+}
+
+# start_empty FLAGS...: start a server with an empty store, in $work/store
+start_empty() {
+	rm -rf "$work/store"
+	mkdir "$work/store"
+	start --store "$work/store" "$@"
+}
+
 # insert MARKER PAYLOAD-FILE: print $photo with this segment after its SOI
 insert() {
 	head -c 2 "$photo"

@@ -15,57 +15,58 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+static const struct {
+	const char *url, *origin; /* NULL: it is no URL */
+} origin_rows[] = {
+	{ "http://a", "http://a" },
+	{ "HTTPS://Shop.Example:443/A?b#", NULL },
+	{ "HTTPS://Shop.Example:443/A?b", "https://shop.example" },
+	{ "https://shop.example:80", "https://shop.example:80" },
+	{ "http://shop.example:080/", "http://shop.example" },
+	{ "http://shop.example?a=b", "http://shop.example" },
+	{ "http://10.0.0.1:81/x", "http://10.0.0.1:81" },
+	{ "http://[::1]:81/x", "http://[::1]:81" },
+	{ "http://[FE80::1]/", "http://[fe80::1]" },
+	{ "http://a_b-c.d/", "http://a_b-c.d" },
+	{ "http://", NULL },
+	{ "http:///x", NULL },
+	{ "http://:80/", NULL },
+	{ "http://a:/", NULL },
+	{ "http://a:0/", NULL },
+	{ "http://a:65536/", NULL },
+	{ "http://a:99999999999999999999/", NULL },
+	{ "http://a:8x/", NULL },
+	{ "http://a:80:80/", NULL },
+	{ "http://user@a/", NULL },
+	{ "http://a@b/", NULL },
+	{ "http://a\\b/", NULL },
+	{ "http://a b/", NULL },
+	{ "http://a/\n", NULL },
+	{ "http://a/\x7f", NULL },
+	{ "http://\xc3\xa4/", NULL },
+	{ "http://.a/", NULL },
+	{ "http://-a/", NULL },
+	{ "http://a%2fb/", NULL },
+	{ "http://[::1/", NULL },
+	{ "http://[]/", NULL },
+	{ "http://[::1]x/", NULL },
+	{ "http://[g]/", NULL },
+	{ "//a/", NULL },
+	{ "ftp://a/", NULL },
+	{ "file:///etc/passwd", NULL },
+	{ "", NULL },
+};
+
 static void test_origins(void)
 {
-	static const struct {
-		const char *url, *origin; /* NULL: it is no URL */
-	} rows[] = {
-		{ "http://a", "http://a" },
-		{ "HTTPS://Shop.Example:443/A?b#", NULL },
-		{ "HTTPS://Shop.Example:443/A?b", "https://shop.example" },
-		{ "https://shop.example:80", "https://shop.example:80" },
-		{ "http://shop.example:080/", "http://shop.example" },
-		{ "http://shop.example?a=b", "http://shop.example" },
-		{ "http://10.0.0.1:81/x", "http://10.0.0.1:81" },
-		{ "http://[::1]:81/x", "http://[::1]:81" },
-		{ "http://[FE80::1]/", "http://[fe80::1]" },
-		{ "http://a_b-c.d/", "http://a_b-c.d" },
-		{ "http://", NULL },
-		{ "http:///x", NULL },
-		{ "http://:80/", NULL },
-		{ "http://a:/", NULL },
-		{ "http://a:0/", NULL },
-		{ "http://a:65536/", NULL },
-		{ "http://a:99999999999999999999/", NULL },
-		{ "http://a:8x/", NULL },
-		{ "http://a:80:80/", NULL },
-		{ "http://user@a/", NULL },
-		{ "http://a@b/", NULL },
-		{ "http://a\\b/", NULL },
-		{ "http://a b/", NULL },
-		{ "http://a/\n", NULL },
-		{ "http://a/\x7f", NULL },
-		{ "http://\xc3\xa4/", NULL },
-		{ "http://.a/", NULL },
-		{ "http://-a/", NULL },
-		{ "http://a%2fb/", NULL },
-		{ "http://[::1/", NULL },
-		{ "http://[]/", NULL },
-		{ "http://[::1]x/", NULL },
-		{ "http://[g]/", NULL },
-		{ "//a/", NULL },
-		{ "ftp://a/", NULL },
-		{ "file:///etc/passwd", NULL },
-		{ "", NULL },
-	};
 	char origin[HOOK_ORIGIN_BYTES], url[HOOK_URL_BYTES + 2];
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		check_case("%s", rows[i].url);
-		CHECK_NUMBER(hook_origin(rows[i].url, origin), ==,
-			     rows[i].origin != NULL);
-		if (rows[i].origin != NULL)
-			CHECK_TEXT(origin, rows[i].origin);
+	for (size_t i = 0; i < ARRAY_SIZE(origin_rows); i++) {
+		check_case("%s", origin_rows[i].url);
+		CHECK_NUMBER(hook_origin(origin_rows[i].url, origin), ==,
+			     origin_rows[i].origin != NULL);
+		if (origin_rows[i].origin != NULL)
+			CHECK_TEXT(origin, origin_rows[i].origin);
 	}
 	check_case("%s", "after the table");
 	(void)memset(url, 'x', sizeof(url));

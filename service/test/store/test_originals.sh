@@ -18,25 +18,6 @@ printf '0123456789abcdef0123456789abcdef\n' >sign
 key='Authorization: Bearer 0123456789abcdef'
 nothing=$(printf '%064d' 0)
 
-# ask STATUS CURL-ARGUMENTS...: expect this status; the reply is in body and head
-ask() {
-	local status=$1 got
-	shift
-	: >body
-	got=$(curl -sS -o body -D head -w '%{http_code}' "$@")
-	[ "$got" = "$status" ] || fail "$got, not $status: $* $(shown body)"
-}
-
-header() {
-	sed -n "s/^$1: \(.*\)\r$/\1/Ip" head | tail -1
-}
-
-start_empty() {
-	rm -rf store
-	mkdir store
-	start --store store "$@"
-}
-
 start_again() {
 	start --store store "$@"
 	image=$url/v1/images/$id

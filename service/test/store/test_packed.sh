@@ -22,25 +22,6 @@ if ! "$DARKROOM" --store "$work" --store-original jxl --print-config >/dev/null 
 	exit 77
 fi
 
-# ask STATUS CURL-ARGUMENTS...: expect this status; the reply is in body and head
-ask() {
-	local status=$1 got
-	shift
-	: >body
-	got=$(curl -sS -o body -D head -w '%{http_code}' "$@")
-	[ "$got" = "$status" ] || fail "$got, not $status: $* $(shown body)"
-}
-
-header() {
-	sed -n "s/^$1: \(.*\)\r$/\1/Ip" head | tail -1
-}
-
-start_empty() {
-	rm -rf store
-	mkdir store
-	start --store store "$@"
-}
-
 # On a busy machine, nothing would be packed for minutes.  So most tests have
 # `planted`, which packs at once, as their darkroom-decoder.
 mkdir programs

@@ -18,19 +18,6 @@ part_type='Content-Type: application/offset+octet-stream'
 printf 'back-end 0123456789abcdef\n' >keys
 key='Authorization: Bearer 0123456789abcdef'
 
-# ask STATUS CURL-ARGUMENTS...: expect this status; the reply is in body and head
-ask() {
-	local status=$1 got
-	shift
-	: >body
-	got=$(curl -sS -o body -D head -w '%{http_code}' "$@")
-	[ "$got" = "$status" ] || fail "$got, not $status: $* $(shown body)"
-}
-
-header() {
-	sed -n "s/^$1: \(.*\)\r$/\1/Ip" head | tail -1
-}
-
 header_is() {
 	[ "$(header "$1")" = "$2" ] || fail "$1 is '$(header "$1")', not '$2'"
 }
@@ -71,10 +58,8 @@ is_expected() {
 	cmp expected got || fail "another picture"
 }
 
-start_empty() {
-	rm -rf store
-	mkdir store
-	start --store store "$@"
+start_ready() {
+	start_empty "$@"
 	curl -fsS -H "$key" --data-binary "@$photo" "$url/?w=64" -o expected
 }
 
@@ -91,7 +76,7 @@ start_again() {
 }
 
 test_who_may() {
-	start_empty --api-key-file keys
+	start_ready --api-key-file keys
 	ask 401 -X POST "$url/v1/uploads?w=64"
 	make w=64
 	ask 201 -T "$photo" "$ticket"
@@ -100,7 +85,7 @@ test_who_may() {
 }
 
 test_one_image_by_put() {
-	start_empty "$@"
+	start_ready "$@"
 	make w=64
 	[ "$(state)" = waiting ] || fail "not waiting: $(shown body)"
 	ask 201 -T "$photo" "$ticket"
@@ -119,7 +104,7 @@ test_one_image_by_put() {
 }
 
 test_form_and_chunks() {
-	start_empty
+	start_ready
 	make w=64
 	# What the ticket is for cannot be changed by a field.
 	ask 201 -F "w=9" -F "caption=fish" -F "file=@$photo" "$ticket"
@@ -136,7 +121,7 @@ test_digests() {
 	local md5 sha256
 	md5=$(openssl dgst -md5 -binary "$photo" | base64)
 	sha256=$(openssl dgst -sha256 -binary "$photo" | base64)
-	start_empty
+	start_ready
 	for digest in "Content-MD5: $md5" "Repr-Digest: sha-256=:$sha256:" \
 		"Content-Digest: unixsum=:AAAA:, sha-256=:$sha256:"; do
 		make w=64
@@ -160,7 +145,7 @@ test_digests() {
 
 # A wrong file is refused, GET says why, and the right one may follow.
 test_another_picture_may_follow() {
-	start_empty
+	start_ready
 	make w=64
 	head -c 3000 "$photo" >cut.jpg
 	ask 422 -T cut.jpg "$ticket"
@@ -175,7 +160,7 @@ test_another_picture_may_follow() {
 }
 
 test_limits_of_a_ticket() {
-	start_empty --inbox-time 100s
+	start_ready --inbox-time 100s
 	ask 400 -H "$key" -X POST "$url/v1/uploads?lifetime=101"
 	ask 400 -H "$key" -X POST "$url/v1/uploads?max_body=0"
 	ask 400 -H "$key" -X POST "$url/v1/uploads?w=none"
@@ -204,7 +189,7 @@ test_limits_of_a_ticket() {
 
 # The limit of the server counts, also if it is lower than when the ticket was made.
 test_a_lower_limit_later() {
-	start_empty
+	start_ready
 	make w=64
 	head -c 20000 "$photo" >first
 	patch 204 0 first
@@ -234,7 +219,7 @@ test_floods() {
 	local before after
 	split_photo
 	cat second third >rest
-	start_empty --inbox-quota 1M
+	start_ready --inbox-quota 1M
 	make w=64 -H "$tus" -H "Upload-Length: $bytes"
 	patch 204 0 first
 	before=$(stats .memory_peak_bytes)
@@ -267,7 +252,7 @@ split_photo() {
 
 test_parts() {
 	split_photo
-	start_empty "$@"
+	start_ready "$@"
 	ask 204 -X OPTIONS "$url/v1/uploads"
 	header_is Tus-Version 1.0.0
 	header Tus-Extension | grep -q creation-with-upload || fail "no extension"
@@ -301,7 +286,7 @@ test_parts() {
 # Each way to begin, and each way to say the length.
 test_beginnings() {
 	split_photo
-	start_empty
+	start_ready
 	# With all bytes, with some, and by a ticket without a length.
 	make w=64 -H "$tus" -H "Upload-Length: $bytes" -H "$part_type" \
 		--data-binary "@$photo"
@@ -344,7 +329,7 @@ test_beginnings() {
 # The length of an upload may be said late, but not below what has arrived; and
 # a body of unknown length cannot pass it, nor the limit of a ticket.
 test_a_late_length() {
-	start_empty
+	start_ready
 	make w=64 -H "$tus" -H 'Upload-Defer-Length: 1'
 	patch 204 0 "$photo"
 	patch 413 "$bytes" "$photo" -H 'Upload-Length: 500' \
@@ -365,7 +350,7 @@ test_a_late_length() {
 # If the length is said when all bytes have arrived, and then the image cannot be
 # stored, the upload must not look as if it had ended.
 test_a_late_length_and_a_full_store() {
-	start_empty --store-quota 4K
+	start_ready --store-quota 4K
 	make w=64 -H "$tus" -H 'Upload-Defer-Length: 1'
 	patch 204 0 "$photo"
 	patch 507 "$bytes" /dev/null -H "Upload-Length: $bytes"
@@ -380,7 +365,7 @@ test_a_late_length_and_a_full_store() {
 
 test_wrong_parts() {
 	split_photo
-	start_empty
+	start_ready
 	make w=64 -H "$tus" -H "Upload-Length: $bytes"
 	ask 412 -X PATCH -H 'Tus-Resumable: 0.2.2' -H "$part_type" \
 		-H 'Upload-Offset: 0' --data-binary @first "$ticket"
@@ -450,7 +435,7 @@ offset_becomes() {
 test_lost_connections() {
 	local fd
 	split_photo
-	start_empty "$@"
+	start_ready "$@"
 	make w=64 -H "$tus" -H "Upload-Length: $bytes"
 	begin_part 0 first "$bytes"
 	exec {fd}>&-
@@ -468,7 +453,7 @@ test_lost_connections() {
 test_lost_part_with_hash() {
 	local fd _ got
 	split_photo
-	start_empty
+	start_ready
 	make w=64 -H "$tus" -H "Upload-Length: $bytes"
 	patch 204 0 first
 	begin_part 20000 second 40000 "Upload-Checksum: sha1 $(openssl dgst -sha1 \
@@ -486,7 +471,7 @@ test_lost_part_with_hash() {
 
 # A file that could not be stored does not use up the ticket, also for another.
 test_another_after_a_full_store() {
-	start_empty --store-quota 4K
+	start_ready --store-quota 4K
 	make w=64
 	ask 507 -T "$photo" "$ticket"
 	start_again
@@ -503,7 +488,7 @@ test_another_after_a_full_store() {
 # not the last one, so that the client comes again.
 test_a_full_store() {
 	split_photo
-	start_empty --store-quota 4K
+	start_ready --store-quota 4K
 	make w=64 -H "$tus" -H "Upload-Length: $bytes"
 	cat second third >rest
 	patch 204 0 first
@@ -518,7 +503,7 @@ test_a_full_store() {
 }
 
 test_quota_of_the_inbox() {
-	start_empty --inbox-quota 64K
+	start_ready --inbox-quota 64K
 	local n=0
 	head -c 20000 "$photo" >first
 	while make w=64 -H "$tus" -H "Upload-Length: $bytes" &&
@@ -584,7 +569,7 @@ test_with_an_object_store() {
 test_waiting() {
 	local pid begin
 	rm -f waited
-	start_empty "$@"
+	start_ready "$@"
 	make w=64
 	ask 400 "$ticket?wait=61"
 	ask 400 "$ticket?wait=x"
@@ -614,7 +599,7 @@ test_waiting() {
 
 # Pages of other sites have no use of a ticket.
 test_pages_of_other_origins() {
-	start_empty --cors-origin https://shop.example
+	start_ready --cors-origin https://shop.example
 	make w=64
 	ask 403 -H 'Origin: https://evil.example' -T "$photo" "$ticket"
 	problem_is cross_site

@@ -12,16 +12,9 @@ mib=$((1 << 20))
 chunked='Transfer-Encoding: chunked'
 trap '' PIPE # a server that closes early must not end the test
 
-# start_stored FLAGS...: start a server with an empty store
-start_stored() {
-	rm -rf "$work/store"
-	mkdir "$work/store"
-	start --store "$work/store" "$@"
-}
-
 # uploads FLAGS...: start a server, and upload the photo in several ways
 uploads() {
-	start_stored "$@"
+	start_empty "$@"
 	curl -fsS --data-binary "@$photo" "$url/?w=64" -o "$work/expected"
 	# From a pipe, of which curl does not know the length.
 	cat "$photo" | curl -fsS -X POST -T - "$url/?w=64" -o "$work/out"
@@ -135,7 +128,7 @@ photo_and_more() {
 # A client that would never stop is refused when it exceeds the limit.
 test_a_body_has_a_limit() {
 	local way limit=1048576
-	start_stored --max-body 1M
+	start_empty --max-body 1M
 	head -c $mib "$work/large" >"$work/most"
 	for way in $chunk_ways; do
 		aim $way
@@ -189,7 +182,7 @@ test_who_disconnects_in_a_chunk_leaves_nothing() {
 	local fd bytes way
 	local -A sizes=([chunks]='10 1000 70000 300000' [ticket_chunks]=70000
 		[tus_chunks]=1000)
-	start_stored
+	start_empty
 	for way in $chunk_ways; do
 		for bytes in ${sizes[$way]}; do
 			head -c "$bytes" "$photo" >"$work/part"
@@ -240,7 +233,7 @@ way_done_after_all() {
 # of time, an end that is not seen leaves its memory charged for ever.
 test_who_closes_at_once_leaves_nothing() {
 	local fd n way
-	start_stored --min-rate 0 --max-connections-per-address 0
+	start_empty --min-rate 0 --max-connections-per-address 0
 	for n in 1 2 3 4 5 6; do
 		head -c $((200000 + n * 7000)) "$photo" >"$work/part"
 		for way in $ways; do
@@ -257,7 +250,7 @@ test_who_closes_at_once_leaves_nothing() {
 test_memory_has_a_limit() {
 	local fd way refused=0
 	needs memory_refusals || return 0
-	start_stored --memory 16M
+	start_empty --memory 16M
 	for way in chunks ticket_chunks; do
 		aim $way
 		begin_by_way fd "$work/body_4m" 4999999
@@ -310,7 +303,7 @@ test_waits_for_memory() {
 # What is no body is no progress: the client is as slow as one that sends nothing.
 test_extensions_are_no_progress() {
 	local fd line way all=() senders=()
-	start_stored --min-rate 2K
+	start_empty --min-rate 2K
 	for way in $chunk_ways; do
 		aim $way
 		begin_by_way fd "$work/one" 1

@@ -698,7 +698,7 @@ static void check_picture(struct request *r)
 		r->problem = report_damage(r);
 }
 
-static enum problem find_picture_once(struct request *r, bool is_fresh)
+static enum problem open_picture_once(struct request *r, bool is_fresh)
 {
 	struct store_image image;
 	enum problem problem = open_image(r, is_fresh, &image);
@@ -708,6 +708,13 @@ static enum problem find_picture_once(struct request *r, bool is_fresh)
 		return problem;
 	problem = open_picture(r, is_fresh, &image);
 	store_close_image(&image);
+	return problem;
+}
+
+static enum problem find_picture_once(struct request *r, bool is_fresh)
+{
+	enum problem problem = open_picture_once(r, is_fresh);
+
 	return problem == PROBLEM_NONE ? check_get(r) : problem;
 }
 
@@ -796,23 +803,10 @@ static bool start_original(struct request *r)
 	return images_start_picture(r);
 }
 
-static enum problem open_original_once(struct request *r, bool is_fresh)
-{
-	struct store_image image;
-	enum problem problem = open_image(r, is_fresh, &image);
-
-	close_file(r); /* the one that was damaged */
-	if (problem != PROBLEM_NONE)
-		return problem;
-	problem = open_picture(r, is_fresh, &image);
-	store_close_image(&image);
-	return problem;
-}
-
 enum problem images_open_original(struct request *r)
 {
 	name_original(r);
-	return problem_of_original(r, read_carefully(r, open_original_once));
+	return problem_of_original(r, read_carefully(r, open_picture_once));
 }
 
 /* Read a part of the picture. */
