@@ -459,7 +459,7 @@ static void tell_failing(struct hooks *h, struct target *t, const char *why)
 	t->is_failing = true;
 	t->told_ns = now_ns;
 	tell(h, true,
-	     "%s cannot be told: %s; %" PRIu64 " events wait, and will be "
+	     "%s takes no events: %s; %" PRIu64 " events wait, and will be "
 	     "tried again",
 	     t->origin, why, atomic_load(&h->waiting_count));
 }
@@ -503,7 +503,7 @@ static void end_delivered(struct hooks *h, struct event *e)
 		tell(h, false, "%s answers again", t->origin);
 	t->is_failing = false;
 	atomic_fetch_add(&h->delivered_count, 1);
-	/* If it is still there, or again, it is told once more. */
+	/* If it is still there, or again, it is delivered once more. */
 	if (entry_drop(&h->entries, &h->folder, name) == STORE_FAILED &&
 	    is_there(&h->folder, name))
 		put_back(h, e, clock_after_ms(NO_DISK_MS));
@@ -808,7 +808,7 @@ bool hooks_start(struct hooks *h, hooks_report_fn *report, void *arg)
 	h->report_arg = arg;
 	if (count > 0)
 		tell(h, false,
-		     "%" PRIu64 " events of an earlier run will be told",
+		     "%" PRIu64 " events of an earlier run will be delivered",
 		     count);
 	count = atomic_load(&h->given_up_count);
 	if (count > 0)
@@ -894,7 +894,7 @@ static void read_tries(int entry, struct event *e)
 	folder_close(fd);
 }
 
-/* Read what is in memory of an event.  NULL: nobody can be told. */
+/* Read what is in memory of an event.  NULL: it has no receiver. */
 static struct target *read_old(struct hooks *h, int entry, struct event *e)
 {
 	char line[FIRST_LINE_BYTES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hooks: events that receivers must be told by webhooks, in a queue on the
- * disk.  Each event is an entry (entries.h) for one receiver:
+ * Hooks: events that receivers get by webhooks, in a queue on the disk.  Each
+ * event is an entry (entries.h) for one receiver:
  *
  *	DIR/events/NAME/event.txt    a line with the receiver's URL, which is
  *	                             empty for the server's own; the body
@@ -15,8 +15,8 @@
  *
  * A thread gives events that are due to the helper `darkroom-webhook`
  * (protocol.h), and removes those that were delivered.  If a process ends
- * between delivery and removal, the event is delivered again: each is told at
- * least once, always with the same id, "msg_NAME".
+ * between delivery and removal, the event is delivered again: each is delivered
+ * at least once, always with the same id, "msg_NAME".
  *
  * Each receiver (an origin) has a heap of its own in memory, and at most
  * HOOKS_PER_ORIGIN events on their way, so that one that is slow or away does
@@ -48,7 +48,7 @@ MUST_CHECK bool hooks_read_schedule(struct hooks_schedule *s, const char *text,
 
 struct hooks_config {
 	const char *path;    /* the folder */
-	const char *url;     /* that is told of everything; NULL: none */
+	const char *url;     /* that gets all events; NULL: none */
 	const char *allowed; /* origins of other URLs, ORIGIN,...; NULL: none */
 	const char *key_file;
 	uint32_t events_max;
@@ -115,7 +115,7 @@ struct hooks_event {
 	 */
 	const char *subject;
 	uint64_t stamp;
-	const char *url;  /* told, too, if it is allowed; NULL: none */
+	const char *url;  /* gets it, too, if allowed; NULL: none */
 	const char *data; /* a JSON object */
 };
 
@@ -123,7 +123,7 @@ struct hooks_event {
 uint64_t hooks_new_stamp(void);
 
 /*
- * Put an event into the queue, for each receiver that is to be told.  After
+ * Put an event into the queue, for each of its receivers.  After
  * STORE_OK it survives a crash or power loss.
  */
 MUST_CHECK enum store_answer hooks_put(struct hooks *h,

@@ -106,7 +106,7 @@ struct http_config {
 	struct store *store; /* NULL: none */
 	/* Restores originals that are packed; NULL: there can be none. */
 	struct decoder *repacker;
-	struct packer *packer; /* is told of new originals; NULL: none */
+	struct packer *packer; /* of new originals; NULL: none */
 	/*
 	 * Memory for images that are read from a remote store, and the threads
 	 * of the store stage, a part of which are kept from reads; see
@@ -117,7 +117,7 @@ struct http_config {
 	bool spools;         /* the upload is on the disk before a 202 */
 	struct inbox *inbox; /* for /v1/uploads; NULL: none */
 	uint32_t inbox_s;    /* the longest time of a ticket, in seconds */
-	struct hooks *hooks; /* told of stored images; NULL: none */
+	struct hooks *hooks; /* events of images; NULL: none */
 	struct auth *auth;
 	bool has_tls; /* see tls_serve() */
 	/*

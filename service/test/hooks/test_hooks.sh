@@ -318,7 +318,7 @@ test_away() {
 	ls store/hooks/events >names
 	until_true eval '[ "$(stat_of .webhooks.failed)" -gt 5 ]'
 	[ "$(stat_of .webhooks.waiting)" = 5 ] || fail "$(stats .webhooks)"
-	grep -q "http://127.0.0.1:$at cannot be told: " log ||
+	grep -q "http://127.0.0.1:$at takes no events: " log ||
 		fail "no line in the log"
 	stop
 	again

@@ -26,7 +26,7 @@ struct image_event {
 	uint64_t stamp;     /* see hooks.h */
 };
 
-/* `hooks` NULL: nobody is told.  After other answers, errno says why. */
+/* `hooks` NULL: there are no events.  After other answers, errno says why. */
 MUST_CHECK enum store_answer image_hooks_stored(struct hooks *hooks,
 						const char *public_url,
 						const struct image_event *e,

@@ -15,7 +15,7 @@
  *            its entry says why, and it is not tried again.
  * Orphans    An original without an image, left by a crash or an error between
  *            putting the two, is removed after ORPHAN_S.
- * Work       New originals are told by packer_tell(), which remembers a few.
+ * Work       packer_tell() names new originals, and remembers a few.
  *            At the start, and later at most once per hour and only if there
  *            may be something to do, the thread walks through all originals,
  *            some hundred in a second.

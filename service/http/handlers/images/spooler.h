@@ -59,9 +59,9 @@ struct spooled {
 	TAILQ_ENTRY(spooled) link;
 };
 
-/* What is needed to tell of images by webhooks. */
+/* What is needed for the webhooks of images. */
 struct spooler_hooks {
-	struct hooks *hooks; /* NULL: nobody is told */
+	struct hooks *hooks; /* NULL: no webhooks */
 	struct spool *spool;
 	const char *public_url; /* or NULL */
 };

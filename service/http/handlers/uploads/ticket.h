@@ -21,7 +21,7 @@ struct ticket {
 	bool has_length;    /* it is known how many it has */
 	uint64_t length;
 	const char *metadata; /* Upload-Metadata; NULL: none */
-	const char *webhook;  /* a URL that is told of its image; NULL: none */
+	const char *webhook;  /* that gets an event for its image; NULL: none */
 	/* The parameters of its image, as they were given. */
 	struct http_field *parameters; /* owned */
 	uint32_t parameter_count;
