@@ -17,6 +17,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+/* Users of libstages, whose statistics have histograms, need these. */
+#pragma GCC visibility push(default)
+
 enum { HISTOGRAM_BUCKETS = 8 + (48 - 3) * 8 };
 
 /* A struct of zeros is empty. */
@@ -50,5 +53,7 @@ uint64_t histogram_count_to(const struct histogram_copy *h, uint32_t bits);
  * to the end of its bucket.  0 if there are no values.
  */
 uint64_t histogram_quantile(const struct histogram_copy *h, double q);
+
+#pragma GCC visibility pop
 
 #endif

@@ -24,7 +24,7 @@ static const char output_mark[] = ".mkset";
 enum { OUTPUT_NAME_BYTES = 16 };
 
 /* Uploads of one photo: [first .. first + count - 1]. */
-struct group {
+struct stage_group {
 	uint32_t first;
 	uint32_t count;
 	uint64_t bytes;
@@ -283,7 +283,7 @@ static int compare_sources(const void *a, const void *b)
 
 static int compare_groups(const void *a, const void *b)
 {
-	const struct group *x = a, *y = b;
+	const struct stage_group *x = a, *y = b;
 
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
@@ -296,7 +296,7 @@ static int compare_groups(const void *a, const void *b)
  */
 static void group_uploads(struct set *set)
 {
-	struct group *g = NULL;
+	struct stage_group *g = NULL;
 
 	qsort(set->uploads, set->count, sizeof(*set->uploads), compare_sources);
 	set->groups = xcalloc(set->count, sizeof(*set->groups));
@@ -327,7 +327,7 @@ static void show_progress(struct set *set)
 static void make_group(void *arg, uint32_t index)
 {
 	struct set *set = arg;
-	const struct group *g = &set->groups[index];
+	const struct stage_group *g = &set->groups[index];
 	const struct source *s =
 		&set->sources[set->uploads[g->first].plan.source];
 	struct pyramid pyramid;

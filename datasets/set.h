@@ -27,7 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct group;
+struct stage_group;
 
 struct set {
 	/* Set by the caller, who owns the profile and the texts. */
@@ -43,7 +43,7 @@ struct set {
 	uint32_t source_count;
 	/* Sorted by number; while being made, by photo. */
 	struct upload *uploads;
-	struct group *groups;
+	struct stage_group *groups;
 	uint32_t group_count;
 	struct icc_profiles icc_profiles;
 	atomic_uint done;

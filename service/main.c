@@ -5,6 +5,7 @@
  * Until the log runs, only this file and resources.c print.  Only this file
  * calls exit().
  */
+#include "base/error.h"
 #include "service/decoder/decoders.h"
 #include "service/direct/uthread.h"
 #include "service/http/connection/clients.h"
@@ -24,7 +25,7 @@
 #include "service/server.h"
 #include "service/user.h"
 
-#include "stages/cores.h"
+#include "stages/stage.h"
 #include "stages/tally.h"
 #include "stages/threads/resources.h"
 #include "stages/flags.h"
@@ -146,7 +147,7 @@ static void raise_file_limit(const struct options *o,
 static struct cores *find_cores(const struct options *o)
 {
 	struct error why;
-	struct cores *cores = cores_new(o->cores, &why);
+	struct cores *cores = cores_new(o->cores, why.text);
 
 	if (cores == NULL)
 		refuse_flag(o, "cores", o->cores != NULL ? o->cores : "default",
@@ -170,7 +171,7 @@ static bool is_about_default(const struct options *o, const char *error)
 
 /*
  * A pool that was not given is 0 in `o`.  Its size depends on the number of
- * parts, which schedule_complete() finds; until then it has any valid one.
+ * parts, which schedule_complete(->text) finds; until then it has any valid one.
  */
 static bool complete_with_pools(const struct options *o, uint32_t core_count,
 				struct schedule *s, struct error *error)
@@ -178,7 +179,7 @@ static bool complete_with_pools(const struct options *o, uint32_t core_count,
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
 		if (s->pool_threads[i] == 0)
 			s->pool_threads[i] = 1;
-	if (!schedule_complete(s, PIPELINE_STEPS, core_count, error))
+	if (!schedule_complete(s, PIPELINE_STEPS, core_count, error->text))
 		return false;
 	(void)memcpy(s->pool_threads, o->schedule.pool_threads,
 		     sizeof(s->pool_threads));

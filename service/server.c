@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "service/server.h"
 
+#include "base/error.h"
 #include "service/direct/uthread.h"
 #include "service/http/connection/clients.h"
 #include "service/http/handlers/images/packer.h"
@@ -15,7 +16,7 @@
 
 #include "base/slice.h"
 
-#include "stages/cores.h"
+#include "stages/stage.h"
 
 #include <errno.h>
 #include <inttypes.h>

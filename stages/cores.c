@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "stages/cores.h"
+#include "stages/stage.h"
 
+#include "base/cgroup.h"
+#include "base/error.h"
 #include "base/util.h"
 
 #include <assert.h>
@@ -12,94 +14,6 @@
 #include <hwloc.h>
 
 enum { CPU_MAX = 1 << 20 }; /* more than any system has */
-
-/* --- Control groups. --- */
-
-enum { PATH_BYTES = 4096 };
-
-static const char membership[] = "/proc/self/cgroup";
-static const char mount[] = "/sys/fs/cgroup";
-
-bool cgroup_read_numbers(const char *dir, const char *file, long long *numbers,
-			 int wanted)
-{
-	char path[PATH_BYTES + 64];
-	int found = 0;
-
-	(void)snprintf(path, sizeof(path), "%s/%s", dir, file);
-	FILE *f = fopen(path, "re");
-
-	if (f == NULL)
-		return false;
-	while (found < wanted && fscanf(f, "%lld", &numbers[found]) == 1)
-		found++;
-	(void)fclose(f);
-	return found == wanted;
-}
-
-/* `hierarchy` is "" in version 2; in version 1 it is a name such as "/cpu". */
-static void visit_up(const char *root, const char *hierarchy, const char *path,
-		     cgroup_visit_fn *visit, void *arg)
-{
-	char dir[PATH_BYTES];
-	size_t root_bytes = strlen(root) + strlen(mount) + strlen(hierarchy);
-
-	if (snprintf(dir, sizeof(dir), "%s%s%s%s", root, mount, hierarchy,
-		     path) >= PATH_BYTES)
-		return;
-	for (;;) {
-		visit(arg, dir);
-		char *slash = strrchr(dir, '/');
-
-		if (slash == NULL || (size_t)(slash - dir) < root_bytes)
-			return;
-		*slash = '\0';
-	}
-}
-
-/* Is the controller in a list such as "cpu,cpuacct"? */
-static bool names(char *list, const char *controller)
-{
-	char *rest = NULL;
-
-	for (char *c = strtok_r(list, ",", &rest); c != NULL;
-	     c = strtok_r(NULL, ",", &rest))
-		if (strcmp(c, controller) == 0)
-			return true;
-	return false;
-}
-
-void cgroup_visit(const char *root, const char *controller,
-		  cgroup_visit_fn *visit, void *arg)
-{
-	char line[PATH_BYTES], v1[64];
-
-	(void)snprintf(v1, sizeof(v1), "/%s", controller);
-	if (snprintf(line, sizeof(line), "%s%s", root, membership) >=
-	    PATH_BYTES)
-		return;
-	FILE *f = fopen(line, "re");
-
-	if (f == NULL)
-		return;
-	/* "0::/a/b" in v2; "3:cpu,cpuacct:/a/b" in v1. */
-	while (fgets(line, sizeof(line), f) != NULL) {
-		char *list = strchr(line, ':');
-		char *path = list != NULL ? strchr(list + 1, ':') : NULL;
-
-		if (path == NULL)
-			continue;
-		*path++ = '\0';
-		path[strcspn(path, "\n")] = '\0';
-		if (list[1] == '\0')
-			visit_up(root, "", path, visit, arg);
-		else if (names(list + 1, controller))
-			visit_up(root, v1, path, visit, arg);
-	}
-	(void)fclose(f);
-}
-
-/* --- The CPUs. --- */
 
 static uint32_t quota_cpus(long long quota_us, long long period_us)
 {
@@ -280,7 +194,7 @@ static bool open_topology(struct cores *c)
 	return c->cpus != NULL;
 }
 
-struct cores *cores_new(const char *list, struct error *error)
+static struct cores *open_cores(const char *list, struct error *error)
 {
 	struct cores *c = calloc(1, sizeof(*c));
 
@@ -301,6 +215,17 @@ struct cores *cores_new(const char *list, struct error *error)
 		return NULL;
 	}
 	assert(c->count > 0);
+	return c;
+}
+
+struct cores *cores_new(const char *list, char why[STAGES_WHY_BYTES])
+{
+	struct error error;
+	struct cores *c = open_cores(list, &error);
+
+	_Static_assert(sizeof(error.text) <= STAGES_WHY_BYTES, "it is cut");
+	if (c == NULL)
+		(void)memcpy(why, error.text, sizeof(error.text));
 	return c;
 }
 

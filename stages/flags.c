@@ -5,6 +5,7 @@
  */
 #include "stages/flags.h"
 
+#include "base/error.h"
 #include "base/take.h"
 #include "base/util.h"
 #include "stages/choices.h"
@@ -48,7 +49,7 @@ static const struct choice transfer_rules[] = { TRANSFER_RULES(CHOICE) };
 
 static const char *policy_word(uint32_t i)
 {
-	return policy_list[i] != NULL ? policy_list[i]->name : NULL;
+	return policy_list()[i] != NULL ? policy_list()[i]->name : NULL;
 }
 
 const struct flag schedule_flags[] = {
@@ -165,7 +166,7 @@ const struct flag schedule_flags[] = {
 
 void policies_print(FILE *out)
 {
-	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+	for (const struct policy *const *p = policy_list(); *p != NULL; p++)
 		(void)fprintf(out, "%-22s %s\n", (*p)->name, (*p)->summary);
 }
 
@@ -468,10 +469,10 @@ bool schedule_refuse(const char *name, const char *text,
 		return flag_refuse(&schedule_flags[flag], text, why);
 	at = (size_t)snprintf(why->text, sizeof(why->text),
 			      "'%.32s' is not a policy; there are", text);
-	for (const struct policy *const *p = policy_list;
+	for (const struct policy *const *p = policy_list();
 	     *p != NULL && at < sizeof(why->text); p++)
 		at += (size_t)snprintf(why->text + at, sizeof(why->text) - at,
-				       "%s %s", p == policy_list ? "" : ",",
+				       "%s %s", p == policy_list() ? "" : ",",
 				       (*p)->name);
 	return false;
 }

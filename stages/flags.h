@@ -2,7 +2,7 @@
 /*
  * Flags: a schedule as flags of the command line.  The server, the simulator
  * and the benchmark read, print and explain their schedules by this module; a
- * program without such flags does not need it (schedule.h).
+ * program without such flags does not need it (stage.h).
  *
  * The words of all flags stand in choices.h.  Parsing, --help, printing and the
  * explanations for people (/stats, the live page) read them there.
@@ -10,8 +10,10 @@
 #ifndef STAGES_FLAGS_H
 #define STAGES_FLAGS_H
 
+#include "base/error.h"
 #include "base/options.h"
-#include "stages/schedule.h"
+#include "base/util.h"
+#include "stages/stage.h"
 
 #include <stdio.h>
 
@@ -23,6 +25,22 @@ extern const struct flag schedule_flags[];
 
 /* What --list-policies prints: a line for each. */
 void policies_print(FILE *out);
+
+/*
+ * Add the policy of a shared object (STAGES_POLICY_FILE(), policy.h), before
+ * the flags of the schedule are read; its code runs with all rights of the
+ * program.  One thread calls this.  NULL is fine.
+ */
+MUST_CHECK bool policy_load(const char *path, struct error *error);
+
+/* The flag for it, of programs that have one. */
+#define POLICY_FILE_FLAG(parent, field)                                        \
+	{                                                                      \
+		"policy-file", "FILE", NULL,                                   \
+			"a shared object with a policy of your own, which "    \
+			"--policy may name; see stages/policy.h",              \
+			FLAG_FIELD(parent, field)                              \
+	}
 
 /*
  * Set one flag, `name` as in the table.  `text` is the value, NULL for a flag

@@ -15,6 +15,7 @@
 #define STAGES_GRAPH_H
 
 #include "base/error.h"
+#include "base/util.h"
 #include "stages/stats.h"
 
 /*

@@ -13,7 +13,8 @@
  */
 #include "stages/group.h"
 
-#include "stages/cores.h"
+#include "base/util.h"
+#include "stages/stage.h"
 #include "stages/queue.h"
 #include "stages/threads/resources.h"
 
@@ -22,9 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct group *group_new(const struct group_config *config)
+struct stage_group *group_new(const struct group_config *config)
 {
-	struct group *g = calloc(1, sizeof(*g));
+	struct stage_group *g = calloc(1, sizeof(*g));
 	uint32_t parts = config->schedule->part_count;
 	uint32_t cores = cores_count(config->cores);
 
@@ -34,7 +35,11 @@ struct group *group_new(const struct group_config *config)
 	g->schedule = *config->schedule;
 	g->cores = config->cores;
 	g->counts_hardware = config->counts_hardware;
-	g->stacks_max = config->stacks_max;
+	g->stacks = (struct fibre_stacks){
+		.count = config->stacks_max,
+		.stack_bytes = config->stack_bytes,
+		.may_lack_guards = config->stacks_may_lack_guards,
+	};
 	g->caller_threads = config->caller_threads;
 	g->part_count = parts;
 	g->parts = calloc(parts, sizeof(*g->parts));
@@ -64,7 +69,8 @@ struct group *group_new(const struct group_config *config)
 	return g;
 }
 
-struct stage *group_add(struct group *g, const struct stage_config *config)
+struct stage *group_add(struct stage_group *g,
+			const struct stage_config *config)
 {
 	assert(!g->is_started && g->stage_count < STAGES_MAX);
 	assert(config->handler != NULL);
@@ -99,13 +105,13 @@ static uint32_t worker_mask(uint32_t number)
  * Workers steal by size, and may take only the events of some parts.  With more
  * parts than bits, all workers are woken.
  */
-static bool wakes_by_part(const struct group *g)
+static bool wakes_by_part(const struct stage_group *g)
 {
 	return g->schedule.steal && g->schedule.distribute == DISTRIBUTE_SIZE;
 }
 
 /* Whom a new event at station `s` wakes, if workers steal by size. */
-static void set_wakes_by_part(const struct group *g, struct station *s)
+static void set_wakes_by_part(const struct stage_group *g, struct station *s)
 {
 	if (!wakes_by_part(g))
 		return;
@@ -120,13 +126,13 @@ static void set_wakes_by_part(const struct group *g, struct station *s)
 	}
 }
 
-static bool uses_central(const struct group *g, const struct stage *s)
+static bool uses_central(const struct stage_group *g, const struct stage *s)
 {
 	return g->schedule.policy->has_central_queue &&
 	       s->config.type == STAGE_SHARED;
 }
 
-static uint32_t pool_threads(const struct group *g, const struct stage *s)
+static uint32_t pool_threads(const struct stage_group *g, const struct stage *s)
 {
 	const struct schedule *c = &g->schedule;
 
@@ -140,7 +146,8 @@ static uint32_t pool_threads(const struct group *g, const struct stage *s)
 }
 
 /* Stations of a stage in one part: one per worker if keys divide it. */
-static uint32_t station_count(const struct group *g, const struct stage *s)
+static uint32_t station_count(const struct stage_group *g,
+			      const struct stage *s)
 {
 	if (s->config.type != STAGE_PARTITIONED)
 		return 1;
@@ -160,7 +167,7 @@ static uint32_t station_count(const struct group *g, const struct stage *s)
 
 static void set_entry(struct station *s)
 {
-	const struct group *g = s->stage->group;
+	const struct stage_group *g = s->stage->group;
 	bool is_partition = g->schedule.balance == BALANCE_PARTITION;
 
 	/* The worker of a part is in one handler at a time. */
@@ -177,13 +184,13 @@ static void set_entry(struct station *s)
 	s->visited.is_exclusive = s->entry != NULL;
 }
 
-static uint32_t paused_max(const struct group *g)
+static uint32_t paused_max(const struct stage_group *g)
 {
 	return visit_paused_max(&g->schedule, cores_count(g->cores));
 }
 
 /* False: no memory. */
-static bool add_queues(struct group *g, struct station *s, uint32_t slots)
+static bool add_queues(struct stage_group *g, struct station *s, uint32_t slots)
 {
 	const struct discipline fcfs = { .kind = DISCIPLINE_FCFS };
 
@@ -197,7 +204,7 @@ static bool add_queues(struct group *g, struct station *s, uint32_t slots)
 }
 
 /* The queue of all shared stages of a part.  False: no memory, or too long. */
-static bool plan_central(struct group *g, uint32_t part)
+static bool plan_central(struct stage_group *g, uint32_t part)
 {
 	struct station *new = &g->stations[g->station_count++];
 	uint64_t slots = 0;
@@ -219,7 +226,7 @@ static bool plan_central(struct group *g, uint32_t part)
 }
 
 /* False: no memory. */
-static bool plan_station(struct group *g, struct stage *s, uint32_t part,
+static bool plan_station(struct stage_group *g, struct stage *s, uint32_t part,
 			 uint32_t number)
 {
 	enum policy_workers workers = g->schedule.policy->workers;
@@ -249,7 +256,7 @@ static bool plan_station(struct group *g, struct stage *s, uint32_t part,
 }
 
 /* The stations of a stage in one part.  False: no memory. */
-static bool plan_stage(struct group *g, struct stage *s, uint32_t part)
+static bool plan_stage(struct stage_group *g, struct stage *s, uint32_t part)
 {
 	struct station **stations = &s->stations[part * s->stations_per_part];
 	uint32_t count = s->stations_per_part;
@@ -274,7 +281,7 @@ static bool plan_stage(struct group *g, struct stage *s, uint32_t part)
 }
 
 /* False: no memory. */
-static bool plan_stations(struct group *g)
+static bool plan_stations(struct stage_group *g)
 {
 	/* One for each central queue, used or not. */
 	uint32_t count = g->part_count;
@@ -305,7 +312,7 @@ static bool plan_stations(struct group *g)
 }
 
 /* List the stations from which workers of other parts may steal. */
-static void plan_victims(struct group *g, uint32_t part)
+static void plan_victims(struct stage_group *g, uint32_t part)
 {
 	struct visit_part *p = &g->visits.parts[part];
 
@@ -329,7 +336,7 @@ static void add_station(struct worker *w, struct station *s)
 }
 
 /* One worker per core, visiting every stage of its part. */
-static void plan_roaming(struct group *g, uint32_t part)
+static void plan_roaming(struct stage_group *g, uint32_t part)
 {
 	const struct part *p = &g->parts[part];
 
@@ -359,7 +366,7 @@ static void plan_roaming(struct group *g, uint32_t part)
 }
 
 /* A name such as "blur-3"; with replicas, "blur-1-3". */
-static void name_staying(struct worker *w, const struct group *g,
+static void name_staying(struct worker *w, const struct stage_group *g,
 			 const char *stage)
 {
 	if (g->part_count > 1)
@@ -372,7 +379,7 @@ static void name_staying(struct worker *w, const struct group *g,
 }
 
 /* A pool for a stage of a part, on all its cores. */
-static void plan_staying(struct group *g, uint32_t part, struct stage *s)
+static void plan_staying(struct stage_group *g, uint32_t part, struct stage *s)
 {
 	uint32_t threads = pool_threads(g, s);
 	bool is_auto =
@@ -402,19 +409,20 @@ static void plan_staying(struct group *g, uint32_t part, struct stage *s)
 enum { STACKS_MAX = 131072 };
 
 /* See group_config.stacks_max. */
-static uint32_t stacks_max(const struct group *g)
+static struct fibre_stacks plan_stacks(const struct stage_group *g)
 {
+	struct fibre_stacks stacks = g->stacks;
 	uint64_t slots = 0;
 
-	if (g->stacks_max > 0)
-		return g->stacks_max;
 	for (uint32_t s = 0; s < g->stage_count; s++)
 		slots += g->stages[s]->config.slots;
-	return (uint32_t)min_u64(slots + 1, STACKS_MAX);
+	if (stacks.count == 0)
+		stacks.count = (uint32_t)min_u64(slots + 1, STACKS_MAX);
+	return stacks;
 }
 
 /* One worker, which runs user-level threads.  False: no memory. */
-static bool plan_scheduler(struct group *g, uint32_t part)
+static bool plan_scheduler(struct stage_group *g, uint32_t part)
 {
 	struct part *p = &g->parts[part];
 	struct worker *w = &g->workers[g->worker_count++];
@@ -422,7 +430,7 @@ static bool plan_scheduler(struct group *g, uint32_t part)
 	p->scheduler = scheduler_new(&(struct scheduler_config){
 		.policy = g->schedule.policy->threads,
 		.shared = schedule_resources(&g->schedule, resources_process()),
-		.stacks_max = stacks_max(g),
+		.stacks = plan_stacks(g),
 		.run = worker_run_thread,
 		.sleeps = p->sleeps,
 	});
@@ -439,20 +447,20 @@ static bool plan_scheduler(struct group *g, uint32_t part)
 	if (p->scheduler == NULL)
 		return false;
 	resources_add_capacity(resources_process(), RESOURCE_STACKS,
-			       stacks_max(g));
+			       scheduler_stack_count(p->scheduler));
 	return true;
 }
 
-static void free_scheduler(const struct group *g, struct part *p)
+static void free_scheduler(struct part *p)
 {
 	if (p->scheduler == NULL)
 		return;
-	scheduler_free(p->scheduler);
 	resources_add_capacity(resources_process(), RESOURCE_STACKS,
-			       -(int64_t)stacks_max(g));
+			       -(int64_t)scheduler_stack_count(p->scheduler));
+	scheduler_free(p->scheduler);
 }
 
-static uint32_t count_workers(const struct group *g)
+static uint32_t count_workers(const struct stage_group *g)
 {
 	uint32_t count = 0;
 
@@ -495,7 +503,7 @@ uint32_t group_workers_max(const struct schedule *s, uint32_t stage_count,
 	return count;
 }
 
-static struct tally *new_tallies(const struct group *g, bool is_shared)
+static struct tally *new_tallies(const struct stage_group *g, bool is_shared)
 {
 	size_t bytes = g->stage_count * sizeof(struct tally);
 	struct tally *t = aligned_alloc(_Alignof(struct tally), bytes);
@@ -511,23 +519,27 @@ static struct tally *new_tallies(const struct group *g, bool is_shared)
 /*
  * One fibre for each worker, and one for each paused event.  False: no memory.
  */
-static bool plan_fibres(struct group *g)
+static bool plan_fibres(struct stage_group *g)
 {
+	struct fibre_stacks stacks = g->stacks;
 	uint32_t paused = paused_max(g);
 
 	if (paused == 0)
 		return true;
-	g->fibres = fibres_new(g->worker_count + paused);
-	for (uint32_t i = 0; g->fibres != NULL && i < g->worker_count; i++)
+	stacks.count = g->worker_count + paused;
+	g->fibres = fibres_new(&stacks);
+	if (g->fibres == NULL || fibres_count(g->fibres) < stacks.count)
+		return false;
+	for (uint32_t i = 0; i < g->worker_count; i++)
 		g->workers[i].fibre = fibres_take(g->fibres);
-	return g->fibres != NULL;
+	return true;
 }
 
 /*
  * A trace for each kernel thread that runs senders, if it is known how many
  * there are.  False: no memory.
  */
-static bool plan_tracks(struct group *g)
+static bool plan_tracks(struct stage_group *g)
 {
 	const struct thread_model *m = &g->schedule.threads;
 
@@ -541,7 +553,7 @@ static bool plan_tracks(struct group *g)
 }
 
 /* Make the stations, and the workers without threads.  False: no memory. */
-static bool group_plan(struct group *g)
+static bool group_plan(struct stage_group *g)
 {
 	const struct policy *p = g->schedule.policy;
 	uint32_t count = count_workers(g);
@@ -582,7 +594,7 @@ static bool group_plan(struct group *g)
 	return plan_fibres(g);
 }
 
-bool group_start(struct group *g)
+bool group_start(struct stage_group *g)
 {
 	assert(g->stage_count > 0 && !g->is_started);
 	g->is_started = true;
@@ -600,12 +612,12 @@ bool group_start(struct group *g)
 	return true;
 }
 
-uint32_t group_worker_count(const struct group *g)
+uint32_t group_worker_count(const struct stage_group *g)
 {
 	return g->worker_count;
 }
 
-bool group_partition(struct group *g, const uint32_t *parts)
+bool group_partition(struct stage_group *g, const uint32_t *parts)
 {
 	if (g->schedule.balance != BALANCE_PARTITION)
 		return false;
@@ -625,7 +637,7 @@ uint32_t stage_part(const struct stage *s)
 	return atomic_load_explicit(&s->part, memory_order_relaxed);
 }
 
-void group_stop(struct group *g)
+void group_stop(struct stage_group *g)
 {
 	atomic_store(&g->is_stopping, true);
 	group_wake_all(g);
@@ -649,13 +661,13 @@ void group_stop(struct group *g)
 	}
 }
 
-static void free_fibre(struct group *g, struct fibre *f)
+static void free_fibre(struct stage_group *g, struct fibre *f)
 {
 	if (f != NULL)
 		fibres_give(g->fibres, f);
 }
 
-void group_free(struct group *g)
+void group_free(struct stage_group *g)
 {
 	if (g == NULL)
 		return;
@@ -668,7 +680,7 @@ void group_free(struct group *g)
 	}
 	fibres_free(g->fibres);
 	for (uint32_t p = 0; g->parts != NULL && p < g->part_count; p++)
-		free_scheduler(g, &g->parts[p]);
+		free_scheduler(&g->parts[p]);
 	for (uint32_t i = 0; i < g->station_count; i++) {
 		queue_free(g->stations[i].queue);
 		queue_free(g->stations[i].passed);

@@ -75,7 +75,7 @@ struct station {
 
 struct stage {
 	struct stage_config config;
-	struct group *group;
+	struct stage_group *group;
 	uint32_t index;
 	uint32_t stations_per_part; /* 1, or one per worker */
 	struct station **stations;  /* [part * stations_per_part + number] */
@@ -97,7 +97,7 @@ struct part {
 
 struct worker {
 	struct visitor visitor;
-	struct group *group;
+	struct stage_group *group;
 	pthread_t thread;
 	char name[THREAD_NAME_BYTES];
 	/* The worker may run on these of config.cores. */
@@ -131,12 +131,12 @@ struct worker {
 	struct trace trace;
 };
 
-struct group {
+struct stage_group {
 	struct schedule schedule;
 	struct visit_group visits;
 	const struct cores *cores;
 	bool counts_hardware; /* asked for; not every worker may be able to */
-	uint32_t stacks_max;  /* of each scheduler; 0: as many as of use */
+	struct fibre_stacks stacks; /* count: group_config.stacks_max */
 	const struct caller_threads *caller_threads; /* or NULL */
 	/* Of kernel threads that run senders, which call handlers. */
 	uint32_t track_count;
@@ -177,9 +177,9 @@ extern const struct visit_access worker_access;
 void *worker_main(void *arg);
 
 /* Wake all workers and senders: the group is stopping, or it has drained. */
-void group_wake_all(struct group *g);
+void group_wake_all(struct stage_group *g);
 
-bool group_is_drained(struct group *g);
+bool group_is_drained(struct stage_group *g);
 
 /* The life of a user-level thread, on its stack. */
 const struct blocking_site *worker_run_thread(struct event *ev);

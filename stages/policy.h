@@ -4,7 +4,7 @@
  *
  * A policy is a decision and nothing else.  It reads a snapshot, keeps a small
  * private state and names a stage.  The service regime decides how long the
- * visit lasts, the queue discipline which event is first (schedule.h).  Queues,
+ * visit lasts, the queue discipline which event is first (stage.h).  Queues,
  * locks, sleeping and the clock belong to others, so a policy runs in a test,
  * or in virtual time (sim/), without any thread.
  *
@@ -12,7 +12,8 @@
  * the threads of one core goes on next.  It, too, is a decision and nothing
  * else; scheduler.h runs the threads.
  *
- * To add one: write policies/<name>.c, add POLICY(<name>) to policies/list.h.
+ * A program adds one by policy_register(); to the library it is added by a file
+ * policies/<name>.c and a line of policies/list.h.
  */
 #ifndef STAGES_POLICY_H
 #define STAGES_POLICY_H
@@ -20,6 +21,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#pragma GCC visibility push(default)
+
+enum { STAGES_MAX = 32 }; /* stages of a group */
 
 struct stage_view {
 	uint32_t queued_count; /* events waiting that this worker may take */
@@ -113,6 +118,13 @@ struct blocking_graph;
 struct resources;
 
 /*
+ * Use divided by limit; 0 without a limit.  From RESOURCES_PRESSURE_FROM on,
+ * policies hold back the threads that would take.
+ */
+#define RESOURCES_PRESSURE_FROM 0.5
+double resources_utilisation(const struct resources *r, enum resource which);
+
+/*
  * The decisions about the user-level threads of one scheduler.  One kernel
  * thread makes all calls with its own `state`, except graph(), so they need no
  * lock.
@@ -165,7 +177,7 @@ struct policy {
 	bool reads_p95;   /* and service_p95_ns */
 	/*
 	 * Its senders are user-level threads, one for each connection, which
-	 * struct thread_model describes (schedule.h).  POLICY_WORKERS_CALLER.
+	 * struct thread_model describes (stage.h).  POLICY_WORKERS_CALLER.
 	 */
 	bool has_thread_model;
 	/* If memory is full, an event should wait, and not be refused. */
@@ -177,8 +189,34 @@ struct policy {
 	const struct thread_policy *threads;
 };
 
-#define POLICY(name) extern const struct policy policy_##name;
-#include "stages/policies/list.h"
-#undef POLICY
+/*
+ * All policies: those of policies/list.h in its order, then those that were
+ * registered.  Ends with NULL.
+ */
+const struct policy *const *policy_list(void);
+
+/* NULL: no policy has that name. */
+const struct policy *policy_find(const char *name);
+
+/*
+ * Add a policy of the program's own, which must outlive all groups.  One thread
+ * calls this, before any group is made and before flags are read.  False: there
+ * are POLICIES_MAX already, another one has its name, or a function, or one of
+ * its texts, is missing.
+ */
+enum { POLICIES_MAX = 32 };
+bool policy_register(const struct policy *p);
+
+/*
+ * In a shared object with one policy: the programs of this project load it by
+ * --policy-file, and refuse one that was built with another struct policy.
+ */
+#define STAGES_POLICY_FILE(own)                                                \
+	extern const struct policy *const stages_policy;                       \
+	extern const size_t stages_policy_bytes;                               \
+	const struct policy *const stages_policy = &(own);                     \
+	const size_t stages_policy_bytes = sizeof(struct policy)
+
+#pragma GCC visibility pop
 
 #endif

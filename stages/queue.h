@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct discipline; /* schedule.h */
+struct discipline; /* stage.h */
 struct event;
 struct queue;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "stages/schedule.h"
+#include "stages/stage.h"
 
+#include "base/error.h"
+#include "base/util.h"
 #include "stages/choices.h"
 
 #include <assert.h>
@@ -17,25 +19,10 @@ static const char *const discipline_words[] = { DISCIPLINES(WORD) };
 static const char *const mapping_words[] = { MAPPINGS(WORD) };
 static const char *const thread_io_words[] = { THREAD_IOS(WORD) };
 
-const struct policy *const policy_list[] = {
-#define POLICY(name) &policy_##name,
-#include "stages/policies/list.h"
-#undef POLICY
-	NULL
-};
-
-const struct policy *policy_find(const char *name)
-{
-	for (const struct policy *const *p = policy_list; *p != NULL; p++)
-		if (strcmp((*p)->name, name) == 0)
-			return *p;
-	return NULL;
-}
-
 void schedule_init(struct schedule *s)
 {
 	*s = (struct schedule){
-		.policy = &policy_cohort,
+		.policy = policy_find("cohort"),
 		.discipline = { .ageing = SCHEDULE_AGEING,
 				.follows_load = true },
 		.threads = { .mapping = THREADS_N_TO_M,
@@ -337,8 +324,8 @@ static bool check_ranges(const struct schedule *s, uint32_t stage_count,
 	       check_stage_numbers(s, stage_count, error);
 }
 
-bool schedule_complete(struct schedule *s, uint32_t stage_count,
-		       uint32_t core_count, struct error *error)
+static bool complete(struct schedule *s, uint32_t stage_count,
+		     uint32_t core_count, struct error *error)
 {
 	bool is_partitioned = s->balance == BALANCE_PARTITION;
 	uint32_t most = core_count;
@@ -371,4 +358,16 @@ bool schedule_complete(struct schedule *s, uint32_t stage_count,
 			  "--balance asks for %u %s, but there are %u %s",
 			  s->part_count, is_partitioned ? "parts" : "replicas",
 			  most, most < core_count ? "stages" : "cores");
+}
+
+bool schedule_complete(struct schedule *s, uint32_t stage_count,
+		       uint32_t core_count, char why[STAGES_WHY_BYTES])
+{
+	struct error error;
+
+	_Static_assert(sizeof(error.text) <= STAGES_WHY_BYTES, "it is cut");
+	if (complete(s, stage_count, core_count, &error))
+		return true;
+	(void)memcpy(why, error.text, sizeof(error.text));
+	return false;
 }

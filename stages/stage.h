@@ -5,8 +5,7 @@
  *	stage_send() -> [queue] -> handler -> stage_send() -> [queue] -> ...
  *
  * A group owns stages and the workers that visit them.  Its schedule decides
- * which worker visits which stage next, for how long, and which event is first
- * (schedule.h).
+ * which worker visits which stage next, for how long, and which event is first.
  *
  * A group has parts, each with its own cores: one part if the graph is shared,
  * otherwise replicas or partitions.  An event that is sent from outside goes to
@@ -20,21 +19,375 @@
  *            One thread, which is not in a handler, calls the others in the
  *            order of this file.  A group starts only once.
  * Limits     STAGES_MAX stages.  Queues never grow; a full queue refuses.
- *            Only group_stop() waits.
+ *            Only group_stop() waits.  The stacks of handlers that pause or
+ *            wait: struct group_config.
+ * Several    Any number of groups, each with its own schedule and threads.
+ *            They share the process's counts of what user-level threads take
+ *            (enum resource), and the guards of stacks.  If handlers of one
+ *            group send to another, stop the sending group first.
  * Units      *_ns: nanoseconds; points in time are of CLOCK_MONOTONIC.
  */
 #ifndef STAGES_STAGE_H
 #define STAGES_STAGE_H
 
-#include "base/util.h"
-#include "stages/schedule.h"
+#include "stages/policy.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#pragma GCC visibility push(default)
+
 struct cores;
-struct group;
 struct stage;
+struct stage_group;
+
+#define STAGES_MUST_CHECK __attribute__((warn_unused_result))
+
+/* A sentence that says why something failed; a longer one is cut. */
+enum { STAGES_WHY_BYTES = 512 };
+
+/*
+ * --- Cores: the CPUs that workers run on, in the order of their use. ---
+ *
+ * One thread calls cores_new() and cores_free().
+ */
+
+/*
+ * `list` names CPUs by the system's numbers, each once, in the order of their
+ * use: "0,2,4-7".  NULL: all CPUs that this process may use, first one of each
+ * physical core, then their siblings, but no more than the CPU quota of its
+ * cgroup.
+ *
+ * NULL on failure; then `why` continues a sentence that began with the list:
+ * "names a CPU twice".
+ */
+struct cores *cores_new(const char *list, char why[STAGES_WHY_BYTES]);
+void cores_free(struct cores *c);
+
+uint32_t cores_count(const struct cores *c);
+
+/* The system's number of core `i`. */
+uint32_t cores_cpu(const struct cores *c, uint32_t i);
+
+/*
+ * Bind the calling thread to cores `first` .. `first + count - 1`.  False: the
+ * system refused, and nothing has changed.
+ */
+bool cores_bind(const struct cores *c, uint32_t first, uint32_t count);
+
+/*
+ * --- Schedules: all choices of how stages get the CPU. ---
+ *
+ * A program sets the members of struct schedule itself; those of this project
+ * read them as flags.  Any number of threads may read a complete schedule, as
+ * it is never changed.
+ */
+
+/*
+ * Service regimes: how long a visit at a stage lasts (Gordon, UCAM-CL-TR-781,
+ * table 3.1 and section 2.4.2, after Harizopoulos and Ailamaki 2002).
+ *
+ * A gate is a count: a visit handles at most as many events as waited when it
+ * began.  If the queue is first come first served and has one worker, those
+ * are exactly the events that waited.
+ *
+ * Cutoff (C-gated): an event whose handler has run for `limit` since the visit
+ * took it is paused (stage_pause_point()).  The next visit first handles the
+ * other events that wait when it begins, then those paused by the cutoff, in
+ * the order of their pauses, each again for `limit` at most.  So a long event
+ * lets the waiting short ones go first, and long events take turns.  An event
+ * that cannot be paused, as its stage is not shared or too many are paused
+ * already, runs to its end, as with `gated`.
+ */
+enum regime_kind {
+	REGIME_EXHAUSTIVE, /* until the queue is empty */
+	REGIME_GATED,      /* D-gated: events that wait at the beginning */
+	REGIME_N_GATED,    /* T-gated: as GATED, but at most `limit` events */
+	REGIME_TIME_GATED, /* until empty or `limit` ns have passed */
+	REGIME_CUTOFF,     /* gated; each event for at most `limit` ns */
+};
+
+struct regime {
+	enum regime_kind kind;
+	uint64_t limit; /* events or ns, see above; unused by other kinds */
+};
+
+/*
+ * What a worker that roams knows of the queues.
+ *
+ * In the papers it is blind: it learns how a queue is only by a visit, which
+ * costs as much as another if it finds nothing (Gordon, UCAM-CL-TR-781,
+ * sections 2.4.2 and 3.1).  The policy then knows only whether the last visit
+ * has found an event.
+ */
+enum look {
+	LOOK_LENGTHS, /* the lengths of all queues */
+	LOOK_BLIND,   /* nothing */
+};
+
+/*
+ * What a worker that roams does if it has found nothing.
+ *
+ * Backoff is that of the papers, exponential idling: the worker waits at the
+ * station that it visited last, twice as long as after the visit before, but
+ * IDLE_FIRST_NS first and longest_ns at most.  An event that arrives at this
+ * station wakes it; one at another station waits.
+ */
+enum idle_kind {
+	IDLE_WAKE,    /* sleep until an event arrives anywhere */
+	IDLE_BACKOFF, /* see above */
+};
+
+#define IDLE_FIRST_NS UINT64_C(10000)
+
+struct idle {
+	enum idle_kind kind;
+	uint64_t longest_ns;
+};
+
+/*
+ * Queue disciplines: which of the waiting events is handled first.  Each gives
+ * an event a rank when it is queued; the lowest rank is first.
+ *
+ *	fcfs   the order of arrival
+ *	lcfs   the opposite
+ *	stack  fcfs, but a worker first takes the events that it sent to the
+ *	       stage itself, newest first (Gordon, UCAM-CL-TR-781, appendix
+ *	       A.1, interpretation 1)
+ *	srpt   the order of  born + min(ageing * left, patience)
+ *	edf    the order of deadlines (event.deadline_ns); events without one
+ *	       are last
+ *
+ * SRPT: least predicted work left first, with ageing.  An event that was born
+ * (first sent) at time b with work L left is overtaken in its queue only by
+ * events born before b + ageing * L, so none starves there.  With the central
+ * queue of `color` this holds for all stages together; with other policies, a
+ * policy or a regime that stays at early stages lets later queues wait.  The
+ * work left of a paused event is what it has not done yet, so a pause never
+ * makes its rank worse.
+ *
+ * Ageing 0 is first come first served by birth; a larger value is nearer to
+ * pure SRPT.  With a fixed ageing, patience has no limit.  If the discipline
+ * follows the load, patience is a multiple of the wait W that the event would
+ * have first come first served (event.expected_ns - left, the sender's
+ * estimate): an event is overtaken only by events born before b + 1.5 * W, and
+ * b + 0.4 * W while clients that wait for their replies keep the group busy,
+ * because then each event that overtakes brings the next one of its client.
+ * Under a light load, where W may be nothing, it is b + 3 * (W + L)
+ * (visit_begin_event()).
+ *
+ * The rank of a waiting event never changes, so a heap is enough.
+ *
+ * EDF: earliest deadline first (Liu and Layland, J. of the ACM 20:1, 1973).  On
+ * one core, and if handlers can be paused, it meets all deadlines that any
+ * order can meet.  Overloaded, it is poor: it works on the events that are
+ * nearly late, and makes the others late.  So a sender should drop an event
+ * that cannot be done in time any more before it costs CPU time.
+ */
+enum discipline_kind {
+	DISCIPLINE_FCFS,
+	DISCIPLINE_LCFS,
+	DISCIPLINE_STACK,
+	DISCIPLINE_SRPT,
+	DISCIPLINE_EDF,
+};
+
+/* Found by measurement: docs/scheduling.md. */
+#define SCHEDULE_AGEING 30
+
+struct discipline {
+	enum discipline_kind kind;
+	/* Of srpt. */
+	double ageing;     /* ns of waiting that 1 ns of work is worth */
+	bool follows_load; /* patience has a limit */
+};
+
+/*
+ * Does the discipline rank events?  If not, only the order of arrival counts.
+ */
+static inline bool discipline_has_ranks(const struct discipline *d)
+{
+	return d->kind == DISCIPLINE_LCFS || d->kind == DISCIPLINE_SRPT ||
+	       d->kind == DISCIPLINE_EDF;
+}
+
+/*
+ * When a stage interrupts a visit at another stage (Larus and Parkes, USENIX
+ * 2002, section 4.1.3): the worker finishes its current event, handles events
+ * of this stage until none waits, and resumes the visit.  A visit that
+ * interrupts another one is not interrupted itself.
+ */
+struct threshold {
+	/* Interrupt if more events wait; 0: no such threshold. */
+	uint32_t queued_count;
+	/* Interrupt if there was no visit for longer; 0: none. */
+	uint64_t unvisited_ns;
+};
+
+enum balance {
+	BALANCE_SHARED,    /* one graph for all cores */
+	BALANCE_REPLICATE, /* copies of the graph */
+	BALANCE_PARTITION, /* each stage belongs to some of the cores */
+};
+
+/*
+ * How new events are distributed to replicas.
+ *
+ * Size: replica i of n gets the events of the ith interval of predicted work
+ * (event.left_ns), smallest first.  The intervals are such that the work of
+ * recent events is divided among replicas in proportion to their cores
+ * (Crovella, Harchol-Balter and Murta, "Task assignment in a distributed
+ * system", SIGMETRICS 1998: SITA-E).  Events without a prediction go to each
+ * replica in turn.  An event stays in its replica.
+ *
+ * With stealing, a worker takes events only from replicas of smaller sizes,
+ * before those of its own replica and one at a time.  So small events may use
+ * every core, and the cores of the smallest are never taken by larger ones
+ * (Demoulin et al., "When idling is ideal: Perséphone", SOSP 2021: DARC; but
+ * there, types of requests are given and cores are divided).
+ */
+enum distribute {
+	DISTRIBUTE_ROUND_ROBIN,
+	DISTRIBUTE_LEAST_LOADED, /* fewest events under way */
+	DISTRIBUTE_SIZE,
+};
+
+/* What policies over user-level threads do about resources. */
+enum resource_rule {
+	RESOURCES_LEARN,  /* decide by what threads will use */
+	RESOURCES_IGNORE, /* first come, first served */
+};
+
+/* How many kernel threads there are for the threads of connections. */
+enum thread_mapping {
+	THREADS_1_TO_1, /* one for each */
+	THREADS_N_TO_1, /* one for all */
+	THREADS_N_TO_M, /* one per core */
+};
+
+/* What a call that would block does. */
+enum thread_io {
+	THREADS_IO_SYNC,  /* it blocks its kernel thread */
+	THREADS_IO_ASYNC, /* it blocks the thread of the connection only */
+};
+
+/* Where a transfer that was begun and would block is continued. */
+enum thread_transfers {
+	TRANSFERS_BY_SCHEDULER, /* on the stack of the kernel thread */
+	TRANSFERS_BY_THREAD,    /* in the thread itself */
+};
+
+/* How the threads of connections are run (Chanda et al., ServLib). */
+struct thread_model {
+	enum thread_mapping mapping;
+	enum thread_io io;
+	enum thread_transfers transfers;
+	/* Time of a thread until others run; 0: no limit. */
+	uint64_t quantum_ns;
+};
+
+/* The choices that a user of a program makes, in the order of their flags. */
+enum schedule_choice {
+	SCHEDULE_POLICY,
+	SCHEDULE_REGIME,
+	SCHEDULE_LOOK,
+	SCHEDULE_IDLE,
+	SCHEDULE_DISCIPLINE,
+	SCHEDULE_SLICE,
+	SCHEDULE_BALANCE,
+	SCHEDULE_DISTRIBUTE,
+	SCHEDULE_STEAL,
+	SCHEDULE_POOL,
+	SCHEDULE_THRESHOLD,
+	SCHEDULE_RESOURCES,
+	SCHEDULE_THREADS,
+	SCHEDULE_IO,
+	SCHEDULE_TRANSFERS,
+	SCHEDULE_QUANTUM,
+	SCHEDULE_CHOICES
+};
+
+struct schedule {
+	const struct policy *policy;
+	enum resource_rule resource_rule;
+	/* With a policy that has_thread_model; quantum_ns is 0 for others. */
+	struct thread_model threads;
+	struct regime regime;
+	enum look look;
+	struct idle idle;
+	struct discipline discipline;
+	/*
+	 * An event that has run for this time may be paused for another
+	 * (stage_pause_point()); 0: no slices.
+	 */
+	uint64_t slice_ns;
+	enum balance balance;
+	/* Replicas or partitions; 0: as many as possible. */
+	uint32_t part_count;
+	/* How requests are distributed to replicas. */
+	enum distribute distribute;
+	bool steal;
+	bool pool_is_auto;
+	uint32_t pool_threads[STAGES_MAX]; /* threads of each part, by stage */
+	struct threshold thresholds[STAGES_MAX];
+	bool has_thresholds;
+	/*
+	 * Bit i: the user made choice i.  If it has no effect or no meaning
+	 * with the other choices, schedule_complete() refuses it; a default
+	 * gives way.
+	 */
+	uint32_t given;
+};
+
+/* May workers pause events under this schedule? */
+static inline bool schedule_has_pauses(const struct schedule *s)
+{
+	return s->regime.kind == REGIME_CUTOFF ||
+	       (s->slice_ns > 0 && discipline_has_ranks(&s->discipline));
+}
+
+/* May handlers be paused, by their workers or by their senders? */
+static inline bool schedule_has_pause_points(const struct schedule *s)
+{
+	return schedule_has_pauses(s) || s->threads.quantum_ns > 0;
+}
+
+/*
+ * May more handlers be under way at once than there are cores?  Then their
+ * times depend on how many there are.
+ */
+static inline bool schedule_shares_cores(const struct schedule *s)
+{
+	if (s->policy->has_thread_model)
+		return s->threads.mapping == THREADS_1_TO_1;
+	return s->policy->workers == POLICY_WORKERS_STAY ||
+	       s->policy->workers == POLICY_WORKERS_CALLER;
+}
+
+/* Have the kernel threads that run handlers a trace each? */
+static inline bool schedule_has_tracks(const struct schedule *s)
+{
+	return s->policy->workers != POLICY_WORKERS_CALLER ||
+	       (s->policy->has_thread_model &&
+		s->threads.io == THREADS_IO_ASYNC);
+}
+
+/* A schedule of all defaults; every pool has one thread. */
+void schedule_init(struct schedule *s);
+
+/*
+ * False: the choices contradict each other, a number that is used is out of the
+ * range that its flag has, or they do not fit this number of stages and cores;
+ * `why` is a sentence that names a flag and the reason.  Of choices that
+ * contradict others, only flags that were given are refused.  On success
+ * part_count is at least 1.
+ */
+STAGES_MUST_CHECK bool schedule_complete(struct schedule *s,
+					 uint32_t stage_count,
+					 uint32_t core_count,
+					 char why[STAGES_WHY_BYTES]);
+
+/* --- Events. --- */
 
 enum { EVENT_OPAQUE_WORDS = 11 };
 
@@ -70,7 +423,7 @@ struct event {
 	 * before all others.
 	 */
 	uint64_t born_ns;     /* when it was sent from outside the group */
-	uint64_t patience_ns; /* see discipline srpt, schedule.h */
+	uint64_t patience_ns; /* see discipline srpt, above */
 	/* Time in all queues up to now, also while paused. */
 	uint64_t waited_ns;
 
@@ -100,7 +453,7 @@ static inline void event_predict(struct event *ev, uint64_t left_ns)
 
 /*
  * The running handler finds that the prediction was wrong: `left_ns` of work is
- * left.  The event has no patience (schedule.h) with others any more.
+ * left.  The event has no patience (discipline srpt) with others any more.
  */
 static inline void event_predict_again(struct event *ev, uint64_t left_ns)
 {
@@ -151,6 +504,18 @@ struct group_config {
 	 */
 	uint32_t stacks_max;
 	/*
+	 * Handlers that may pause, or wait, run on stacks of this size, in whole
+	 * pages; 0: 64 KiB, and never less than 16.  Below each is a guard of
+	 * 64 KiB: a handler that needs more ends the program.
+	 */
+	size_t stack_bytes;
+	/*
+	 * Before Linux 6.13 a program can have guards for 16,384 stacks, of all
+	 * groups together.  False: there are no more stacks than guards, even
+	 * if stacks_max says so.
+	 */
+	bool stacks_may_lack_guards;
+	/*
 	 * With a policy that has_thread_model: for stage_pause_point(), if
 	 * there is a quantum, and for traces.  NULL: nothing is paused or
 	 * traced.  Must outlive the group.
@@ -167,23 +532,24 @@ struct stage_config {
 };
 
 /* NULL: out of memory. */
-struct group *group_new(const struct group_config *config);
+struct stage_group *group_new(const struct group_config *config);
 
 /* Add a stage, in pipeline order.  The group owns it.  NULL: out of memory. */
-struct stage *group_add(struct group *g, const struct stage_config *config);
+struct stage *group_add(struct stage_group *g,
+			const struct stage_config *config);
 
 /*
  * Start the workers.  False: no memory, or no thread, or the stages of a
  * central queue have 2^30 slots or more in all.  Then no worker runs, and the
  * group can only be freed.
  */
-MUST_CHECK bool group_start(struct group *g);
+STAGES_MUST_CHECK bool group_start(struct stage_group *g);
 
 /*
  * The number of worker threads of all parts together, including parked threads
  * of pools.
  */
-uint32_t group_worker_count(const struct group *g);
+uint32_t group_worker_count(const struct stage_group *g);
 
 /* The most workers that a complete schedule can have, if no stage has keys. */
 uint32_t group_workers_max(const struct schedule *s, uint32_t stage_count,
@@ -208,8 +574,8 @@ uint32_t group_workers_max(const struct schedule *s, uint32_t stage_count,
  * `at`: the caller, given by the macro stage_send().
  */
 #define stage_send(s, ev) stage_send_at(BLOCKING_SITE(), (s), (ev))
-MUST_CHECK bool stage_send_at(const struct blocking_site *at, struct stage *s,
-			      struct event *ev);
+STAGES_MUST_CHECK bool stage_send_at(const struct blocking_site *at,
+				     struct stage *s, struct event *ev);
 
 /*
  * May the caller call stage_wait()?  Only the handler of a shared stage may, if
@@ -270,7 +636,7 @@ void stage_pause_point(void);
  * partitioned, or a stage is partitioned by key, and its keys would change
  * their workers.
  */
-bool group_partition(struct group *g, const uint32_t *parts);
+bool group_partition(struct stage_group *g, const uint32_t *parts);
 
 /* In a partitioned graph: the part to which the stage belongs now. */
 uint32_t stage_part(const struct stage *s);
@@ -279,12 +645,14 @@ uint32_t stage_part(const struct stage *s);
  * Refuse events from outside, handle all that are queued, join the workers.  A
  * second call does nothing.
  */
-void group_stop(struct group *g);
+void group_stop(struct stage_group *g);
 
 /*
  * Free a group that never started or has stopped, when no thread is in a
  * function of this group any more.  NULL is fine.
  */
-void group_free(struct group *g);
+void group_free(struct stage_group *g);
+
+#pragma GCC visibility pop
 
 #endif

@@ -4,6 +4,10 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "stages/group.h"
+#include "stages/threads/blocking_graph.h"
+#include "stages/threads/resources.h"
+
+#include <stdio.h>
 
 #include <assert.h>
 
@@ -37,7 +41,7 @@ static void add_tally(struct stage_stats *out, const struct tally *t)
 }
 
 /* Threads in pools of the stage that are not parked. */
-static uint64_t pool_threads(const struct stage *s)
+uint64_t stage_pool_threads(const struct stage *s)
 {
 	uint64_t count = 0;
 
@@ -53,7 +57,7 @@ static uint64_t pool_threads(const struct stage *s)
 
 void stage_read(const struct stage *s, struct stage_stats *out)
 {
-	const struct group *g = s->group;
+	const struct stage_group *g = s->group;
 
 	*out = (struct stage_stats){ 0 };
 	for (uint32_t i = 0; i < g->worker_count; i++)
@@ -65,13 +69,13 @@ void stage_read(const struct stage *s, struct stage_stats *out)
 	/* The start of an event may be counted before its arrival. */
 	if (in > taken)
 		out->queued_count = in - taken;
-	out->pool_threads = pool_threads(s);
+	out->pool_threads = stage_pool_threads(s);
 }
 
 void stage_read_part(const struct stage *s, uint32_t part,
 		     struct stage_stats *out)
 {
-	const struct group *g = s->group;
+	const struct stage_group *g = s->group;
 	int64_t queued_count;
 
 	assert(part < g->part_count);
@@ -109,7 +113,7 @@ static uint64_t asleep_ns(struct worker *w)
 	return tally_read(&w->asleep_read_ns);
 }
 
-void group_read_worker(const struct group *g, uint32_t worker,
+void group_read_worker(const struct stage_group *g, uint32_t worker,
 		       struct worker_stats *out)
 {
 	assert(worker < g->worker_count);
@@ -128,12 +132,12 @@ void group_read_worker(const struct group *g, uint32_t worker,
 		add_tally(&out->work, &w->tallies[i]);
 }
 
-uint32_t group_track_count(const struct group *g)
+uint32_t group_track_count(const struct stage_group *g)
 {
 	return g->worker_count + g->track_count;
 }
 
-void group_name_track(const struct group *g, uint32_t track,
+void group_name_track(const struct stage_group *g, uint32_t track,
 		      char name[TRACK_NAME_BYTES])
 {
 	assert(track < group_track_count(g));
@@ -145,8 +149,9 @@ void group_name_track(const struct group *g, uint32_t track,
 			       (track - g->worker_count) % 10000);
 }
 
-uint32_t group_read_trace(const struct group *g, uint32_t track, uint64_t *next,
-			  struct span *out, uint32_t count, uint64_t *missed)
+uint32_t group_read_trace(const struct stage_group *g, uint32_t track,
+			  uint64_t *next, struct span *out, uint32_t count,
+			  uint64_t *missed)
 {
 	const struct trace *t;
 
@@ -164,7 +169,7 @@ static void add_graph(struct stage_graph *to, uint32_t stage,
 		to->sent_counts[stage][i] += tally_read(&t->sent_counts[i]);
 }
 
-void group_read_graph(const struct group *g, struct stage_graph *out)
+void group_read_graph(const struct stage_group *g, struct stage_graph *out)
 {
 	*out = (struct stage_graph){ .stage_count = g->stage_count };
 	for (uint32_t s = 0; s < g->stage_count; s++) {
@@ -175,7 +180,7 @@ void group_read_graph(const struct group *g, struct stage_graph *out)
 	}
 }
 
-bool group_counts_hardware(const struct group *g)
+bool group_counts_hardware(const struct stage_group *g)
 {
 	for (uint32_t i = 0; i < g->worker_count; i++)
 		if (!atomic_load(&g->workers[i].counts_hardware))
@@ -183,7 +188,7 @@ bool group_counts_hardware(const struct group *g)
 	return g->worker_count > 0;
 }
 
-bool group_read_fibres(const struct group *g, struct fibre_stats *out)
+bool group_read_fibres(const struct stage_group *g, struct fibre_stats *out)
 {
 	*out = (struct fibre_stats){ 0 };
 	if (g->schedule.policy->threads == NULL)
@@ -222,7 +227,7 @@ static void add_blocking(struct blocking_graph_copy *sum,
 }
 
 /* NULL: the policy learns nothing. */
-static const struct blocking_graph *graph_of(const struct group *g,
+static const struct blocking_graph *graph_of(const struct stage_group *g,
 					     uint32_t part)
 {
 	const struct thread_policy *p = g->schedule.policy->threads;
@@ -232,12 +237,13 @@ static const struct blocking_graph *graph_of(const struct group *g,
 		       NULL;
 }
 
-bool group_has_blocking(const struct group *g)
+bool group_has_blocking(const struct stage_group *g)
 {
 	return graph_of(g, 0) != NULL;
 }
 
-bool group_read_blocking(const struct group *g, struct blocking_graph_copy *out)
+bool group_read_blocking(const struct stage_group *g,
+			 struct blocking_graph_copy *out)
 {
 	*out = (struct blocking_graph_copy){ 0 };
 	if (!group_has_blocking(g))

@@ -19,8 +19,7 @@
 #ifndef STAGES_TALLY_H
 #define STAGES_TALLY_H
 
-#include "base/histogram.h"
-#include "stages/schedule.h"
+#include "stages/stats.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -36,13 +35,7 @@ enum { COUNTING_IS_ON = 0 };
 enum { COUNTING_IS_ON = 1 };
 #endif
 
-/*
- * Hardware counters of the calling thread, by perf_event_open(2): cycles,
- * instructions and cache misses in user space.  Many machines and most
- * containers do not allow this; then there are no counts, and reports say so.
- */
-enum { PERF_CYCLES, PERF_INSTRUCTIONS, PERF_CACHE_MISSES, PERF_COUNTERS };
-
+/* Hardware counters of the calling thread (stats.h). */
 struct perf {
 	int fds[PERF_COUNTERS]; /* the first leads the group; -1: not open */
 };
@@ -155,30 +148,10 @@ static inline void tally_max(_Atomic uint64_t *count, uint64_t n)
 }
 
 /*
- * Traces: the last TRACE_SPANS - 1 spans of a worker: its visits, the events
- * that it handled in them, and its sleeps.  Only the worker writes to this
- * ring.
- *
- * A span is added when it ends, so the events of a visit come before the visit:
- * the events of a visit of n events are the last n events before it that belong
- * to no other visit.  If a visit interrupts another one, it and its events come
- * between two events of the other.
- *
- * No thread waits: the writer overwrites the oldest span, and a reader that is
- * too slow learns how many spans it missed.
+ * Traces (stats.h): a ring to which only the worker writes.  No thread waits:
+ * the writer overwrites the oldest span, and a reader that is too slow learns
+ * how many spans it missed.
  */
-enum { TRACE_SPANS = 16384 };
-
-enum span_kind { SPAN_VISIT, SPAN_EVENT, SPAN_SLEEP };
-
-struct span {
-	uint64_t start_ns, end_ns;
-	/* Of a visit: events handled; of an event: event.number. */
-	uint64_t number;
-	/* Index of the stage in the group; unused for a sleep. */
-	uint32_t stage;
-	enum span_kind kind;
-};
 
 /* A struct of zeros is empty. */
 struct trace {
@@ -192,13 +165,7 @@ struct trace {
 
 void trace_add(struct trace *t, const struct span *span);
 
-/*
- * Copy up to `count` spans, oldest first, starting with span number *next, and
- * set *next to the number after the last one.  Spans that were overwritten are
- * skipped and added to *missed.  Returns how many were copied.  This may be 0
- * although there are more, if the writer has overtaken the reader; *next has
- * then moved.
- */
+/* As group_read_trace(). */
 uint32_t trace_read(const struct trace *t, uint64_t *next, struct span *out,
 		    uint32_t count, uint64_t *missed);
 

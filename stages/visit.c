@@ -8,8 +8,10 @@
  */
 #include "stages/visit.h"
 
+#include "base/util.h"
 #include "stages/event.h"
 #include "stages/queue.h"
+#include "stages/tally.h"
 
 #include <assert.h>
 #include <math.h>

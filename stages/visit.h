@@ -26,7 +26,7 @@
 #ifndef STAGES_VISIT_H
 #define STAGES_VISIT_H
 
-#include "stages/schedule.h"
+#include "stages/stage.h"
 #include "stages/tally.h"
 
 #include <stdatomic.h>

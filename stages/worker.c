@@ -31,10 +31,11 @@
  * may oscillate.  In SEDA a queue of 100 events adds a thread; here a shorter
  * queue does, because an event takes milliseconds.
  */
+#include "base/util.h"
 #include "stages/group.h"
 
 #include "base/clock.h"
-#include "stages/cores.h"
+#include "stages/stage.h"
 #include "stages/event.h"
 #include "stages/queue.h"
 #include "stages/threads/resources.h"
@@ -173,7 +174,7 @@ static void pool_grow(struct pool *p, uint32_t queued, uint64_t now_ns)
 
 /* --- Events under way, and the stop: see group.c. --- */
 
-void group_wake_all(struct group *g)
+void group_wake_all(struct stage_group *g)
 {
 	for (uint32_t w = 0; w < g->worker_count; w++) {
 		struct worker *worker = &g->workers[w];
@@ -189,19 +190,19 @@ void group_wake_all(struct group *g)
 }
 
 /* All operations on `pending` and `is_stopping` are sequentially consistent. */
-static void group_leave(struct group *g)
+static void group_leave(struct stage_group *g)
 {
 	if (atomic_fetch_sub(&g->pending, 1) == 1 &&
 	    atomic_load(&g->is_stopping))
 		group_wake_all(g);
 }
 
-bool group_is_drained(struct group *g)
+bool group_is_drained(struct stage_group *g)
 {
 	return atomic_load(&g->is_stopping) && atomic_load(&g->pending) == 0;
 }
 
-static bool group_enter(struct group *g, bool from_inside)
+static bool group_enter(struct stage_group *g, bool from_inside)
 {
 	if (!from_inside && atomic_load(&g->is_stopping))
 		return false;
@@ -226,7 +227,7 @@ static bool group_enter(struct group *g, bool from_inside)
  * inlined.
  */
 struct handling {
-	struct group *group;       /* NULL: nothing */
+	struct stage_group *group; /* NULL: nothing */
 	struct worker *worker;     /* NULL: not a worker */
 	const struct stage *stage; /* whose handler runs */
 	uint32_t part;
@@ -274,14 +275,14 @@ static struct tally *tally_of(const struct stage *s)
  */
 static void count_queued(const struct stage *s, uint32_t part, int64_t n)
 {
-	struct group *g = s->group;
+	struct stage_group *g = s->group;
 
 	if (g->part_count > 1)
 		count_shared(&g->parts[part].queued_counts[s->index],
 			     (uint64_t)n);
 }
 
-static void count_under_way(struct group *g, uint32_t part, int64_t n)
+static void count_under_way(struct stage_group *g, uint32_t part, int64_t n)
 {
 	(void)atomic_fetch_add(&g->visits.parts[part].under_way_count,
 			       (uint64_t)n);
@@ -393,7 +394,7 @@ static void count_pause(const struct stage *s, uint32_t part, struct event *ev,
 /* A turn of a handler that its sender has called is over. */
 static void trace_call(const struct stage *s, uint64_t end_ns)
 {
-	const struct group *g = s->group;
+	const struct stage_group *g = s->group;
 	uint32_t track =
 		g->track_count == 0 ? 0 : g->caller_threads->kernel_thread();
 	struct span span = {
@@ -610,7 +611,7 @@ static NOINLINE void set_handling(const struct handling *h)
 }
 
 /* Run `ev`, then what its handlers send, until nothing is left. */
-static void run_in_caller(struct group *g, struct event *ev)
+static void run_in_caller(struct stage_group *g, struct event *ev)
 {
 	struct handling outer = handling;
 	struct event_list sent = { .first = NULL };
@@ -632,7 +633,8 @@ static void run_in_caller(struct group *g, struct event *ev)
 	set_handling(&outer);
 }
 
-static void hand_to_caller(struct group *g, struct event *ev, bool is_inside)
+static void hand_to_caller(struct stage_group *g, struct event *ev,
+			   bool is_inside)
 {
 	if (is_inside)
 		event_list_push(handling.sent, ev);
@@ -644,7 +646,7 @@ static void hand_to_caller(struct group *g, struct event *ev, bool is_inside)
 static uint32_t choose_part(struct stage *s, const struct event *ev,
 			    bool is_inside)
 {
-	struct group *g = s->group;
+	struct stage_group *g = s->group;
 
 	if (g->part_count == 1)
 		return 0;
@@ -774,7 +776,7 @@ static bool push_thread(uint32_t part, struct event *ev, bool is_inside,
 bool stage_send_at(const struct blocking_site *at, struct stage *s,
 		   struct event *ev)
 {
-	struct group *g = s->group;
+	struct stage_group *g = s->group;
 	bool is_inside = handling.group == g;
 	bool is_thread = g->schedule.policy->workers == POLICY_WORKERS_FIBRES;
 	struct event_inside *in = event_inside(ev);
@@ -878,7 +880,7 @@ static void add_totals(struct measure_totals *to, const struct tally *t)
 /* The sum of the counts of all threads at stage `s`. */
 static struct measure_totals stage_totals(const struct stage *s)
 {
-	const struct group *g = s->group;
+	const struct stage_group *g = s->group;
 	struct measure_totals totals = { 0 };
 
 	for (uint32_t i = 0; i < g->worker_count; i++)
@@ -890,7 +892,7 @@ static struct measure_totals stage_totals(const struct stage *s)
 /* The 95th percentile of the service times at stage `s`, of all threads. */
 static uint64_t service_p95_ns(const struct stage *s)
 {
-	const struct group *g = s->group;
+	const struct stage_group *g = s->group;
 	struct histogram_copy all = { .count = 0 };
 
 	for (uint32_t i = 0; i < g->worker_count; i++)
@@ -903,7 +905,7 @@ static uint32_t read_totals(const struct visitor *v,
 			    struct measure_totals *out)
 {
 	const struct stage *stage = station_of(s)->stage;
-	const struct group *g = stage->group;
+	const struct stage_group *g = stage->group;
 
 	(void)v;
 	*out = stage_totals(stage);
@@ -1242,7 +1244,7 @@ static void close_cpu_clock(struct worker *w)
 void *worker_main(void *arg)
 {
 	struct worker *w = arg;
-	struct group *g = w->group;
+	struct stage_group *g = w->group;
 
 	(void)pthread_setname_np(pthread_self(), w->name);
 	/*

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/cgroup.h"
+#include "base/error.h"
 #include "service/store/remote/remote.h"
 #include "service/config/options.h"
 
@@ -8,7 +10,7 @@
 #include "service/http/head/formats.h"
 #include "service/http/head/query.h"
 
-#include "stages/cores.h"
+#include "stages/stage.h"
 #include "stages/flags.h"
 
 #include <assert.h>

@@ -36,7 +36,7 @@
 #define SERVICE_UTHREAD_H
 
 #include "base/util.h"
-#include "stages/schedule.h"
+#include "stages/stage.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ struct uthread;
 struct uthreads;
 
 struct uthreads_config {
-	const struct thread_model *model; /* copied; see schedule.h */
+	const struct thread_model *model; /* copied; see stage.h */
 	/* m of n:m.  Fibres run on these cores only.  Must outlive it. */
 	const struct cores *cores;
 	uint32_t threads_max; /* at once */

@@ -31,7 +31,7 @@
 #include "service/direct/uthread_kind.h"
 
 #include "base/clock.h"
-#include "stages/cores.h"
+#include "stages/stage.h"
 #include "stages/threads/fibre.h"
 
 #include <assert.h>
@@ -736,7 +736,8 @@ static struct uthreads *fibre_new(const struct uthreads_config *config)
 	f->place_count = places;
 	f->epoll_fd = -1;
 	f->wake_fd = -1;
-	f->stacks = fibres_new(config->threads_max);
+	f->stacks = fibres_new(&(struct fibre_stacks){
+		.count = config->threads_max, .may_lack_guards = true });
 	f->all = calloc(config->threads_max, sizeof(*f->all));
 	f->buffers = malloc(places * config->buffer_bytes);
 	if (f->stacks == NULL || f->all == NULL || f->buffers == NULL ||

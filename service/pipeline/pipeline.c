@@ -12,9 +12,10 @@
 #include "service/pipeline/pipeline.h"
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "service/pipeline/buffers.h"
 #include "service/pipeline/steps.h"
-#include "stages/cores.h"
+#include "stages/stage.h"
 #include "stages/threads/resources.h"
 #include "stages/flags.h"
 
@@ -60,7 +61,7 @@ struct pipeline_counts {
  * the schedule, because tasks wait: for disks, or for other processes.
  */
 struct task_stage {
-	struct group *group; /* NULL: there is none */
+	struct stage_group *group; /* NULL: there is none */
 	struct stage *stage;
 };
 
@@ -72,7 +73,7 @@ struct pipeline {
 	bool is_taken;        /* `memory` says to stages/ what is taken */
 	struct budget budget;
 	struct memory_estimate memory_estimate;
-	struct group *group;
+	struct stage_group *group;
 	struct pipeline_stage stages[PIPELINE_STEPS];
 	struct task_stage store;
 	struct task_stage decoder; /* decodes what decoder_takes() */
@@ -1083,7 +1084,7 @@ uint64_t pipeline_likely_body_bytes(const struct pipeline *p)
 	return memory_estimate_body(&p->memory_estimate);
 }
 
-struct group *pipeline_group(const struct pipeline *p)
+struct stage_group *pipeline_group(const struct pipeline *p)
 {
 	return p->group;
 }
@@ -1184,7 +1185,7 @@ static bool start_tasks(const struct pipeline *p, struct task_stage *t,
 	schedule.policy = policy_find(threads > 0 ? "pool-per-stage" :
 						    "thread-per-connection");
 	schedule.pool_threads[0] = threads;
-	ok = schedule_complete(&schedule, 1, cores_count(c->cores), &error);
+	ok = schedule_complete(&schedule, 1, cores_count(c->cores), error.text);
 	assert(ok);
 	t->group = group_new(&(struct group_config){
 		.schedule = &schedule,

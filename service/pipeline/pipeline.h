@@ -121,15 +121,15 @@ struct pipeline *pipeline_start(const struct pipeline_config *config);
 void pipeline_print_schedule(const struct pipeline_config *config, FILE *to);
 
 /* For the statistics of stages/: the schedule's workers, and their stages. */
-struct group *pipeline_group(const struct pipeline *p);
+struct stage_group *pipeline_group(const struct pipeline *p);
 const struct stage *pipeline_stage(const struct pipeline *p,
 				   enum pipeline_step step);
 
 /* A group of stages with workers of its own. */
 struct worker_group {
-	const struct group *group; /* lives as long as the pipeline */
-	uint32_t step_first;       /* its stage i is step step_first + i */
-	bool only_waits;           /* for other processes */
+	const struct stage_group *group; /* lives as long as the pipeline */
+	uint32_t step_first; /* its stage i is step step_first + i */
+	bool only_waits;     /* for other processes */
 };
 
 enum { WORKER_GROUPS_MAX = 3 };

@@ -14,7 +14,7 @@
 #include "service/pipeline/pipeline_graph.h"
 #include "service/report/recent.h"
 
-#include "stages/cores.h"
+#include "stages/stage.h"
 #include "stages/flags.h"
 
 #include "base/clock.h"

@@ -291,7 +291,7 @@ static void print_all(FILE *to, const struct scrape *s)
 /* False: no memory. */
 static bool read_workers(struct scrape *s)
 {
-	const struct group *g = pipeline_group(s->source->pipeline);
+	const struct stage_group *g = pipeline_group(s->source->pipeline);
 
 	s->worker_count = group_worker_count(g);
 	s->workers = calloc(s->worker_count, sizeof(*s->workers));

@@ -24,6 +24,7 @@
 #include "service/sandbox.h"
 
 #include "stages/stats.h"
+#include "stages/tally.h"
 
 #include <dirent.h>
 #include <pthread.h>

@@ -6,7 +6,7 @@
 #include "service/report/figures.h"
 
 #include "imgops/imgops.h"
-#include "stages/cores.h"
+#include "stages/stage.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -136,7 +136,7 @@ static void read_recent(struct stats_source *source, struct counts *out)
 void stats_read(struct stats_source *source, const struct http_report *http,
 		struct counts *out)
 {
-	const struct group *g = pipeline_group(source->pipeline);
+	const struct stage_group *g = pipeline_group(source->pipeline);
 
 	*out = (struct counts){
 		.always = true,
@@ -209,6 +209,7 @@ static void json_add_sandbox(struct json *j, const struct sandbox *s)
 			       ((group) != BUILD && (group) != HTTP),          \
 		       "/stats does not have " #member);
 #include "service/report/figures.def"
+#include "stages/tally.h"
 
 /* Does an object of /stats begin with this group of the server? */
 static bool begins_object(enum figure_group g)
@@ -249,7 +250,7 @@ static void json_add_stages(struct json *j, const struct counts *c)
 }
 
 static void json_add_workers(struct json *j, const struct counts *c,
-			     const struct group *g)
+			     const struct stage_group *g)
 {
 	struct worker_counts w = { .uptime_ns = c->uptime_ns };
 
@@ -393,7 +394,8 @@ static void table_print_stages(FILE *to, const struct counts *c,
 }
 
 static void table_print_workers(FILE *to, const struct counts *c,
-				const struct group *g, struct columns columns)
+				const struct stage_group *g,
+				struct columns columns)
 {
 	struct worker_counts w = { .uptime_ns = c->uptime_ns };
 

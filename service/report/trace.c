@@ -23,7 +23,7 @@
 
 /* The spans of one worker, or another kernel thread (group_track_count()). */
 struct track {
-	const struct group *group;
+	const struct stage_group *group;
 	uint32_t number;     /* within the group */
 	uint32_t step_first; /* see struct worker_group */
 	uint64_t next;       /* number of the next span to read */

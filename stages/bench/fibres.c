@@ -183,7 +183,7 @@ static bool run_group(struct run *r, const uint32_t *order,
 		      const struct schedule *schedule,
 		      const struct cores *cores, struct fibres_result *out)
 {
-	struct group *g = group_new(&(struct group_config){
+	struct stage_group *g = group_new(&(struct group_config){
 		.schedule = schedule,
 		.cores = cores,
 		/* Some are reserved for threads that others start. */
@@ -271,7 +271,8 @@ static bool measure_stacks(const struct fibres_config *config,
 			   const uint32_t *order, struct fibres_result *out)
 {
 	uint32_t count = config->count;
-	struct fibres *set = fibres_new(count);
+	struct fibres *set =
+		fibres_new(&(struct fibre_stacks){ .count = count });
 	struct pausing *all = calloc(count, sizeof(*all));
 	uint64_t from_ns, at = 0;
 	bool has_ended = false;

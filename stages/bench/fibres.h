@@ -14,8 +14,8 @@
 #ifndef STAGES_BENCH_FIBRES_H
 #define STAGES_BENCH_FIBRES_H
 
-#include "stages/cores.h"
-#include "stages/schedule.h"
+#include "base/util.h"
+#include "stages/stage.h"
 
 #include <stdint.h>
 

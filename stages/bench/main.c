@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* stages_bench: a stage graph in threads, under several schedules. */
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/machine_usage.h"
 #include "base/quantiles.h"
 #include "base/random.h"
+#include "base/util.h"
 #include "stages/bench/options.h"
 #include "stages/flags.h"
 #include "version.h"

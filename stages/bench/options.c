@@ -5,6 +5,7 @@
  */
 #include "stages/bench/options.h"
 
+#include "base/error.h"
 #include "base/machine_usage.h"
 #include "base/util.h"
 #include "stages/flags.h"
@@ -20,6 +21,7 @@ enum {
 
 /* The command line as it was found. */
 struct given {
+	const char *policy_file;
 	struct run_config config;
 	uint32_t round_count;
 	double duration_s, disturbed_percent;
@@ -95,6 +97,7 @@ static const struct flag own_flags[] = {
 	  "measure what it costs to switch among N user-level threads, "
 	  "without --graph; policy: capriccio, if none is given",
 	  .type = FLAG_OTHER },
+	POLICY_FILE_FLAG(struct given, policy_file),
 	{ "list-policies", NULL, NULL, "list the policies and exit",
 	  FLAG_FIELD(struct given, wants_policies) },
 	FLAGS_ASKED(struct given, asked),
@@ -233,7 +236,7 @@ static bool take_for_arm(void *reading, const struct flag *f, const char *value,
 		return true;
 	if (strcmp(f->name, "cores") == 0) {
 		cores_free(a->cores);
-		a->cores = cores_new(value, &fault);
+		a->cores = cores_new(value, fault.text);
 		if (a->cores == NULL)
 			error_set(why, "'%s' %s", value, fault.text);
 		return a->cores != NULL;
@@ -297,10 +300,10 @@ static bool read_arm(struct stages_bench_options *o, const char *text, int argc,
 	a->name = name_arm(a, text);
 	if (a->name == NULL)
 		return error_fail(error, "out of memory");
-	if (a->cores == NULL && (a->cores = cores_new(NULL, &why)) == NULL)
+	if (a->cores == NULL && (a->cores = cores_new(NULL, why.text)) == NULL)
 		return error_fail(error, "the cores %s", why.text);
 	if (!schedule_complete(&a->schedule, o->model.stage_count,
-			       cores_count(a->cores), &why))
+			       cores_count(a->cores), why.text))
 		return error_fail(error, "%s%s%s", text,
 				  *text != '\0' ? ": " : "", why.text);
 	if (o->mode != MODE_FIBRES)
@@ -355,7 +358,8 @@ bool stages_bench_options_parse(struct stages_bench_options *o, int argc,
 	struct given g;
 
 	*o = (struct stages_bench_options){ .mode = MODE_LOAD };
-	if (!read_given(&g, o->mode, argc, argv, error))
+	if (!read_given(&g, o->mode, argc, argv, error) ||
+	    !policy_load(g.policy_file, error))
 		return false;
 	o->asked = g.asked;
 	o->wants_policies = g.wants_policies;

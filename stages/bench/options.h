@@ -3,10 +3,12 @@
 #ifndef STAGES_BENCH_OPTIONS_H
 #define STAGES_BENCH_OPTIONS_H
 
+#include "base/error.h"
 #include "base/options.h"
+#include "base/util.h"
 #include "stages/bench/fibres.h"
 #include "stages/bench/run.h"
-#include "stages/cores.h"
+#include "stages/stage.h"
 
 enum { ARMS_MAX = 64 };
 

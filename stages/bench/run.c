@@ -3,12 +3,12 @@
 
 #include "base/clock.h"
 #include "base/quantiles.h"
-#include "stages/cores.h"
+#include "stages/stage.h"
 #include "stages/graph.h"
-#include "stages/group.h"
 #include "stages/stats.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -156,8 +156,9 @@ struct times {
 
 struct run {
 	const struct run_config *config;
-	struct group *group;
+	struct stage_group *group;
 	struct stage *stages[STAGES_MAX];
+	bool pool_is_auto;
 	bool clients_handle; /* the handlers run in their threads */
 	size_t core_count;
 	/* Requests that were sent and have not ended, and their work. */
@@ -224,20 +225,10 @@ static void watch_pool(struct run_pool *p, uint32_t threads)
 /* Caller holds r->lock.  Other schedules pay nothing for it. */
 static void watch_pools(struct run *r)
 {
-	const struct group *g = r->group;
-	uint32_t threads[STAGES_MAX] = { 0 };
-
-	if (!g->schedule.pool_is_auto)
+	if (!r->pool_is_auto)
 		return;
-	for (uint32_t i = 0; i < g->station_count; i++) {
-		const struct station *s = &g->stations[i];
-
-		if (s->pool.is_auto)
-			threads[s->stage->index] +=
-				atomic_load(&s->pool.active_count);
-	}
 	for (uint32_t i = 0; i < r->config->model->stage_count; i++)
-		watch_pool(&r->pools[i], threads[i]);
+		watch_pool(&r->pools[i], stage_pool_threads(r->stages[i]));
 }
 
 static void times_add(struct times *t, double ns)
@@ -544,6 +535,7 @@ bool run(const struct run_config *config, const struct schedule *schedule,
 {
 	struct run r = {
 		.config = config,
+		.pool_is_auto = schedule->pool_is_auto,
 		.clients_handle =
 			schedule->policy->workers == POLICY_WORKERS_CALLER,
 		.core_count = cores_count(cores),

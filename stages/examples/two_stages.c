@@ -1,120 +1,77 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The smallest program of stages: each number is squared by one stage, and
- * added to a sum by the next.  It is linked with the library `stages` alone: it
- * has no flags and reads no graph.
+ * added to a sum by the next.
  *
  *	main -> [queue] -> square -> [queue] -> add
  *
  * `add` is exclusive: one worker at a time is in it, so it needs no lock.
  */
-#include "base/util.h"
-#include "stages/cores.h"
-#include "stages/stage.h"
+#include <stages/stage.h>
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { JOBS = 1000 };
 
-struct job {
-	struct event event;
-	uint64_t number;
-};
+static struct job {
+	struct event event; /* first, so a pointer to it is one to the job */
+	unsigned long number;
+} jobs[JOBS];
 
-struct sum {
-	struct stage *square, *add;
-	uint64_t total;
-};
+static struct stage *squares, *adds;
+static unsigned long sum;
 
-/* Fewer events are under way than a queue has slots, so none is refused. */
-static void send(struct stage *to, struct job *j)
+/* No queue is ever full: it has a slot for every job. */
+static void send(struct stage *to, struct event *ev)
 {
-	if (!stage_send(to, &j->event))
+	if (!stage_send(to, ev))
 		abort();
 }
 
 static void square(struct event *ev, void *arg)
 {
-	struct sum *s = arg;
-	struct job *j = container_of(ev, struct job, event);
+	struct job *job = (struct job *)ev;
 
-	j->number *= j->number;
-	send(s->add, j);
+	(void)arg;
+	job->number *= job->number;
+	send(adds, ev);
 }
 
 static void add(struct event *ev, void *arg)
 {
-	struct sum *s = arg;
-
-	s->total += container_of(ev, struct job, event)->number;
-}
-
-/* False: no memory, or no thread. */
-static bool run(struct group *g, struct sum *s, struct job *jobs)
-{
-	const struct stage_config square_config = {
-		.name = "square", .handler = square, .arg = s, .slots = JOBS
-	};
-	const struct stage_config add_config = { .name = "add",
-						 .handler = add,
-						 .arg = s,
-						 .slots = JOBS,
-						 .type = STAGE_EXCLUSIVE };
-
-	s->square = group_add(g, &square_config);
-	s->add = group_add(g, &add_config);
-	if (s->square == NULL || s->add == NULL || !group_start(g))
-		return false;
-	for (uint64_t i = 0; i < JOBS; i++) {
-		jobs[i].number = i + 1;
-		send(s->square, &jobs[i]);
-	}
-	group_stop(g); /* when every job is done */
-	return true;
-}
-
-/* Zero, or the exit status of a program that has printed what is wrong. */
-static int square_and_add(const struct cores *cores, struct sum *sum)
-{
-	static struct job jobs[JOBS];
-	struct schedule schedule;
-	struct error error;
-	struct group *g;
-	bool ok;
-
-	schedule_init(&schedule); /* the members say what else there is */
-	if (!schedule_complete(&schedule, 2, cores_count(cores), &error)) {
-		fprintf(stderr, "two_stages: %s\n", error.text);
-		return EXIT_FAILURE;
-	}
-	g = group_new(&(struct group_config){ .schedule = &schedule,
-					      .cores = cores });
-	ok = g != NULL && run(g, sum, jobs);
-	group_free(g);
-	if (!ok)
-		fprintf(stderr, "two_stages: no memory, or no thread\n");
-	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+	(void)arg;
+	sum += ((struct job *)ev)->number;
 }
 
 int main(void)
 {
-	struct sum sum = { .total = 0 };
-	struct error error;
-	struct cores *cores = cores_new(NULL, &error);
-	int status;
+	const struct stage_config first = { "square", square, .slots = JOBS };
+	const struct stage_config last = { "add", add, .slots = JOBS,
+					   .type = STAGE_EXCLUSIVE };
+	char why[STAGES_WHY_BYTES];
+	struct cores *cores = cores_new(NULL, why);
+	struct schedule schedule;
 
-	if (cores == NULL) {
-		fprintf(stderr, "two_stages: the cores %s\n", error.text);
+	schedule_init(&schedule); /* its members are all choices there are */
+	if (cores == NULL ||
+	    !schedule_complete(&schedule, 2, cores_count(cores), why)) {
+		fprintf(stderr, "two_stages: %s\n", why);
 		return EXIT_FAILURE;
 	}
-	status = square_and_add(cores, &sum);
+	struct stage_group *g = group_new(&(struct group_config){
+		.schedule = &schedule, .cores = cores });
+
+	if (g == NULL || (squares = group_add(g, &first)) == NULL ||
+	    (adds = group_add(g, &last)) == NULL || !group_start(g))
+		abort(); /* no memory, or no thread */
+	for (int i = 0; i < JOBS; i++) {
+		jobs[i].number = (unsigned long)i + 1;
+		send(squares, &jobs[i].event);
+	}
+	group_stop(g); /* when every job is done */
+	group_free(g);
 	cores_free(cores);
-	if (status == EXIT_SUCCESS &&
-	    (printf("%" PRIu64 "\n", sum.total) < 0 || fflush(stdout) != 0)) {
-		perror("two_stages: standard output");
-		return EXIT_FAILURE;
-	}
-	return status;
+	printf("%lu\n", sum);
+	return EXIT_SUCCESS;
 }

@@ -15,7 +15,7 @@
  */
 #include "stages/policy.h"
 
-#include "stages/schedule.h"
+#include "stages/stage.h"
 
 #include <assert.h>
 

@@ -24,7 +24,7 @@
  */
 #include "stages/policy.h"
 
-#include "stages/schedule.h"
+#include "stages/stage.h"
 
 #include <assert.h>
 #include <math.h>

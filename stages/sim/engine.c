@@ -2,6 +2,8 @@
 /* The clock, the counts, and the cores that threads share. */
 #include "stages/sim/engine.h"
 
+#include "stages/tally.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>

@@ -19,6 +19,7 @@
 
 #include "base/histogram.h"
 #include "stages/heap.h"
+#include "stages/tally.h"
 #include "stages/threads/resources.h"
 #include "stages/sim/dispatch.h"
 #include "stages/sim/sim.h"

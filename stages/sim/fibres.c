@@ -8,6 +8,7 @@
  * (service/pipeline/pipeline.c).
  */
 #include "stages/sim/engine.h"
+#include "stages/tally.h"
 
 #include <assert.h>
 #include <stdlib.h>

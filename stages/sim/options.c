@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/sim/options.h"
 
+#include "base/error.h"
 #include "base/quantiles.h"
 #include "base/take.h"
+#include "base/util.h"
 #include "stages/flags.h"
 #include "stages/graph.h"
 
@@ -17,7 +19,7 @@ enum { CORES_MAX = 1024, FLEET_CORES_MAX = 4096, SPLIT_DRAWS = 100000 };
 struct given {
 	struct sim_config config;
 	double load;
-	const char *graph, *gaps, *parts, *classes;
+	const char *graph, *gaps, *parts, *classes, *policy_file;
 	const char *json;
 	uint32_t limit; /* requests for each core of a node */
 	double agent_ms, agent_half_ms;
@@ -103,6 +105,7 @@ static const struct flag own_flags[] = {
 	  "write the report to FILE too, as JSON; -, or no FILE: to standard "
 	  "output, instead of the text",
 	  FLAG_FIELD(struct given, json), .alone = "-" },
+	POLICY_FILE_FLAG(struct given, policy_file),
 	{ "list-policies", NULL, NULL, "list the policies and exit",
 	  FLAG_FIELD(struct given, wants_policies) },
 	FLAGS_ASKED(struct given, asked),
@@ -172,7 +175,7 @@ static bool read_schedule(struct sim_options *o, int argc, char **argv,
 			take_for_schedule, o, error))
 		return false;
 	if (!schedule_complete(&o->schedule, o->model.stage_count,
-			       o->config.core_count, error))
+			       o->config.core_count, error->text))
 		return false;
 	return !o->schedule.pool_is_auto ||
 	       error_fail(error,
@@ -333,7 +336,8 @@ bool sim_options_parse(struct sim_options *o, int argc, char **argv,
 	*o = (struct sim_options){ .json = NULL };
 	flags_init(own_flags, &g);
 	if (!flags_read(&sim_program, argv + 1, (uint32_t)argc - 1, take_own,
-			&g, error))
+			&g, error) ||
+	    !policy_load(g.policy_file, error))
 		return false;
 	o->json = g.json;
 	o->asked = g.asked;

@@ -3,7 +3,9 @@
 #ifndef STAGES_SIM_OPTIONS_H
 #define STAGES_SIM_OPTIONS_H
 
+#include "base/error.h"
 #include "base/options.h"
+#include "base/util.h"
 #include "stages/sim/sim.h"
 
 struct sim_options {

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "stages/sim/engine.h"
+#include "stages/tally.h"
 
 #include <assert.h>
 #include <math.h>

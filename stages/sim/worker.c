@@ -7,6 +7,7 @@
 
 #include "base/util.h"
 #include "stages/queue.h"
+#include "stages/tally.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/test/each_policy.h"
 
-#include "stages/schedule.h"
+#include "stages/stage.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -196,7 +196,7 @@ static void try_policy(const struct policy *p)
 
 static bool is_listed(const struct policy *p)
 {
-	const struct policy *const *q = policy_list;
+	const struct policy *const *q = policy_list();
 
 	while (*q != NULL && *q != p)
 		q++;
@@ -209,7 +209,7 @@ bool each_policy(const struct policy *p)
 
 	(void)signal(SIGABRT, print_name);
 	if (!has_tried_all)
-		for (const struct policy *const *q = policy_list; *q != NULL;
+		for (const struct policy *const *q = policy_list(); *q != NULL;
 		     q++)
 			try_policy(*q);
 	has_tried_all = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/test/fake_cores.h"
 
-#include "stages/cores.h"
+#include "stages/stage.h"
 
 uint32_t fake_core_count = 1;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/error.h"
 #include "stages/event.h"
 #include "stages/test/each_policy.h"
 #include "stages/test/line.h"
@@ -124,7 +125,7 @@ static struct cores *two_cores(void)
 			bytes += snprintf(list + bytes,
 					  sizeof(list) - (size_t)bytes, "%s%d",
 					  count++ > 0 ? "," : "", cpu);
-	struct cores *c = cores_new(list, &why);
+	struct cores *c = cores_new(list, why.text);
 
 	CHECK(c != NULL);
 	return c;
@@ -137,7 +138,8 @@ void line_each_setup(line_test_fn *test)
 
 	if (count < 2)
 		(void)printf("replicas not tested: one CPU only\n");
-	for (const struct policy *const *p = policy_list; each_policy(*p); p++)
+	for (const struct policy *const *p = policy_list(); each_policy(*p);
+	     p++)
 		for (uint32_t replicas = 1; replicas <= count; replicas++) {
 			struct line_setup setup = {
 				.cores = cores,

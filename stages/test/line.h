@@ -9,7 +9,7 @@
 #ifndef STAGES_TEST_LINE_H
 #define STAGES_TEST_LINE_H
 
-#include "stages/cores.h"
+#include "base/util.h"
 #include "stages/stage.h"
 #include "stages/stats.h"
 
@@ -56,7 +56,7 @@ struct place {
 
 struct line {
 	struct line_setup setup;
-	struct group *group;
+	struct stage_group *group;
 	struct stage *stages[LINE_STAGES];
 	struct place places[LINE_STAGES];
 	_Atomic bool gate_is_closed; /* handlers wait at their beginning */

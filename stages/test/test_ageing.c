@@ -10,6 +10,7 @@
  * The same holds for an event that is paused again and again: no event that
  * came after its turn runs before its end.
  */
+#include "base/error.h"
 #include "stages/flags.h"
 #include "stages/group.h"
 #include "stages/test/line.h"
@@ -166,10 +167,10 @@ static void test_a_paused_one_waits(const char *policy, const char *discipline,
 	CHECK(schedule_set(&s, "policy", policy, NULL, 0));
 	CHECK(schedule_set(&s, "discipline", discipline, NULL, 0));
 	CHECK(schedule_set(&s, "slice", "20", NULL, 0));
-	CHECK(schedule_complete(&s, 1, 1, &error));
+	CHECK(schedule_complete(&s, 1, 1, error.text));
 	paused.slice_ns = s.slice_ns;
 
-	struct group *g = group_new(
+	struct stage_group *g = group_new(
 		&(struct group_config){ .schedule = &s, .cores = core });
 
 	paused.stage = group_add(g, &(struct stage_config){
@@ -236,13 +237,13 @@ int main(void)
 {
 	struct error why;
 	char first[16];
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 
 	watchdog_start();
 	test_patience_follows_the_load();
 	(void)snprintf(first, sizeof(first), "%u", cores_cpu(cores, 0));
 	cores_free(cores);
-	cores = cores_new(first, &why);
+	cores = cores_new(first, why.text);
 	test_large_one_waits("color", NULL, false, cores);
 	test_large_one_waits("srpt", "n-gated=1", false, cores);
 	test_large_one_waits("cohort", NULL, false, cores);

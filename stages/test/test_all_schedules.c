@@ -9,6 +9,7 @@
  * types, with three workers, so that parts are of unequal size. line.c checks
  * each item on its way, too.
  */
+#include "base/error.h"
 #include "base/test/check.h"
 #include "stages/event.h"
 #include "stages/flags.h"
@@ -102,7 +103,7 @@ static struct seen {
 } seen;
 
 /* The calling worker; NULL: the caller is not a worker. */
-static const struct worker *worker_here(const struct group *g)
+static const struct worker *worker_here(const struct stage_group *g)
 {
 	for (uint32_t i = 0; i < g->worker_count; i++)
 		if (pthread_equal(g->workers[i].thread, pthread_self()))
@@ -247,7 +248,7 @@ static void test_each_event_is_handled_once(const struct line_setup *setup)
 }
 
 /* Does every worker sleep?  A parked one counts as a sleeper. */
-static bool all_sleep(const struct group *g)
+static bool all_sleep(const struct stage_group *g)
 {
 	for (uint32_t i = 0; i < g->worker_count; i++) {
 		uint32_t wanted = 0;
@@ -324,7 +325,7 @@ static bool set_flags(struct schedule *s, const struct policy *policy,
 					   line_names, LINE_STAGES));
 	if (c->balance->steal)
 		CHECK(schedule_set(s, "steal", NULL, line_names, LINE_STAGES));
-	return schedule_complete(s, LINE_STAGES, fake_core_count, &error);
+	return schedule_complete(s, LINE_STAGES, fake_core_count, error.text);
 }
 
 /* Schedules of `policy` with all stage types; one in `sample` is run. */
@@ -389,7 +390,7 @@ static void walk_asleep(const struct policy *policy, uint32_t sample,
 int main(void)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 	struct line_setup setup = {
 		.cores = cores,
 		.is_unbound = true,
@@ -403,7 +404,7 @@ int main(void)
 	const uint32_t sample_asleep = is_all ? 1 : SAMPLE_ASLEEP;
 
 	watchdog_start();
-	for (const struct policy *const *p = policy_list; each_policy(*p);
+	for (const struct policy *const *p = policy_list(); each_policy(*p);
 	     p++) {
 		fake_core_count = WORKERS;
 		walk_asleep(*p, sample_asleep, &setup);

@@ -7,10 +7,10 @@
  * time, and all pauses are counted.  Each kernel thread has a trace of what ran
  * on it.
  */
-#include "stages/cores.h"
+#include "base/error.h"
+#include "stages/stage.h"
 #include "stages/flags.h"
 #include "stages/event.h"
-#include "stages/stage.h"
 #include "stages/stats.h"
 #include "stages/test/watchdog.h"
 #include "stages/threads/fibre.h"
@@ -35,7 +35,7 @@ enum {
 
 static struct {
 	struct cores *cores;
-	struct group *group;
+	struct stage_group *group;
 	struct stage *first, *last;
 	_Atomic bool is_due;
 	_Atomic uint32_t asked_count, pause_count;
@@ -140,12 +140,12 @@ static void start(const char *quantum, enum stage_type type)
 	struct error why;
 
 	memset(&run, 0, sizeof(run));
-	run.cores = cores_new("0", &why);
+	run.cores = cores_new("0", why.text);
 	CHECK(run.cores != NULL);
 	schedule_init(&s);
 	CHECK(schedule_set(&s, "policy", "servlib", NULL, 0));
 	CHECK(schedule_set(&s, "quantum", quantum, NULL, 0));
-	CHECK(schedule_complete(&s, 2, cores_count(run.cores), &error));
+	CHECK(schedule_complete(&s, 2, cores_count(run.cores), error.text));
 	run.group = group_new(&(struct group_config){
 		.schedule = &s,
 		.cores = run.cores,
@@ -255,7 +255,7 @@ static void check_track(const struct job jobs[2])
 
 static void test_two_take_turns(void)
 {
-	struct fibres *set = fibres_new(2);
+	struct fibres *set = fibres_new(&(struct fibre_stacks){ .count = 2 });
 	struct job jobs[2] = { { .pauses = PAUSES }, { .pauses = PAUSES } };
 	pthread_t other;
 
@@ -301,7 +301,7 @@ static void test_two_take_turns(void)
 /* No limit of time: only that parts of a whole add up. */
 static void test_a_pause_is_not_service(void)
 {
-	struct fibres *set = fibres_new(1);
+	struct fibres *set = fibres_new(&(struct fibre_stacks){ .count = 1 });
 	struct job job = { .pauses = 1 };
 	uint64_t begin_ns, paused_ns, resumed_ns, end_ns;
 	struct stage_stats first, last;
@@ -332,7 +332,7 @@ static void test_a_pause_is_not_service(void)
 
 static void test_who_may_not_pause(void)
 {
-	struct fibres *set = fibres_new(1);
+	struct fibres *set = fibres_new(&(struct fibre_stacks){ .count = 1 });
 	struct job jobs[3] = { { .pauses = 1 },
 			       { .pauses = 1 },
 			       { .pauses = 1 } };
@@ -447,7 +447,8 @@ static void run_crowd(struct fibres *set, struct job jobs[CROWD])
 
 static void test_crowds_on_several_kernel_threads(void)
 {
-	struct fibres *set = fibres_new(CROWD);
+	struct fibres *set =
+		fibres_new(&(struct fibre_stacks){ .count = CROWD });
 	struct job *jobs = calloc(CROWD, sizeof(*jobs));
 
 	CHECK(set != NULL);

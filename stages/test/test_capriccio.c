@@ -49,7 +49,7 @@ static const struct blocking_site sites[STEPS_MAX] = {
 
 static void start(struct driver *d, bool ignores)
 {
-	const struct policy *p = &policy_capriccio;
+	const struct policy *p = policy_find("capriccio");
 
 	CHECK_NUMBER(p->workers, ==, POLICY_WORKERS_FIBRES);
 	CHECK(p->pick == NULL);

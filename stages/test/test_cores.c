@@ -3,7 +3,8 @@
  * Promise: cores are CPUs that this process may use, in the order of the list.
  * A thread that is bound to some cores runs only on these.
  */
-#include "stages/cores.h"
+#include "base/error.h"
+#include "stages/stage.h"
 
 #include "base/test/check.h"
 #include "base/util.h"
@@ -49,7 +50,7 @@ static uint32_t find_two(uint32_t cpus[2])
 static void test_default_is_within_the_affinity_mask(void)
 {
 	struct error why;
-	struct cores *c = cores_new(NULL, &why);
+	struct cores *c = cores_new(NULL, why.text);
 	cpu_set_t all = affinity(), seen;
 
 	CHECK(c != NULL);
@@ -68,7 +69,7 @@ static void test_default_is_within_the_affinity_mask(void)
 static void expect_cores(const char *list, uint32_t count, const uint32_t *cpus)
 {
 	struct error why;
-	struct cores *c = cores_new(list, &why);
+	struct cores *c = cores_new(list, why.text);
 
 	CHECK(c != NULL);
 	CHECK_NUMBER(cores_count(c), ==, count);
@@ -81,7 +82,7 @@ static void expect_refusal(const char *list, const char *because)
 {
 	struct error why = { "" };
 
-	CHECK(cores_new(list, &why) == NULL);
+	CHECK(cores_new(list, why.text) == NULL);
 	CHECK_PART(why.text, because);
 }
 
@@ -154,7 +155,7 @@ static void test_bound_thread_runs_there_only(const uint32_t cpus[2])
 	struct error why;
 
 	(void)snprintf(list, sizeof(list), "%u,%u", cpus[0], cpus[1]);
-	struct cores *c = cores_new(list, &why);
+	struct cores *c = cores_new(list, why.text);
 
 	CHECK(c != NULL);
 	for (uint32_t i = 0; i < 4; i++) {
@@ -189,7 +190,7 @@ static void test_affinity_mask_is_respected(const uint32_t cpus[2])
 
 	/* Cores read under the mask stay within it. */
 	set_affinity(&second);
-	struct cores *c = cores_new(NULL, &why);
+	struct cores *c = cores_new(NULL, why.text);
 
 	set_affinity(&before);
 	CHECK(c != NULL);

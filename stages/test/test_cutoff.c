@@ -8,7 +8,8 @@
  * The test acts as the worker: the group is planned, but its threads are not
  * started.
  */
-#include "stages/cores.h"
+#include "base/error.h"
+#include "stages/stage.h"
 
 #include "base/clock.h"
 #include "base/test/check.h"
@@ -47,7 +48,7 @@ static struct item items[] = {
 
 enum { ITEMS = ARRAY_SIZE(items) };
 
-static struct group *group;
+static struct stage_group *group;
 static struct worker *worker;
 static uint32_t chosen; /* the stage that the worker visits next */
 
@@ -104,7 +105,7 @@ static void begin(const struct cores *cores, const char *flag,
 	schedule_init(&s);
 	CHECK(schedule_set(&s, "regime", "cutoff=1000", names, STAGES));
 	CHECK(schedule_set(&s, flag, value, names, STAGES));
-	CHECK(schedule_complete(&s, STAGES, 1, &error));
+	CHECK(schedule_complete(&s, STAGES, 1, error.text));
 	s.policy = &chooser;
 	(void)memset(handled, 0, sizeof(handled));
 	for (uint32_t i = 0; i < ITEMS; i++)
@@ -222,7 +223,7 @@ static void test_others_run_to_their_end(const struct cores *cores)
 int main(void)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 
 	watchdog_start();
 	test_long_events_share(cores, "fcfs");

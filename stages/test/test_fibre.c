@@ -5,6 +5,7 @@
 #include "base/test/check.h"
 #include "base/util.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -191,7 +192,8 @@ static uint32_t count_resident(const struct deep *d)
 
 static void test_few_free_stacks_keep_memory(void)
 {
-	struct fibres *set = fibres_new(BURST);
+	struct fibres *set =
+		fibres_new(&(struct fibre_stacks){ .count = BURST });
 	struct deep all[BURST];
 	uint32_t resident_count = 0;
 
@@ -242,10 +244,10 @@ static void use_pages(void *arg)
 	bytes[1] = bytes[0];
 }
 
-/* Does a function that needs more than the stack end its process? */
-static bool has_guard(struct fibre *f)
+/* Does a function that needs so much stack end its process? */
+static bool ends_process(struct fibre *f, size_t bytes)
 {
-	uint32_t pages = (uint32_t)fibres_stack_bytes() / PAGE_BYTES_MIN;
+	uint32_t pages = (uint32_t)(bytes / PAGE_BYTES_MIN);
 	int status;
 	pid_t child = fork();
 
@@ -274,24 +276,100 @@ static bool linux_has_light_guards(void)
 	return has;
 }
 
-static void test_each_of_many_has_a_guard(void)
+static bool has_guard(struct fibre *f)
 {
-	static struct fibre *all[MANY];
-	struct fibres *set = fibres_new(MANY);
+	return ends_process(f, fibres_stack_bytes());
+}
 
-	CHECK(set != NULL);
-	for (uint32_t i = 0; i < MANY; i++) {
+static void take_all(struct fibres *set, struct fibre *all[])
+{
+	for (uint32_t i = 0; i < fibres_count(set); i++) {
 		all[i] = fibres_take(set);
 		CHECK(all[i] != NULL);
 	}
-	CHECK(has_guard(all[0]));
-	if (linux_has_light_guards())
-		CHECK(has_guard(all[MANY - 1]));
-	else
-		(void)printf("skipped: the guards of more than 16,384 stacks "
-			     "need Linux 6.13\n");
-	for (uint32_t i = 0; i < MANY; i++)
+	CHECK(fibres_take(set) == NULL);
+}
+
+static void give_all(struct fibres *set, struct fibre *all[])
+{
+	for (uint32_t i = 0; i < fibres_count(set); i++)
 		fibres_give(set, all[i]);
+	fibres_free(set);
+}
+
+/* All stacks have a guard, however many there are; see test_older_linux(). */
+static void test_each_of_many_has_a_guard(void)
+{
+	static struct fibre *all[MANY];
+	struct fibres *set =
+		fibres_new(&(struct fibre_stacks){ .count = MANY });
+
+	CHECK(set != NULL);
+	if (linux_has_light_guards())
+		CHECK_NUMBER(fibres_count(set), ==, MANY);
+	take_all(set, all);
+	CHECK(has_guard(all[0]));
+	CHECK(has_guard(all[fibres_count(set) - 1]));
+	give_all(set, all);
+}
+
+/* The linker puts this in place of madvise(): see CMakeLists.txt. */
+int __real_madvise(void *from, size_t bytes, int advice);
+int __wrap_madvise(void *from, size_t bytes, int advice);
+
+static bool is_older_linux;
+
+int __wrap_madvise(void *from, size_t bytes, int advice)
+{
+	enum { GUARD_INSTALL = 102 };
+
+	if (!is_older_linux || advice != GUARD_INSTALL)
+		return __real_madvise(from, bytes, advice);
+	errno = EINVAL;
+	return -1;
+}
+
+/* There are fewer guards: so there are fewer stacks, or some have no guard. */
+static void test_older_linux(void)
+{
+	static struct fibre *all[MANY], *more[MANY];
+	const struct fibre_stacks many = { .count = MANY };
+	const struct fibre_stacks any = { .count = MANY,
+					  .may_lack_guards = true };
+	struct fibres *set, *other;
+
+	is_older_linux = true;
+	set = fibres_new(&many);
+	CHECK(set != NULL);
+	CHECK_NUMBER(fibres_count(set), <, MANY);
+	CHECK_NUMBER(fibres_count(set), >, MANY / 2);
+	CHECK(fibres_new(&many) == NULL); /* all guards are taken */
+	other = fibres_new(&any);
+	CHECK(other != NULL);
+	CHECK_NUMBER(fibres_count(other), ==, MANY);
+	take_all(set, all);
+	CHECK(has_guard(all[0]));
+	CHECK(has_guard(all[fibres_count(set) - 1]));
+	take_all(other, more);
+	give_all(other, more);
+	give_all(set, all);
+	set = fibres_new(&many); /* they are free again */
+	CHECK(set != NULL);
+	fibres_free(set);
+	is_older_linux = false;
+}
+
+static void test_larger_stack(void)
+{
+	const size_t bytes = 256 << 10;
+	struct fibres *set = fibres_new(
+		&(struct fibre_stacks){ .count = 1, .stack_bytes = bytes });
+	struct fibre *f = fibres_take(set);
+
+	CHECK(!ends_process(f, bytes / 2));
+	/* A sanitizer's build has eight times as much. */
+	CHECK(ends_process(f, HAS_SANITIZERS ? 8 * bytes : bytes));
+	fibres_give(set, f);
 	fibres_free(set);
 }
 
@@ -307,10 +385,13 @@ static void test_many_runs(struct fibres *set)
 
 int main(void)
 {
-	struct fibres *set = fibres_new(FIBRES);
+	struct fibres *set =
+		fibres_new(&(struct fibre_stacks){ .count = FIBRES });
 
 	CHECK(set != NULL);
 	test_each_of_many_has_a_guard();
+	test_older_linux();
+	test_larger_stack();
 	test_returns_at_once(set);
 	test_set_is_bounded(set);
 	test_two_take_turns(set);

@@ -6,6 +6,7 @@
  *
  * What each item meets on its way is checked in line.c.
  */
+#include "base/error.h"
 #include "stages/event.h"
 #include "stages/queue.h"
 
@@ -130,7 +131,7 @@ static void test_lone_event_is_never_slept_through(const struct line_setup *s)
 	if (s->schedule.part_count > 1)
 		return;
 	(void)snprintf(list, sizeof(list), "%u", cores_cpu(s->cores, 0));
-	struct cores *one = cores_new(list, &why);
+	struct cores *one = cores_new(list, why.text);
 
 	CHECK(one != NULL);
 	slow.cores = one;
@@ -321,7 +322,7 @@ static void test_too_long_a_queue_is_refused(const struct line_setup *setup)
 		QUEUE_SLOTS_MAX,
 		8,
 	};
-	struct group *g;
+	struct stage_group *g;
 
 	if (!setup->schedule.policy->has_central_queue)
 		return;
@@ -387,6 +388,44 @@ static void test_stacks_of_groups_add_up(const struct line_setup *setup)
 	CHECK_NUMBER(stack_capacity(), ==, before);
 }
 
+enum { LOCAL_BYTES = 120 << 10 };
+
+static void use_locals(struct event *ev, void *arg)
+{
+	volatile char bytes[LOCAL_BYTES];
+
+	(void)ev;
+	for (size_t i = 0; i < sizeof(bytes); i += 1024)
+		bytes[i] = (char)i;
+	stage_pause_point();
+	*(bool *)arg = bytes[1024] == 0;
+}
+
+/* A handler may use as much stack as the group's configuration says. */
+static void test_handler_with_many_locals(const struct line_setup *setup)
+{
+	bool is_done = false;
+	struct event ev = { .number = 1 };
+	struct stage_group *g = group_new(&(struct group_config){
+		.schedule = &setup->schedule,
+		.cores = setup->cores,
+		.stacks_max = 2,
+		.stack_bytes = LOCAL_BYTES + (32 << 10),
+	});
+	struct stage *s = group_add(g, &(struct stage_config){
+					       .name = "deep",
+					       .handler = use_locals,
+					       .arg = &is_done,
+					       .slots = 1,
+				       });
+
+	CHECK(s != NULL && group_start(g));
+	CHECK(stage_send(s, &ev));
+	group_stop(g);
+	CHECK(is_done);
+	group_free(g);
+}
+
 static void test_idle_group_uses_no_cpu(const struct line_setup *setup)
 {
 	struct line l;
@@ -418,6 +457,7 @@ int main(void)
 	line_each_setup(test_too_long_a_queue_is_refused);
 	line_each_setup(test_workers_are_as_many_as_planned);
 	line_each_setup(test_stacks_of_groups_add_up);
+	line_each_setup(test_handler_with_many_locals);
 	line_each_setup(test_idle_group_uses_no_cpu);
 	return 0;
 }

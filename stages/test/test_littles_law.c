@@ -11,6 +11,7 @@
  * the machine.  But a run whose samples were late, because other programs had
  * the core, shows nothing.  If all runs are like that, the test is skipped.
  */
+#include "base/error.h"
 #include "stages/flags.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
@@ -158,7 +159,7 @@ static enum verdict attempt(const struct schedule *schedule,
 			    const struct cores *cores)
 {
 	static const char *const names[STAGES] = { "first", "second" };
-	struct group *g = group_new(
+	struct stage_group *g = group_new(
 		&(struct group_config){ .schedule = schedule, .cores = cores });
 	pthread_t sender;
 	bool ok = true;
@@ -197,7 +198,7 @@ static enum verdict attempt(const struct schedule *schedule,
 static bool test_law_holds(const char *policy, const char *discipline)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 	struct schedule schedule;
 	char list[16];
 	struct error error;
@@ -211,11 +212,12 @@ static bool test_law_holds(const char *policy, const char *discipline)
 	 */
 	(void)snprintf(list, sizeof(list), "%u", cores_cpu(cores, 0));
 	cores_free(cores);
-	cores = cores_new(list, &why);
+	cores = cores_new(list, why.text);
 	schedule_init(&schedule);
 	CHECK(schedule_set(&schedule, "policy", policy, NULL, 0));
 	CHECK(schedule_set(&schedule, "discipline", discipline, NULL, 0));
-	CHECK(schedule_complete(&schedule, STAGES, cores_count(cores), &error));
+	CHECK(schedule_complete(&schedule, STAGES, cores_count(cores),
+				error.text));
 	(void)printf("%s, %s:\n", policy, discipline);
 	for (uint32_t i = 0; i < RUNS && verdict != AGREE; i++) {
 		verdict = attempt(&schedule, cores);

@@ -6,7 +6,8 @@
 #include "stages/stats.h"
 
 #include "base/test/check.h"
-#include "stages/schedule.h"
+#include "stages/stage.h"
+#include "stages/tally.h"
 
 #include <math.h>
 

@@ -13,10 +13,11 @@
  * others have no pauses of this kind: capriccio and thread-per-connection never
  * pause an event, and test_caller_pause.c has those of servlib.
  */
-#include "stages/cores.h"
+#include "base/error.h"
+#include "base/util.h"
+#include "stages/stage.h"
 #include "stages/flags.h"
 #include "stages/event.h"
-#include "stages/stage.h"
 #include "stages/stats.h"
 #include "stages/test/each_policy.h"
 #include "stages/test/watchdog.h"
@@ -56,7 +57,7 @@ struct job {
 };
 
 static struct {
-	struct group *group;
+	struct stage_group *group;
 	struct stage *stage;
 	uint32_t order[CROWD]; /* order in which they end, with one worker */
 	_Atomic uint32_t ended_count;
@@ -136,7 +137,7 @@ static bool start(const struct choice *c, stage_fn *handler,
 	struct schedule s;
 	struct error why;
 
-	*cores = cores_new(c->cores, &why);
+	*cores = cores_new(c->cores, why.text);
 	if (*cores == NULL)
 		return false;
 	memset(&run, 0, sizeof(run));
@@ -147,7 +148,7 @@ static bool start(const struct choice *c, stage_fn *handler,
 		CHECK(schedule_set(&s, "slice", c->slice, NULL, 0));
 	if (c->regime != NULL)
 		CHECK(schedule_set(&s, "regime", c->regime, NULL, 0));
-	CHECK(schedule_complete(&s, 1, cores_count(*cores), &error));
+	CHECK(schedule_complete(&s, 1, cores_count(*cores), error.text));
 	run.group = group_new(
 		&(struct group_config){ .schedule = &s, .cores = *cores });
 	run.stage = group_add(run.group, &(struct stage_config){
@@ -379,7 +380,8 @@ int main(void)
 	test_who_is_paused();
 	test_an_overrun_is_overtaken();
 	test_nested_pauses_are_bounded();
-	for (const struct policy *const *p = policy_list; each_policy(*p); p++)
+	for (const struct policy *const *p = policy_list(); each_policy(*p);
+	     p++)
 		if ((*p)->pick != NULL)
 			test_many_pauses(*p);
 	return 0;

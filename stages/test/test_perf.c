@@ -9,6 +9,7 @@
 #include "stages/tally.c"
 
 #include "base/test/check.h"
+#include "stages/tally.h"
 
 #include <fcntl.h>
 #include <linux/perf_event.h>

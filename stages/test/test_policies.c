@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { ROUNDS_MAX = 1000, UNDER_WAY_MAX = 16 };
@@ -19,7 +20,7 @@ enum { ROUNDS_MAX = 1000, UNDER_WAY_MAX = 16 };
 static void each_policy_that_picks(void (*test)(const struct policy *,
 						uint32_t stage_count))
 {
-	for (const struct policy *const *p = policy_list; each_policy(*p);
+	for (const struct policy *const *p = policy_list(); each_policy(*p);
 	     p++) {
 		if ((*p)->pick == NULL)
 			continue;
@@ -109,16 +110,56 @@ static void test_any_measurement_is_survived(const struct policy *p,
 
 static void test_every_policy_is_found(void)
 {
-	for (const struct policy *const *p = policy_list; each_policy(*p);
+	for (const struct policy *const *p = policy_list(); each_policy(*p);
 	     p++) {
 		/* This also fails if two policies have the same name. */
 		CHECK_NUMBER(policy_find((*p)->name), ==, *p);
 	}
-	CHECK(policy_list[0] != NULL);
+	CHECK(policy_list()[0] != NULL);
 	CHECK(policy_find("") == NULL);
 	CHECK(policy_find("cohor") == NULL);
 	CHECK(policy_find("cohorts") == NULL);
 	CHECK(policy_find("COHORT") == NULL);
+}
+
+static const struct policy mine = {
+	.name = "mine",
+	.summary = "none",
+	.meaning = "None.",
+	.workers = POLICY_WORKERS_CALLER,
+};
+
+static void test_own_policies_are_found(void)
+{
+	struct policy incomplete = mine, taken = mine, last = mine;
+	uint32_t count = 0;
+
+	incomplete.workers = POLICY_WORKERS_ROAM; /* without pick() */
+	CHECK(!policy_register(&incomplete));
+	incomplete = mine;
+	incomplete.meaning = NULL;
+	CHECK(!policy_register(&incomplete));
+	taken.name = "cohort";
+	CHECK(!policy_register(&taken));
+
+	CHECK(policy_find("mine") == NULL);
+	CHECK(policy_register(&mine));
+	CHECK_NUMBER(policy_find("mine"), ==, &mine);
+	CHECK(!policy_register(&mine));
+	while (policy_list()[count] != NULL)
+		count++;
+	CHECK_NUMBER(policy_list()[count - 1], ==, &mine);
+	for (; count < POLICIES_MAX; count++) {
+		static struct policy more[POLICIES_MAX];
+		static char names[POLICIES_MAX][8];
+
+		(void)snprintf(names[count], sizeof(names[0]), "mine%u", count);
+		more[count] = mine;
+		more[count].name = names[count];
+		CHECK(policy_register(&more[count]));
+	}
+	last.name = "last";
+	CHECK(!policy_register(&last));
 }
 
 int main(void)
@@ -127,5 +168,6 @@ int main(void)
 	each_policy_that_picks(test_serves_every_stage_of_a_steady_flow);
 	each_policy_that_picks(test_states_are_independent);
 	each_policy_that_picks(test_any_measurement_is_survived);
+	test_own_policies_are_found(); /* last: they stay */
 	return 0;
 }

@@ -4,6 +4,7 @@
  * shrinks from its last thread while they are idle, down to one; no event is
  * lost meanwhile.
  */
+#include "base/error.h"
 #include "base/test/check.h"
 #include "stages/worker.c"
 #include "stages/flags.h"
@@ -105,7 +106,7 @@ static void grow(struct line *l, uint32_t *sent)
 static void test_grows_and_shrinks_again_and_again(void)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 	struct line_setup setup = { .cores = cores, .slots = ITEMS };
 	struct line l;
 	uint32_t sent = 0;
@@ -117,7 +118,7 @@ static void test_grows_and_shrinks_again_and_again(void)
 			   0));
 	CHECK(schedule_set(&setup.schedule, "pool", "auto", NULL, 0));
 	CHECK(schedule_complete(&setup.schedule, LINE_STAGES,
-				cores_count(cores), &error));
+				cores_count(cores), error.text));
 	line_start(&l, &setup);
 	CHECK_NUMBER(active_count(first_station(&l)), ==, 1);
 	CHECK_NUMBER(first_station(&l)->pool.thread_count, >, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promise: ranks order events as schedule.h says, and with srpt none starves; a
+ * Promise: ranks order events as stage.h says, and with srpt none starves; a
  * queue with ranks gives back each event once, lowest rank first, of equal
  * ranks the oldest, and refuses when full.  Many threads at once: test_queue.c.
  */

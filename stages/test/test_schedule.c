@@ -4,6 +4,7 @@
  * combinations without a meaning are refused by a sentence that names the flag,
  * but defaults never are.
  */
+#include "base/error.h"
 #include "stages/flags.h"
 #include "stages/test/each_policy.h"
 
@@ -43,7 +44,7 @@ static bool complete(struct schedule *s, const char *line, struct error *error)
 
 		CHECK(set(s, word + 2, value));
 	}
-	return schedule_complete(s, STAGES, CORES, error);
+	return schedule_complete(s, STAGES, CORES, error->text);
 }
 
 static void test_initial_values_are_the_defaults(void)
@@ -89,7 +90,7 @@ static void test_every_policy_is_a_value(void)
 	struct schedule s;
 
 	schedule_init(&s);
-	for (const struct policy *const *p = policy_list; each_policy(*p);
+	for (const struct policy *const *p = policy_list(); each_policy(*p);
 	     p++) {
 		CHECK(set(&s, "policy", (*p)->name));
 		CHECK_NUMBER(s.policy, ==, *p);
@@ -353,14 +354,14 @@ static void test_nonsense_is_no_value(void)
 
 static void test_defaults_are_complete_with_every_policy(void)
 {
-	for (const struct policy *const *p = policy_list; each_policy(*p);
+	for (const struct policy *const *p = policy_list(); each_policy(*p);
 	     p++) {
 		struct error error;
 		struct schedule s;
 
 		schedule_init(&s);
 		CHECK(set(&s, "policy", (*p)->name));
-		CHECK(schedule_complete(&s, 1, 1, &error));
+		CHECK(schedule_complete(&s, 1, 1, error.text));
 		CHECK_NUMBER(s.part_count, ==, 1);
 	}
 }
@@ -400,10 +401,10 @@ static void test_parts_follow_cores_and_stages(void)
 
 	schedule_init(&s);
 	CHECK(set(&s, "balance", "partition=3"));
-	CHECK(!schedule_complete(&s, STAGES, 2, &error));
+	CHECK(!schedule_complete(&s, STAGES, 2, error.text));
 	schedule_init(&s);
 	CHECK(set(&s, "balance", "partition"));
-	CHECK(schedule_complete(&s, STAGES, 2, &error));
+	CHECK(schedule_complete(&s, STAGES, 2, error.text));
 	CHECK_NUMBER(s.part_count, ==, 2);
 }
 
@@ -412,7 +413,7 @@ static void refused(const struct schedule *s, const char *text)
 	struct schedule copy = *s;
 	struct error error = { "" };
 
-	CHECK(!schedule_complete(&copy, STAGES, CORES, &error));
+	CHECK(!schedule_complete(&copy, STAGES, CORES, error.text));
 	CHECK_TEXT(error.text, text);
 }
 
@@ -421,7 +422,7 @@ static void accepted(const struct schedule *s)
 	struct schedule copy = *s;
 	struct error error;
 
-	CHECK(schedule_complete(&copy, STAGES, CORES, &error));
+	CHECK(schedule_complete(&copy, STAGES, CORES, error.text));
 }
 
 /* Members that a program sets itself have the ranges of flags. */
@@ -611,9 +612,9 @@ static void test_a_policy_that_needs_lengths_is_not_blind(void)
 	s.policy = &mine;
 	CHECK(set(&s, "look", "lengths"));
 	CHECK(set(&s, "idle", "backoff"));
-	CHECK(schedule_complete(&s, STAGES, CORES, &error));
+	CHECK(schedule_complete(&s, STAGES, CORES, error.text));
 	CHECK(set(&s, "look", "blind"));
-	CHECK(!schedule_complete(&s, STAGES, CORES, &error));
+	CHECK(!schedule_complete(&s, STAGES, CORES, error.text));
 	CHECK_TEXT(error.text,
 		   "--look blind makes no sense with --policy mine: "
 		   "it chooses by the lengths of the queues");

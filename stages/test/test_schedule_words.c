@@ -3,6 +3,7 @@
  * Promise: a schedule is written as flags that give it again, and each of their
  * values has its own explanation.
  */
+#include "base/error.h"
 #include "stages/flags.h"
 #include "stages/test/each_policy.h"
 
@@ -37,7 +38,7 @@ static struct schedule read_flags(const char *line)
 				  STAGES);
 		CHECK(ok);
 	}
-	ok = schedule_complete(&s, STAGES, CORES, &error);
+	ok = schedule_complete(&s, STAGES, CORES, error.text);
 	CHECK(ok);
 	free(text);
 	return s;
@@ -198,7 +199,7 @@ static void test_each_value_has_words_of_its_own(void)
 
 static void test_each_policy_brings_its_words(void)
 {
-	for (const struct policy *const *p = policy_list; each_policy(*p);
+	for (const struct policy *const *p = policy_list(); each_policy(*p);
 	     p++) {
 		char line[64];
 		struct schedule_word w;

@@ -6,7 +6,9 @@
  * and nothing stands still; and a thread is at the place that its policy names,
  * with what it has used.
  */
+#include "base/error.h"
 #include "base/test/check.h"
+#include "base/util.h"
 #include "stages/eventcount.h"
 #include "stages/event.h"
 #include "stages/group.h"
@@ -33,10 +35,10 @@ static struct waiter waiters[WAITERS];
 static struct stage *first_stage, *last_stage;
 static _Atomic uint32_t ended_count;
 
-static struct group *start_group(const struct cores *cores,
-				 const struct thread_policy *threads,
-				 stage_fn *first, stage_fn *last,
-				 uint32_t stacks_max)
+static struct stage_group *start_group(const struct cores *cores,
+				       const struct thread_policy *threads,
+				       stage_fn *first, stage_fn *last,
+				       uint32_t stacks_max)
 {
 	static struct policy policy;
 	struct schedule schedule;
@@ -47,8 +49,8 @@ static struct group *start_group(const struct cores *cores,
 	if (threads != NULL)
 		policy.threads = threads;
 	schedule.policy = &policy;
-	CHECK(schedule_complete(&schedule, 2, cores_count(cores), &error));
-	struct group *g = group_new(&(struct group_config){
+	CHECK(schedule_complete(&schedule, 2, cores_count(cores), error.text));
+	struct stage_group *g = group_new(&(struct group_config){
 		.schedule = &schedule,
 		.cores = cores,
 		.stacks_max = stacks_max,
@@ -133,7 +135,7 @@ static void clear_waiters(void)
 static void test_waits_end_by_wake_ups(const struct cores *cores,
 				       bool asks_late)
 {
-	struct group *g =
+	struct stage_group *g =
 		start_group(cores, NULL, wait_for_waker, end_waiter, 0);
 	struct stage_stats first, last;
 	pthread_t waker;
@@ -185,11 +187,11 @@ static struct cores *one_core(void)
 {
 	struct error why;
 	char list[16];
-	struct cores *all = cores_new(NULL, &why), *one;
+	struct cores *all = cores_new(NULL, why.text), *one;
 
 	CHECK(all != NULL);
 	(void)snprintf(list, sizeof(list), "%u", cores_cpu(all, 0));
-	one = cores_new(list, &why);
+	one = cores_new(list, why.text);
 	CHECK(one != NULL);
 	cores_free(all);
 	return one;
@@ -198,7 +200,7 @@ static struct cores *one_core(void)
 static void test_others_run_while_one_waits(void)
 {
 	struct cores *one = one_core();
-	struct group *g =
+	struct stage_group *g =
 		start_group(one, NULL, wait_for_another, wake_first, 0);
 
 	clear_waiters();
@@ -242,7 +244,7 @@ static void end_part(struct event *ev, void *arg)
 static void test_few_stacks_are_enough(const struct cores *cores)
 {
 	for (uint32_t stacks = 2; stacks <= FEW_STACKS; stacks++) {
-		struct group *g =
+		struct stage_group *g =
 			start_group(cores, NULL, start_part, end_part, stacks);
 
 		(void)memset(wholes, 0, sizeof(wholes));
@@ -283,7 +285,7 @@ static uint32_t count_waiting(uint32_t stacks_max)
 
 	direct = scheduler_new(&(struct scheduler_config){
 		.policy = policy_find("capriccio")->threads,
-		.stacks_max = stacks_max,
+		.stacks.count = stacks_max,
 		.run = wait_once,
 		.sleeps = &sleeps,
 	});
@@ -414,7 +416,7 @@ static void test_policy_is_told_the_path(void)
 		.pick = tell_pick,
 	};
 	struct cores *one = one_core();
-	struct group *g =
+	struct stage_group *g =
 		start_group(one, &threads, take_and_wait, give_back, 0);
 	struct stage_stats first, last;
 
@@ -453,7 +455,7 @@ static void test_policy_is_told_the_path(void)
 int main(void)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 
 	watchdog_start();
 	test_waits_end_by_wake_ups(cores, false);

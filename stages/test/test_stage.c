@@ -178,7 +178,7 @@ static void test_handler_may_send_two(const struct line_setup *setup)
 	static struct twin twins[FAN_OUT_ROUNDS][2];
 	static struct fan_out f;
 	struct stage_stats stats;
-	struct group *g = group_new(&(struct group_config){
+	struct stage_group *g = group_new(&(struct group_config){
 		.schedule = &setup->schedule, .cores = setup->cores });
 	struct stage_config config = {
 		.name = "split",
@@ -236,13 +236,13 @@ static void test_handler_may_send_to_another_group(const struct line_setup *s)
 	struct line l;
 	struct outside o = { .inner = &l };
 
-	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+	for (const struct policy *const *p = policy_list(); *p != NULL; p++) {
 		struct schedule outer;
 
 		schedule_init(&outer);
 		outer.policy = *p;
 		outer.part_count = 1;
-		struct group *g = group_new(&(struct group_config){
+		struct stage_group *g = group_new(&(struct group_config){
 			.schedule = &outer, .cores = s->cores });
 		struct stage *first =
 			group_add(g, &(struct stage_config){

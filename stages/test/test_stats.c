@@ -4,6 +4,7 @@
  * the graph agree.  A sender that runs handlers waits for an exclusive stage;
  * this counts as waiting, not as service.
  */
+#include "base/error.h"
 #include "stages/flags.h"
 #include "stages/group.h"
 #include "stages/test/line.h"
@@ -295,7 +296,7 @@ test_counts_of_interrupted_visits_add_up(const struct line_setup *setup)
 
 	CHECK(schedule_set(s, "threshold", "b=2,c=1", line_names, LINE_STAGES));
 	if (schedule_complete(s, LINE_STAGES, cores_count(setup->cores),
-			      &error))
+			      error.text))
 		test_counts_add_up(&with_thresholds);
 }
 
@@ -303,7 +304,7 @@ static const char *const long_names[LINE_STAGES] = {
 	"decompression", "normalisation", "transformation", "compression-again"
 };
 
-static void check_names_differ(const struct group *g)
+static void check_names_differ(const struct stage_group *g)
 {
 	struct worker_stats w, other;
 
@@ -325,7 +326,7 @@ static void no_handler(struct event *ev, void *arg)
 
 static void test_names_of_threads_differ(const struct line_setup *setup)
 {
-	struct group *g = group_new(&(struct group_config){
+	struct stage_group *g = group_new(&(struct group_config){
 		.schedule = &setup->schedule,
 		.cores = setup->cores,
 	});
@@ -366,7 +367,7 @@ static void test_waiting_for_a_stage_is_no_service(void)
 {
 	struct error why;
 	struct line_setup setup = {
-		.cores = cores_new(NULL, &why),
+		.cores = cores_new(NULL, why.text),
 		.types = { STAGE_EXCLUSIVE },
 		.begins = hold_stage,
 		.slots = 1,

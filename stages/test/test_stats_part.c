@@ -3,6 +3,7 @@
  * Promise: what is counted of the parts adds up to what is counted of the
  * stage, and each part knows how many wait in its own queues.
  */
+#include "base/error.h"
 #include "base/test/check.h"
 #include "stages/test/each_policy.h"
 #include "stages/test/fake_cores.h"
@@ -157,7 +158,7 @@ static void test_thieves_count_at_their_own_part(struct line_setup setup)
 int main(void)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 	struct line_setup setup = {
 		.cores = cores,
 		.is_unbound = true,
@@ -170,7 +171,7 @@ int main(void)
 	setup.schedule.part_count = 1;
 	test_partitions_have_their_stages(setup);
 	test_thieves_count_at_their_own_part(setup);
-	for (const struct policy *const *p = policy_list; each_policy(*p);
+	for (const struct policy *const *p = policy_list(); each_policy(*p);
 	     p++) {
 		setup.schedule.policy = *p;
 		setup.schedule.balance = BALANCE_SHARED;

@@ -6,6 +6,7 @@
  * Rounds of random schedules until the time is over, made for ThreadSanitizer.
  * The seed is printed; given as the only argument, it is used again.
  */
+#include "base/error.h"
 #include "stages/event.h"
 #include "stages/flags.h"
 #include "stages/test/fake_cores.h"
@@ -57,10 +58,10 @@ static void draw_schedule(struct schedule *s, uint32_t *random)
 	uint32_t policy_count = 0;
 	struct error error;
 
-	while (policy_list[policy_count] != NULL)
+	while (policy_list()[policy_count] != NULL)
 		policy_count++;
 	const struct policy *policy =
-		policy_list[next_random(random) % policy_count];
+		policy_list()[next_random(random) % policy_count];
 
 	(void)each_policy(policy);
 	do {
@@ -81,7 +82,8 @@ static void draw_schedule(struct schedule *s, uint32_t *random)
 		}
 		if (next_random(random) % 2 == 0)
 			CHECK(schedule_set(s, "steal", NULL, NULL, 0));
-	} while (!schedule_complete(s, LINE_STAGES, fake_core_count, &error));
+	} while (!schedule_complete(s, LINE_STAGES, fake_core_count,
+				    error.text));
 }
 
 struct sender {
@@ -173,7 +175,7 @@ static uint64_t run_round(const struct cores *cores, uint32_t *random)
 int main(int argc, char **argv)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 	time_t start = time(NULL);
 	uint32_t seed = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) :
 				   (uint32_t)start;

@@ -9,6 +9,7 @@
  * All events wait until the first one, which is held at the gate (line.h), goes
  * on.
  */
+#include "base/error.h"
 #include "base/test/check.h"
 #include "stages/flags.h"
 #include "stages/test/each_policy.h"
@@ -58,14 +59,14 @@ static bool set_flag(struct schedule *s, const char *name, const char *value)
 
 	if (value != NULL)
 		CHECK(schedule_set(s, name, value, line_names, LINE_STAGES));
-	return schedule_complete(s, LINE_STAGES, 1, &error);
+	return schedule_complete(s, LINE_STAGES, 1, error.text);
 }
 
 /* Handle all items: the first one alone, so that the others wait in a queue. */
 static void run(const struct schedule *schedule, uint32_t count)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 	struct stage_stats stats = { 0 };
 	struct line_setup setup = {
 		.schedule = *schedule,
@@ -77,7 +78,7 @@ static void run(const struct schedule *schedule, uint32_t count)
 
 	(void)snprintf(first, sizeof(first), "%u", cores_cpu(cores, 0));
 	cores_free(cores);
-	setup.cores = cores = cores_new(first, &why);
+	setup.cores = cores = cores_new(first, why.text);
 	(void)memset(items, 0, sizeof(items));
 	(void)memset(&seen, 0, sizeof(seen));
 	line_start(&l, &setup);
@@ -170,7 +171,8 @@ static void test_order_is_that_of_the_discipline(void)
 					       "time-gated=20", "cutoff=1" };
 	uint32_t stack_count = 0, count = 0;
 
-	for (const struct policy *const *p = policy_list; each_policy(*p); p++)
+	for (const struct policy *const *p = policy_list(); each_policy(*p);
+	     p++)
 		for (uint32_t i = 0; i < 5 * 5; i++) {
 			struct schedule s;
 

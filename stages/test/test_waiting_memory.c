@@ -4,10 +4,10 @@
  * calls were before, and its variables are kept; a thread between two handlers
  * takes no stack at all.
  */
+#include "base/error.h"
 #include "base/test/check.h"
-#include "stages/cores.h"
-#include "stages/policy.h"
 #include "stages/stage.h"
+#include "stages/policy.h"
 #include "stages/test/watchdog.h"
 
 #include <stdatomic.h>
@@ -92,15 +92,15 @@ static void expect_few_pages(const struct user *u)
 int main(void)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 	struct error error;
 	struct schedule schedule;
-	struct group *g;
+	struct stage_group *g;
 
 	watchdog_start();
 	schedule_init(&schedule);
 	schedule.policy = policy_find("capriccio");
-	CHECK(schedule_complete(&schedule, 1, cores_count(cores), &error));
+	CHECK(schedule_complete(&schedule, 1, cores_count(cores), error.text));
 	g = group_new(&(struct group_config){ .schedule = &schedule,
 					      .cores = cores });
 	stage = group_add(g, &(struct stage_config){ .name = "wait",

@@ -6,6 +6,7 @@
  *
  * Two replicas with one worker each.
  */
+#include "base/error.h"
 #include "base/test/check.h"
 #include "stages/group.h"
 #include "stages/test/each_policy.h"
@@ -30,7 +31,7 @@ static struct schedule thieves(const struct policy *policy)
 	return s;
 }
 
-static void check_nothing_is_under_way(const struct group *g)
+static void check_nothing_is_under_way(const struct stage_group *g)
 {
 	for (uint32_t p = 0; p < g->part_count; p++)
 		CHECK_NUMBER(g->visits.parts[p].under_way_count, ==, 0);
@@ -68,7 +69,7 @@ static void run(struct line *l, const struct schedule *schedule,
 	CHECK_NUMBER(l->finished_count, ==, ITEMS);
 }
 
-static uint64_t stolen_count(const struct group *g)
+static uint64_t stolen_count(const struct stage_group *g)
 {
 	uint64_t count = 0;
 
@@ -145,7 +146,7 @@ static void test_thief_is_charged_for_what_it_sends(const struct cores *cores)
 	struct schedule schedule = thieves(policy_find("cohort"));
 
 	schedule.discipline.kind = DISCIPLINE_STACK;
-	struct group *g = group_new(&(struct group_config){
+	struct stage_group *g = group_new(&(struct group_config){
 		.schedule = &schedule, .cores = cores });
 
 	loop_stage = group_add(g, &(struct stage_config){
@@ -181,7 +182,7 @@ static void handle_mixed(struct event *ev, void *arg)
 	(void)atomic_fetch_add(&mix.ended_count, 1);
 }
 
-static void run_mixed(struct group *g)
+static void run_mixed(struct stage_group *g)
 {
 	static const char *const names[] = { "a", "b" };
 	struct stage_stats stats = { 0 };
@@ -209,7 +210,7 @@ static void run_mixed(struct group *g)
  * The events of a visit come just before it, and all are of its stage.  Returns
  * the time between visits that were not separated by a sleep.
  */
-static uint64_t check_mixed_visits(const struct group *g, uint32_t worker)
+static uint64_t check_mixed_visits(const struct stage_group *g, uint32_t worker)
 {
 	static struct span spans[4 * ITEMS];
 	uint64_t next = 0, missed = 0, end_ns = 0, gaps_ns = 0, events = 0;
@@ -239,7 +240,7 @@ test_theft_of_several_stages_is_several_visits(const struct cores *cores)
 	struct schedule schedule = thieves(policy_find("color"));
 
 	schedule.distribute = DISTRIBUTE_ROUND_ROBIN;
-	struct group *g = group_new(&(struct group_config){
+	struct stage_group *g = group_new(&(struct group_config){
 		.schedule = &schedule, .cores = cores });
 
 	run_mixed(g);
@@ -256,11 +257,12 @@ test_theft_of_several_stages_is_several_visits(const struct cores *cores)
 int main(void)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 
 	watchdog_start();
 	fake_core_count = 2;
-	for (const struct policy *const *p = policy_list; each_policy(*p); p++)
+	for (const struct policy *const *p = policy_list(); each_policy(*p);
+	     p++)
 		if ((*p)->workers == POLICY_WORKERS_ROAM)
 			test_idle_worker_takes_what_waits(*p, cores);
 	test_thief_visits_as_the_regime_says(cores);

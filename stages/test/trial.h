@@ -5,7 +5,7 @@
 #ifndef STAGES_TEST_TRIAL_H
 #define STAGES_TEST_TRIAL_H
 
-#include "stages/schedule.h"
+#include "stages/stage.h"
 
 enum { TRIAL_STAGES = 5 };
 

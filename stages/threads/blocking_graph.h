@@ -25,53 +25,15 @@
 #ifndef STAGES_BLOCKING_GRAPH_H
 #define STAGES_BLOCKING_GRAPH_H
 
+#include "stages/stats.h"
 #include "stages/threads/resources.h"
 
 #include <stdatomic.h>
 
 enum {
 	BLOCKING_DEPTH_MAX = 32,
-	BLOCKING_EDGES_MAX = 256,
 	BLOCKING_SLOTS = 2 * BLOCKING_EDGES_MAX,
 };
-
-/* --- Copies, for readers. --- */
-
-struct blocking_node {
-	const struct blocking_site *site;
-	uint32_t previous;     /* PLACE_NONE: threads begin here */
-	uint64_t visits;       /* how often a thread went on from here */
-	uint64_t cpu_ns_total; /* of these visits */
-	double cpu_ns_recent;  /* weighted mean of one visit */
-	int64_t taken_total[RESOURCES];
-	double taken_recent[RESOURCES];
-	uint32_t ready, waiting; /* threads here now; set by stages/stats.c */
-	double tickets;          /* its share of turns, of all schedulers */
-};
-
-/* One for each pair of nodes. */
-struct blocking_edge {
-	uint32_t from;  /* PLACE_NONE: threads begin */
-	uint32_t to;    /* PLACE_NONE: threads end */
-	uint64_t count; /* of threads that came this way */
-	/* Of threads at `to` that a thread at `from` has started. */
-	uint64_t begun_count;
-	uint64_t cpu_ns_total;
-	double cpu_ns_recent;
-	int64_t taken_total[RESOURCES];
-	double taken_recent[RESOURCES];
-};
-
-struct blocking_graph_copy {
-	uint32_t node_count, edge_count, resource_count;
-	uint64_t folded_count; /* passages that reached a folded point */
-	struct blocking_node nodes[PLACES_MAX];
-	struct blocking_edge edges[BLOCKING_EDGES_MAX];
-	/* The last one is CPU time, in us per second, of all schedulers. */
-	struct resource_state resources[RESOURCES + 1];
-};
-
-/* --- Graphs that learn. --- */
 
 /* Only one thread writes these, so it needs no atomic additions. */
 struct blocking_sums {

@@ -22,11 +22,11 @@
 #endif
 
 #if defined(__SANITIZE_ADDRESS__) || defined(DARKROOM_TSAN)
-/* Larger, because sanitizers need larger frames. */
-enum { STACK_BYTES = 512 << 10 };
+enum { FRAMES_GROW = 8 }; /* with sanitizers */
 #else
-enum { STACK_BYTES = 64 << 10 };
+enum { FRAMES_GROW = 1 };
 #endif
+enum { STACK_BYTES_MIN = 16 << 10 };
 /* Larger than any stack frame, so that no frame reaches past it. */
 enum { GUARD_BYTES = 64 << 10 };
 /*
@@ -74,7 +74,8 @@ struct contexts {
 struct fibre {
 	struct contexts contexts;
 	uint8_t *stack; /* its lowest byte */
-	uint8_t *top;   /* the first byte after those that are used */
+	size_t stack_bytes;
+	uint8_t *top; /* the first byte after those that are used */
 	fibre_fn *fn;
 	void *arg;
 	bool has_returned;
@@ -151,7 +152,8 @@ static void tell_before_inside(struct fibre *f)
 {
 	(void)f;
 #ifdef __SANITIZE_ADDRESS__
-	__sanitizer_start_switch_fiber(&f->outside_fake, f->stack, STACK_BYTES);
+	__sanitizer_start_switch_fiber(&f->outside_fake, f->stack,
+				       f->stack_bytes);
 #endif
 #ifdef DARKROOM_TSAN
 	f->outside_tsan = __tsan_get_current_fiber();
@@ -229,76 +231,104 @@ bool fibre_run(struct fibre *f, fibre_fn *fn, void *arg)
 	return fibre_resume(f);
 }
 
-#define STEP_BYTES ((size_t)STACK_BYTES + GUARD_BYTES)
-
 struct fibres {
 	uint8_t *stacks; /* GUARD_BYTES below each are for a guard */
+	size_t stack_bytes, step_bytes, mapped_bytes;
 	uint32_t count;
+	bool has_light_guards;
+	uint32_t mapped_count; /* guards that take mappings */
 	pthread_mutex_t lock;
 	/* Protected by the lock. */
 	struct fibre *warm; /* free ones that keep the memory of their stacks */
 	uint32_t warm_count;
-	struct fibre *cold;    /* free ones without memory */
-	uint32_t taken_count;  /* those that were ever taken: the first ones */
-	uint32_t mapped_count; /* guards that take mappings */
+	struct fibre *cold;   /* free ones without memory */
+	uint32_t taken_count; /* those that were ever taken: the first ones */
 	struct fibre all[];
 };
 
 static _Atomic uint32_t mapped_count; /* of all sets */
-
-/*
- * If the process has too many mappings, the stack works, but without its guard.
- * Caller holds set->lock.
- */
-static void install_guard(struct fibres *set, uint8_t *from)
-{
-	if (madvise(from, GUARD_BYTES, GUARD_ADVICE) == 0)
-		return;
-	if (atomic_fetch_add(&mapped_count, 1) < GUARDS_MAPPED_MAX &&
-	    mprotect(from, GUARD_BYTES, PROT_NONE) == 0)
-		set->mapped_count++;
-	else
-		(void)atomic_fetch_sub(&mapped_count, 1);
-}
 
 /* Caller holds set->lock. */
 static struct fibre *take_first_time(struct fibres *set)
 {
 	uint32_t i = set->taken_count;
 	struct fibre *f = &set->all[i];
-	uint8_t *from = set->stacks + i * STEP_BYTES;
+	uint8_t *from = set->stacks + i * set->step_bytes;
 
 	if (i == set->count)
 		return NULL;
 	set->taken_count++;
 	f->stack = from + GUARD_BYTES;
-	f->top = f->stack + STACK_BYTES - (size_t)(i % COLOURS) * COLOUR_BYTES;
+	f->stack_bytes = set->stack_bytes;
+	f->top = f->stack + f->stack_bytes -
+		 (size_t)(i % COLOURS) * COLOUR_BYTES;
 	f->has_returned = true;
-	install_guard(set, from);
+	if (set->has_light_guards)
+		(void)madvise(from, GUARD_BYTES, GUARD_ADVICE);
 	return f;
 }
 
-struct fibres *fibres_new(uint32_t count)
+/* Guards that take mappings, for as many stacks as possible. */
+static void map_guards(struct fibres *set)
 {
+	while (set->mapped_count < set->count &&
+	       atomic_fetch_add(&mapped_count, 1) < GUARDS_MAPPED_MAX &&
+	       mprotect(set->stacks + set->mapped_count * set->step_bytes,
+			GUARD_BYTES, PROT_NONE) == 0)
+		set->mapped_count++;
+	if (set->mapped_count < set->count) /* the last one failed */
+		(void)atomic_fetch_sub(&mapped_count, 1);
+}
+
+static size_t whole_pages(size_t bytes)
+{
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+struct fibres *fibres_new(const struct fibre_stacks *config)
+{
+	uint32_t count = config->count;
 	struct fibres *set =
 		calloc(1, sizeof(*set) + count * sizeof(struct fibre));
+	size_t bytes = config->stack_bytes > 0 ? config->stack_bytes :
+						 FIBRE_STACK_BYTES;
 	void *stacks;
 
 	assert(count > 0);
 	if (set == NULL)
 		return NULL;
-	stacks = mmap(NULL, count * STEP_BYTES, PROT_READ | PROT_WRITE,
+	if (bytes < STACK_BYTES_MIN)
+		bytes = STACK_BYTES_MIN;
+	set->stack_bytes = whole_pages(bytes) * FRAMES_GROW;
+	set->step_bytes = set->stack_bytes + GUARD_BYTES;
+	stacks = mmap(NULL, count * set->step_bytes, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
 		      -1, 0);
 	if (stacks == MAP_FAILED) {
 		free(set);
 		return NULL;
 	}
-	(void)madvise(stacks, count * STEP_BYTES, MADV_NOHUGEPAGE);
+	(void)madvise(stacks, count * set->step_bytes, MADV_NOHUGEPAGE);
 	(void)pthread_mutex_init(&set->lock, NULL);
 	set->stacks = stacks;
+	set->mapped_bytes = count * set->step_bytes;
 	set->count = count;
-	return set;
+	set->has_light_guards = madvise(stacks, GUARD_BYTES, GUARD_ADVICE) == 0;
+	if (!set->has_light_guards)
+		map_guards(set);
+	if (!set->has_light_guards && !config->may_lack_guards)
+		set->count = set->mapped_count;
+	if (set->count > 0)
+		return set;
+	fibres_free(set);
+	return NULL;
+}
+
+uint32_t fibres_count(const struct fibres *set)
+{
+	return set->count;
 }
 
 void fibres_free(struct fibres *set)
@@ -317,7 +347,7 @@ void fibres_free(struct fibres *set)
 			__tsan_destroy_fiber(set->all[i].inside_tsan);
 #endif
 	(void)atomic_fetch_sub(&mapped_count, set->mapped_count);
-	(void)munmap(set->stacks, set->count * STEP_BYTES);
+	(void)munmap(set->stacks, set->mapped_bytes);
 	(void)pthread_mutex_destroy(&set->lock);
 	free(set);
 }
@@ -373,7 +403,7 @@ void fibres_give(struct fibres *set, struct fibre *f)
 	(void)pthread_mutex_unlock(&set->lock);
 	if (stays_warm)
 		return;
-	release_memory(f, STACK_BYTES);
+	release_memory(f, f->stack_bytes);
 	(void)pthread_mutex_lock(&set->lock);
 	push_fibre(&set->cold, f);
 	(void)pthread_mutex_unlock(&set->lock);
@@ -407,7 +437,7 @@ void fibre_trim(struct fibre *f)
 	size_t below = (size_t)((uint8_t *)f->contexts.inside - f->stack);
 	size_t pages = below / page_bytes;
 
-	assert(below < STACK_BYTES);
+	assert(below < f->stack_bytes);
 	if (pages > TRIM_SPARED_PAGES)
 		release_memory(f, (pages - TRIM_SPARED_PAGES) * page_bytes);
 }
@@ -415,5 +445,5 @@ void fibre_trim(struct fibre *f)
 
 size_t fibres_stack_bytes(void)
 {
-	return STACK_BYTES;
+	return (size_t)FIBRE_STACK_BYTES * FRAMES_GROW;
 }

@@ -12,13 +12,13 @@
  * and longjmp() within one fibre work.
  *
  * All stacks are mapped at once.  Below each are 64 KiB that cannot be
- * accessed: if a function needs more stack, the program ends.  Before Linux
- * 6.13, this holds for 16,384 stacks of a program; the rest has no such
- * protection, because each would take two of the mappings that a process may
- * have.  A page takes memory when it is first used.  Free fibres keep it,
- * because they will soon be used again, but at most FIBRES_WARM_MAX of a set:
- * so after many fibres were in use at once, the memory of nearly all is given
- * back.
+ * accessed, its guard: if a function needs more stack, the program ends.
+ * Before Linux 6.13, there are guards for 16,384 stacks of a program, because
+ * each takes two of the mappings that a process may have; a set has no stack
+ * without a guard, unless it is asked for that.  A page takes memory when it is
+ * first used.  Free fibres keep it, because they will soon be used again, but
+ * at most FIBRES_WARM_MAX of a set: so after many fibres were in use at once,
+ * the memory of nearly all is given back.
  *
  * Switching is done by the two functions of Boost.Context that have a C ABI or,
  * without Boost, by ucontext(3), which makes system calls.
@@ -46,8 +46,25 @@ enum { FIBRES_WARM_MAX = 32 };
 
 typedef void fibre_fn(void *arg);
 
-/* A set of `count` (1 or more) fibres.  NULL: no memory. */
-struct fibres *fibres_new(uint32_t count);
+enum { FIBRE_STACK_BYTES = 64 << 10 }; /* unless the set says otherwise */
+
+struct fibre_stacks {
+	uint32_t count; /* 1 or more */
+	/*
+	 * 0: FIBRE_STACK_BYTES.  Whole pages, and 16 KiB or more, are given.  A
+	 * build with AddressSanitizer or ThreadSanitizer gives eight times as
+	 * much.
+	 */
+	size_t stack_bytes;
+	/* True: `count` stacks, even if some have no guard. */
+	bool may_lack_guards;
+};
+
+/* NULL: no memory, or no guards. */
+struct fibres *fibres_new(const struct fibre_stacks *config);
+
+/* How many there are: those that were asked for, or fewer for want of guards. */
+uint32_t fibres_count(const struct fibres *set);
 
 /* NULL is fine. */
 void fibres_free(struct fibres *set);
@@ -86,7 +103,7 @@ void fibre_fetch(const struct fibre *f, bool stack);
  */
 void fibre_trim(struct fibre *f);
 
-/* The size of a stack. */
+/* The size of a stack by default, in this build. */
 size_t fibres_stack_bytes(void);
 
 #endif

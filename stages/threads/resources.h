@@ -31,16 +31,9 @@
 #ifndef STAGES_RESOURCES_H
 #define STAGES_RESOURCES_H
 
-#include "stages/policy.h"
+#include "stages/stats.h"
 
 #include <stdatomic.h>
-
-struct resource_state {
-	const char *name;
-	uint64_t used;
-	uint64_t limit;    /* learned; 0: none */
-	uint64_t capacity; /* 0: not known */
-};
 
 /* What a scheduler has counted since its last resources_count_work(). */
 struct resource_work {
@@ -94,15 +87,15 @@ void resources_set_capacity(struct resources *r, enum resource which,
 void resources_add_capacity(struct resources *r, enum resource which,
 			    int64_t amount);
 
+/* Those that the policy is given: `all`, or NULL if it ignores them. */
+static inline struct resources *schedule_resources(const struct schedule *s,
+						   struct resources *all)
+{
+	return s->resource_rule == RESOURCES_LEARN ? all : NULL;
+}
+
 /* Take, or with an amount below 0 give back. */
 void resources_take(struct resources *r, enum resource which, int64_t amount);
-
-/*
- * Use divided by limit; 0 without a limit.  From RESOURCES_PRESSURE_FROM on,
- * policies hold back the threads that would take.
- */
-#define RESOURCES_PRESSURE_FROM 0.5
-double resources_utilisation(const struct resources *r, enum resource which);
 
 /* For productivity and overhead. */
 void resources_count_work(struct resources *r,

@@ -11,6 +11,7 @@
  */
 #include "stages/threads/scheduler.h"
 
+#include "base/util.h"
 #include "stages/threads/fibre.h"
 #include "stages/threads/resources.h"
 #include "stages/event.h"
@@ -273,11 +274,11 @@ static void empty_inbox(struct scheduler *s)
 /* --- The kernel thread. --- */
 
 /* See scheduler.h: not for threads that have not begun. */
-static uint32_t reserved_stacks(uint32_t stacks_max)
+static uint32_t reserved_stacks(uint32_t count)
 {
-	if (stacks_max == 1)
+	if (count == 1)
 		return 0;
-	return (uint32_t)max_u64(stacks_max / RESERVED_SHARE, 1);
+	return (uint32_t)max_u64(count / RESERVED_SHARE, 1);
 }
 
 struct scheduler *scheduler_new(const struct scheduler_config *config)
@@ -285,20 +286,19 @@ struct scheduler *scheduler_new(const struct scheduler_config *config)
 	struct scheduler *s = aligned_alloc(_Alignof(struct scheduler),
 					    sizeof(struct scheduler));
 
-	assert(config->stacks_max >= 1);
 	if (s == NULL)
 		return NULL;
 	*s = (struct scheduler){
 		.config = *config,
 		.state = calloc(1, config->policy->state_bytes + 1),
-		.stacks = fibres_new(config->stacks_max),
-		.free_count = config->stacks_max,
-		.reserved_count = reserved_stacks(config->stacks_max),
+		.stacks = fibres_new(&config->stacks),
 	};
 	if (s->state == NULL || s->stacks == NULL) {
 		scheduler_free(s);
 		return NULL;
 	}
+	s->free_count = fibres_count(s->stacks);
+	s->reserved_count = reserved_stacks(s->free_count);
 	if (config->policy->start != NULL)
 		config->policy->start(s->state, config->shared);
 	return s;
@@ -527,4 +527,9 @@ void scheduler_read(const struct scheduler *s,
 const void *scheduler_state(const struct scheduler *s)
 {
 	return s->state;
+}
+
+uint32_t scheduler_stack_count(const struct scheduler *s)
+{
+	return fibres_count(s->stacks);
 }

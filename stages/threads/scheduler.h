@@ -45,6 +45,7 @@
 #include "base/util.h"
 #include "stages/eventcount.h"
 #include "stages/policy.h"
+#include "stages/threads/fibre.h"
 
 struct event;
 struct scheduler;
@@ -52,7 +53,7 @@ struct scheduler;
 struct scheduler_config {
 	const struct thread_policy *policy;
 	struct resources *shared; /* given to the policy; or NULL */
-	uint32_t stacks_max;      /* 1 or more */
+	struct fibre_stacks stacks;
 	/*
 	 * The next part of a thread, up to a blocking point between two
 	 * handlers, which it returns, or up to its end (NULL), after which the
@@ -67,6 +68,9 @@ struct scheduler *scheduler_new(const struct scheduler_config *config);
 
 /* All threads have ended.  NULL is fine. */
 void scheduler_free(struct scheduler *s);
+
+/* All its stacks, in use or not. */
+uint32_t scheduler_stack_count(const struct scheduler *s);
 
 /* --- From any thread. --- */
 

@@ -5,9 +5,10 @@
  * gives the same problem; refusals for size, work and memory name the numbers
  * and the flag.
  */
+#include "base/error.h"
 #include "service/pipeline/pipeline.h"
 
-#include "stages/cores.h"
+#include "stages/stage.h"
 
 #include "base/test/check.h"
 #include "imgops/test/support.h"
@@ -250,7 +251,7 @@ int main(void)
 {
 	struct error why;
 
-	cores = cores_new(NULL, &why);
+	cores = cores_new(NULL, why.text);
 	CHECK(cores != NULL);
 	test_refused_by_the_header(false);
 	test_refused_by_the_header(true);

@@ -7,8 +7,7 @@
 
 #include "service/pipeline/pipeline.h"
 
-#include "stages/cores.h"
-#include "stages/schedule.h"
+#include "stages/stage.h"
 
 #include <stdatomic.h>
 

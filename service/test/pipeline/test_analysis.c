@@ -7,6 +7,7 @@
  * usage: test_analysis [FOLDER...] also tests the files in these folders; of
  * many, every fourth, or all with TEST_ALL in the environment
  */
+#include "base/error.h"
 #include "imgops/formats/jpeg/header.h"
 #include "service/test/pipeline/jobs.h"
 
@@ -329,7 +330,7 @@ int main(int argc, char **argv)
 	struct budget_stats budget;
 	struct error why;
 
-	cores = cores_new(NULL, &why);
+	cores = cores_new(NULL, why.text);
 	CHECK(cores != NULL);
 	config = job_config(policy_find("cohort"), cores, 1);
 	pipeline = start_configured(&config);

@@ -5,12 +5,13 @@
  * border makes of the results is estimated, limited and charged again; uploads
  * wait for memory if the policy lets them.  Nothing stays charged.
  */
+#include "base/error.h"
 #include "service/test/pipeline/jobs.h"
 
 #include "base/test/check.h"
 #include "imgops/imgops.h"
 #include "imgops/test/support.h"
-#include "stages/cores.h"
+#include "stages/stage.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -235,7 +236,7 @@ int main(void)
 				  .height = SIDE,
 				  .picture = small_picture };
 
-	cores = cores_new(NULL, &why);
+	cores = cores_new(NULL, why.text);
 	CHECK(cores != NULL);
 	page = jpeg_make(&spec);
 	test_results_have_what_is_inside();

@@ -5,6 +5,7 @@
  * without blur pass its stage by; if one variant fails, all of them end and no
  * memory is left; memory stays within the charge.
  */
+#include "base/error.h"
 #include "service/test/pipeline/jobs.h"
 
 #include "base/test/check.h"
@@ -253,7 +254,7 @@ static void test_every_schedule(const struct cores *cores)
 	struct error error;
 	int count = 0;
 
-	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+	for (const struct policy *const *p = policy_list(); *p != NULL; p++) {
 		for (int i = 0; i < 3; i++) {
 			struct schedule schedule;
 
@@ -261,7 +262,7 @@ static void test_every_schedule(const struct cores *cores)
 			schedule.policy = *p;
 			schedule.balance = balances[i];
 			if (!schedule_complete(&schedule, PIPELINE_STEPS,
-					       cores_count(cores), &error))
+					       cores_count(cores), error.text))
 				continue;
 			test_same_pictures(&schedule, cores);
 			count++;
@@ -390,7 +391,7 @@ static void test_one_result_too_large_ends_all(const struct cores *cores)
 int main(int argc, char **argv)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 
 	CHECK_NUMBER(argc, ==, 2);
 	CHECK(cores != NULL);

@@ -6,13 +6,14 @@
  * that, it has a result all the same, at the usual scale.  Nothing stays
  * charged.
  */
+#include "base/error.h"
 #include "service/test/pipeline/jobs.h"
 
 #include "base/clock.h"
 #include "base/test/check.h"
 #include "imgops/imgops.h"
 #include "imgops/test/support.h"
-#include "stages/cores.h"
+#include "stages/stage.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -153,7 +154,7 @@ int main(void)
 				  .height = SIDE,
 				  .picture = stripes };
 
-	cores = cores_new(NULL, &why);
+	cores = cores_new(NULL, why.text);
 	CHECK(cores != NULL);
 	cloth = jpeg_make(&spec);
 	test_no_false_stripes();

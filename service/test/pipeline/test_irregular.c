@@ -10,6 +10,7 @@
  * Nothing stays charged.  An intact file that needs all its scans is not one
  * that is decoded in full.
  */
+#include "base/error.h"
 #include "service/test/pipeline/jobs.h"
 
 #include "base/clock.h"
@@ -18,7 +19,7 @@
 #include "imgops/imgops.h"
 #include "imgops/test/support.h"
 #include "service/pipeline/steps.h"
-#include "stages/cores.h"
+#include "stages/stage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,7 +270,7 @@ int main(int argc, char **argv)
 	struct error why;
 
 	CHECK_NUMBER(argc, ==, 2);
-	cores = cores_new(NULL, &why);
+	cores = cores_new(NULL, why.text);
 	CHECK(cores != NULL);
 	read_photo(argv[1]);
 	find_policies();

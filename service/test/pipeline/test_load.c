@@ -4,6 +4,7 @@
  * is exact while they wait, and 0 when all have ended, however they ended; the
  * weight follows from it.
  */
+#include "base/error.h"
 #include "service/test/pipeline/jobs.h"
 
 #include "base/clock.h"
@@ -86,7 +87,7 @@ static void test_what_waits_is_counted_exactly(const struct cores *cores)
 
 	(void)snprintf(first, sizeof(first), "%u", cores_cpu(cores, 0));
 
-	struct cores *core = cores_new(first, &why);
+	struct cores *core = cores_new(first, why.text);
 	struct pipeline *p = start(policy_find("cohort"), core, 1, 8);
 
 	prepare(&blocker, photo_bytes, 0);
@@ -269,7 +270,7 @@ static void check_ends(void)
 int main(int argc, char **argv)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 
 	CHECK_NUMBER(argc, ==, 2);
 	CHECK(cores != NULL);
@@ -277,7 +278,7 @@ int main(int argc, char **argv)
 	shrink_photo(cores, 64);
 	test_weight_follows_the_work_of_each_core();
 	test_what_waits_is_counted_exactly(cores);
-	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+	for (const struct policy *const *p = policy_list(); *p != NULL; p++)
 		test_no_end_leaves_anything(*p, cores, 2);
 	test_no_end_leaves_anything(policy_find("color"), cores, ROUNDS);
 	check_ends();

@@ -8,6 +8,7 @@
  *
  * The linker puts the functions below in place of those of visit.c and libc.
  */
+#include "base/error.h"
 #include "service/test/pipeline/jobs.h"
 
 #include "base/test/check.h"
@@ -206,7 +207,7 @@ static struct pipeline *start_with(const char *policy, const char *discipline,
 	CHECK(schedule_set(&s, "policy", policy, NULL, 0));
 	CHECK(schedule_set(&s, "discipline", discipline, NULL, 0));
 	CHECK(schedule_set(&s, "slice", slice, NULL, 0));
-	CHECK(schedule_complete(&s, PIPELINE_STEPS, WORKERS, &error));
+	CHECK(schedule_complete(&s, PIPELINE_STEPS, WORKERS, error.text));
 	return start_scheduled(&s, cores, FILES * TRANSFORMS, 1 << 24);
 }
 
@@ -240,7 +241,7 @@ static void test_same_bytes(const char *policy, const struct cores *cores)
 int main(int argc, char **argv)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 	struct pipeline *p;
 
 	CHECK_NUMBER(argc, ==, 2);

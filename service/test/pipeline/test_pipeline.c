@@ -6,6 +6,7 @@
  * late uploads and for those without a client; errors are values of an enum;
  * notes are kept to the end.
  */
+#include "base/error.h"
 #include "service/test/pipeline/jobs.h"
 
 #include "base/clock.h"
@@ -545,7 +546,7 @@ static void test_least_work_comes_first(const struct cores *cores)
 
 	(void)snprintf(first, sizeof(first), "%u", cores_cpu(cores, 0));
 
-	struct cores *core = cores_new(first, &why);
+	struct cores *core = cores_new(first, why.text);
 
 	CHECK(core != NULL);
 	schedule_init(&schedule);
@@ -608,13 +609,13 @@ static void test_no_picture_is_not_queued(const struct cores *cores)
 int main(int argc, char **argv)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 
 	CHECK_NUMBER(argc, ==, 2);
 	CHECK(cores != NULL);
 	read_photo(argv[1]);
 	shrink_photo(cores, 200);
-	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+	for (const struct policy *const *p = policy_list(); *p != NULL; p++) {
 		printf("%s\n", (*p)->name);
 		test_one_done_each_and_same_bytes(*p, cores, 1);
 		if ((*p)->workers != POLICY_WORKERS_CALLER)
@@ -627,7 +628,7 @@ int main(int argc, char **argv)
 	test_a_reserved_slot_is_kept_and_given_back(cores);
 	test_memory_is_charged_as_long_as_it_is_used(cores);
 	test_a_refused_giant_is_forgotten(cores);
-	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+	for (const struct policy *const *p = policy_list(); *p != NULL; p++)
 		if ((*p)->waits_for_memory)
 			test_uploads_wait_for_memory(*p, cores);
 	test_useless_work_is_not_done(cores);

@@ -5,6 +5,7 @@
  * failed, or whose client has disconnected by then, is not stored.  The reason
  * why it was not stored is reported.  Stopping waits for the step.
  */
+#include "base/error.h"
 #include "service/test/pipeline/jobs.h"
 
 #include "base/test/check.h"
@@ -168,13 +169,13 @@ static void test_tasks_are_run(const struct cores *cores)
 int main(int argc, char **argv)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 
 	CHECK_NUMBER(argc, ==, 2);
 	CHECK(cores != NULL);
 	read_photo(argv[1]);
 	shrink_photo(cores, 200);
-	for (const struct policy *const *p = policy_list; *p != NULL; p++)
+	for (const struct policy *const *p = policy_list(); *p != NULL; p++)
 		check_all(*p, cores);
 	test_client_may_go_until_it_begins(cores);
 	test_tasks_are_run(cores);

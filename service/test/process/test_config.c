@@ -4,11 +4,12 @@
  * The first of these that has it decides, all values must be valid, and a
  * refusal names the source of the value.
  */
+#include "base/error.h"
 #include "service/config/options.h"
 
 #include "base/test/check.h"
 #include "base/util.h"
-#include "stages/schedule.h"
+#include "stages/stage.h"
 
 #include <stdlib.h>
 #include <string.h>

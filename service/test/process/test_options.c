@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Promise: flags become options, or an error that names the flag and value. */
+#include "base/error.h"
 #include "service/config/options.h"
 
 #include "base/test/check.h"
@@ -159,7 +160,7 @@ static void test_both_ways_to_give_a_value(void)
 
 static void test_every_policy_can_be_chosen(void)
 {
-	for (const struct policy *const *p = policy_list; *p != NULL; p++) {
+	for (const struct policy *const *p = policy_list(); *p != NULL; p++) {
 		char line[128];
 		struct options o;
 

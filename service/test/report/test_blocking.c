@@ -22,11 +22,11 @@ static const struct blocking_site step = { "step.c", "send_on", 31 };
 
 static struct blocking_graph_copy graph;
 
-bool __wrap_group_read_blocking(const struct group *g,
+bool __wrap_group_read_blocking(const struct stage_group *g,
 				struct blocking_graph_copy *out);
-struct group *__wrap_pipeline_group(const struct pipeline *p);
+struct stage_group *__wrap_pipeline_group(const struct pipeline *p);
 
-bool __wrap_group_read_blocking(const struct group *g,
+bool __wrap_group_read_blocking(const struct stage_group *g,
 				struct blocking_graph_copy *out)
 {
 	(void)g;
@@ -34,7 +34,7 @@ bool __wrap_group_read_blocking(const struct group *g,
 	return true;
 }
 
-struct group *__wrap_pipeline_group(const struct pipeline *p)
+struct stage_group *__wrap_pipeline_group(const struct pipeline *p)
 {
 	(void)p;
 	return NULL;

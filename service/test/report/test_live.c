@@ -6,6 +6,7 @@
  * usage: test_live PHOTO
  */
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/test/check.h"
 #include "service/report/recent.c"
 #include "service/test/pipeline/jobs.h"
@@ -366,7 +367,7 @@ static void test_what_is_long_ago_is_not_recent(void)
 int main(int argc, char **argv)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 
 	CHECK_NUMBER(argc, ==, 2);
 	CHECK(cores != NULL);

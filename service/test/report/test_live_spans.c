@@ -6,6 +6,7 @@
  *
  * usage: test_live_spans PHOTO
  */
+#include "base/error.h"
 #include "base/test/check.h"
 #include "service/test/pipeline/jobs.h"
 #include "service/test/report/told.h"
@@ -28,7 +29,8 @@ struct ring {
 	struct span spans[TRACE_SPANS];
 };
 
-static void read_ring(struct ring *r, const struct group *g, uint32_t worker)
+static void read_ring(struct ring *r, const struct stage_group *g,
+		      uint32_t worker)
 {
 	static struct span all[TRACE_SPANS];
 	uint64_t next = 0;
@@ -80,7 +82,7 @@ static void assert_newest(const cJSON *f, int worker, const struct ring *r)
  * nothing follows.  A worker that an event has woken and that has not run yet
  * still looks asleep; so the same sleep must last for a while.
  */
-static void wait_asleep(const struct group *g, uint32_t worker)
+static void wait_asleep(const struct stage_group *g, uint32_t worker)
 {
 	struct worker_stats before, s;
 
@@ -95,7 +97,7 @@ static void wait_asleep(const struct group *g, uint32_t worker)
 
 static void flood(struct told *t, int count)
 {
-	const struct group *g = pipeline_group(t->stats.pipeline);
+	const struct stage_group *g = pipeline_group(t->stats.pipeline);
 
 	for (int i = 0; i < count / UPLOADS; i++)
 		told_upload_gone(t, UPLOADS);
@@ -176,7 +178,7 @@ static void test_what_is_overwritten_is_told_of(const struct cores *cores)
 int main(int argc, char **argv)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 
 	CHECK_NUMBER(argc, ==, 2);
 	CHECK(cores != NULL);

@@ -25,8 +25,8 @@ static struct {
 uint32_t
 __wrap_pipeline_worker_groups(const struct pipeline *p,
 			      struct worker_group out[WORKER_GROUPS_MAX]);
-uint32_t __wrap_group_track_count(const struct group *g);
-uint32_t __wrap_group_read_trace(const struct group *g, uint32_t worker,
+uint32_t __wrap_group_track_count(const struct stage_group *g);
+uint32_t __wrap_group_read_trace(const struct stage_group *g, uint32_t worker,
 				 uint64_t *next, struct span *out,
 				 uint32_t count, uint64_t *missed);
 
@@ -39,13 +39,13 @@ __wrap_pipeline_worker_groups(const struct pipeline *p,
 	return 1;
 }
 
-uint32_t __wrap_group_track_count(const struct group *g)
+uint32_t __wrap_group_track_count(const struct stage_group *g)
 {
 	(void)g;
 	return 1;
 }
 
-uint32_t __wrap_group_read_trace(const struct group *g, uint32_t worker,
+uint32_t __wrap_group_read_trace(const struct stage_group *g, uint32_t worker,
 				 uint64_t *next, struct span *out,
 				 uint32_t count, uint64_t *missed)
 {

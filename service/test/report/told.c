@@ -56,7 +56,7 @@ static bool is_gone(const struct upload *u)
 }
 
 /* A visit is reported only after its end, which is after its last event. */
-static bool all_workers_sleep(const struct group *g)
+static bool all_workers_sleep(const struct stage_group *g)
 {
 	struct worker_stats w;
 

@@ -4,6 +4,7 @@
  * tried again, and nothing is written to the disk meanwhile.  That a try begins
  * is noted once, before the pipeline works on it.
  */
+#include "base/error.h"
 #include "base/test/check.h"
 #include "service/http/handlers/images/image_meta.h"
 #include "service/http/handlers/images/spooler.h"
@@ -78,7 +79,7 @@ static void wait_for(struct spooler *s, const _Atomic int *count, int least)
 static void test_no_memory_no_note(void)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 	struct pipeline_config c = job_config(policy_find("cohort"), cores, 4);
 	const struct log_config quiet = { .fd = open("/dev/null", O_WRONLY) };
 	struct log *log = log_start(&quiet);

@@ -8,13 +8,14 @@
  * of uthread_wait().  Memory: of 10,000 threads that wait, what is resident for
  * each; the kernel's own memory is not part of it.
  */
+#include "base/error.h"
 #include "service/direct/uthread.h"
 
 #include "base/clock.h"
 #include "base/quantiles.h"
 #include "base/machine_usage.h"
 #include "base/test/check.h"
-#include "stages/cores.h"
+#include "stages/stage.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -261,7 +262,7 @@ int main(int argc, char **argv)
 	}
 	(void)getrlimit(RLIMIT_NOFILE, &files);
 	files.rlim_cur = PARKED + FILES_SPARE;
-	cores = cores_new(NULL, &why);
+	cores = cores_new(NULL, why.text);
 	if (cores == NULL || setrlimit(RLIMIT_NOFILE, &files) != 0) {
 		(void)fprintf(stderr, "bench_uthread: no cores or files\n");
 		return 1;

@@ -14,12 +14,13 @@
  *
  * The rest of http/ is replaced: requests have the behaviours below.
  */
+#include "base/error.h"
 #include "service/direct/uthread.h"
 #include "service/http/connection/clients.h"
 #include "service/http/transport.h"
 
 #include "base/test/check.h"
-#include "stages/cores.h"
+#include "stages/stage.h"
 #include "stages/test/watchdog.h"
 
 #include <errno.h>
@@ -610,7 +611,7 @@ int main(void)
 	struct error why;
 
 	watchdog_start();
-	cores = cores_new(NULL, &why);
+	cores = cores_new(NULL, why.text);
 	CHECK(cores != NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(models); i++) {
 		(void)fprintf(stderr, "model %zu\n", i);

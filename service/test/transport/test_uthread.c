@@ -9,13 +9,14 @@
  * yields, or whose step does.  A large transfer by the scheduler costs one
  * switch to the thread.  All works in the sandbox.
  */
+#include "base/error.h"
 #include "service/direct/uthread.h"
 
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/test/check.h"
 #include "service/sandbox.h"
-#include "stages/cores.h"
+#include "stages/stage.h"
 #include "stages/test/watchdog.h"
 
 #include <errno.h>
@@ -954,7 +955,7 @@ int main(void)
 
 	watchdog_start();
 	make_bodies();
-	cores = cores_new(NULL, &why);
+	cores = cores_new(NULL, why.text);
 	CHECK(cores != NULL);
 	CHECK(!uthread_should_pause());
 	CHECK_NUMBER(uthread_kernel_thread(), ==, UINT32_MAX);

@@ -4,10 +4,11 @@
  * watching of a socket, a start or a spawn says so, a transfer ends as if its
  * connection had ended, and threads that run go on.
  */
+#include "base/error.h"
 #include "service/direct/uthread.h"
 
 #include "base/test/check.h"
-#include "stages/cores.h"
+#include "stages/stage.h"
 #include "stages/test/watchdog.h"
 
 #include <errno.h>
@@ -227,12 +228,12 @@ int main(void)
 {
 	struct error why;
 	char list[16];
-	struct cores *all = cores_new(NULL, &why);
+	struct cores *all = cores_new(NULL, why.text);
 
 	watchdog_start();
 	CHECK(all != NULL);
 	(void)snprintf(list, sizeof(list), "%u", cores_cpu(all, 0));
-	one_core = cores_new(list, &why);
+	one_core = cores_new(list, why.text);
 	CHECK(one_core != NULL);
 	cores_free(all);
 	test_start_fails();

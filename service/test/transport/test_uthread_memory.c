@@ -5,10 +5,11 @@
  * before; its variables are kept, and it goes on when it should, also while its
  * stack is trimmed.
  */
+#include "base/error.h"
 #include "service/direct/uthread.h"
 
 #include "base/test/check.h"
-#include "stages/cores.h"
+#include "stages/stage.h"
 #include "stages/test/watchdog.h"
 
 #include <sched.h>
@@ -166,7 +167,7 @@ int main(void)
 {
 	static struct set sets[4];
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 
 	CHECK(cores != NULL);
 	watchdog_start();

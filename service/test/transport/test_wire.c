@@ -270,7 +270,7 @@ static void test_a_file_without_sendfile(void)
 
 int main(void)
 {
-	struct fibres *set = fibres_new(1);
+	struct fibres *set = fibres_new(&(struct fibre_stacks){ .count = 1 });
 	struct wire_tls *tls = wire_tls_new();
 
 	watchdog_start();

@@ -5,6 +5,7 @@
  * backoff adds its pauses, each twice as long as the one before; an event that
  * arrives where a worker rests wakes it; and nothing is left behind.
  */
+#include "base/error.h"
 #include "base/test/check.h"
 #include "stages/flags.h"
 #include "stages/sim/test/trial.h"
@@ -164,7 +165,7 @@ static bool choose(struct trial *t, const struct policy *p, uint32_t choice)
 	CHECK(schedule_set(s, "balance", balances[balance], names, STAGES));
 	s->steal = choice >= 6 && balance == 1;
 	t->config.switch_ns = choice % 4 < 2 ? SWITCH_NS : 0;
-	return schedule_complete(s, STAGES, 4, &error);
+	return schedule_complete(s, STAGES, 4, error.text);
 }
 
 /* Many workers and clients, under all policies that may be blind. */
@@ -173,7 +174,8 @@ static void test_all_requests_end(void)
 	enum { CHOICES = 12 };
 	struct trial t;
 
-	for (const struct policy *const *p = policy_list; each_policy(*p); p++)
+	for (const struct policy *const *p = policy_list(); each_policy(*p);
+	     p++)
 		for (uint32_t i = 0; i < CHOICES; i++) {
 			bool may_be_blind =
 				(*p)->workers == POLICY_WORKERS_ROAM &&

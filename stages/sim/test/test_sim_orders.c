@@ -73,7 +73,8 @@ static void test_every_policy_and_regime(void)
 		DISCIPLINE_SRPT, DISCIPLINE_EDF,
 	};
 
-	for (const struct policy *const *p = policy_list; each_policy(*p); p++)
+	for (const struct policy *const *p = policy_list(); each_policy(*p);
+	     p++)
 		for (size_t i = 0;
 		     i < ARRAY_SIZE(regimes) && (*p)->threads == NULL; i++)
 			for (size_t d = 0; d < ARRAY_SIZE(disciplines); d++) {

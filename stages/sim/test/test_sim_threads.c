@@ -30,8 +30,9 @@
  * have to know when all of them rest.  Nor what is not simulated: --pool auto,
  * exclusive stages, full queues, the thread models of servlib.
  */
+#include "base/error.h"
 #include "base/test/check.h"
-#include "stages/cores.h"
+#include "stages/stage.h"
 #include "base/util.h"
 #include "stages/flags.h"
 #include "stages/group.c"
@@ -110,7 +111,7 @@ struct item {
 
 /* What the threads do. */
 static struct {
-	struct group *group;
+	struct stage_group *group;
 	struct item items[REQUESTS];
 	uint32_t sent_count;
 	struct random paths;
@@ -291,7 +292,7 @@ static void start_threads(const struct trial *t)
 }
 
 /* Only the first workers of a group can be started. */
-static void make_first(struct group *g, uint32_t worker)
+static void make_first(struct stage_group *g, uint32_t worker)
 {
 	static struct worker first;
 
@@ -305,7 +306,7 @@ static void make_first(struct group *g, uint32_t worker)
 static void run_threads(struct trial *t, const struct cores *cores)
 {
 	bool is_called = t->schedule.policy->workers == POLICY_WORKERS_CALLER;
-	struct group *g;
+	struct stage_group *g;
 
 	(void)memset(&run, 0, sizeof(run));
 	(void)sem_init(&run.one_comes, 0, 0);
@@ -601,7 +602,7 @@ static bool try(const struct choice *c, const struct cores *cores)
 	struct error error;
 
 	set_all(&schedule, c);
-	if (!schedule_complete(&schedule, STAGES, c->core_count, &error))
+	if (!schedule_complete(&schedule, STAGES, c->core_count, error.text))
 		return false;
 	accepted_count++;
 	if (accepted_count % sample == 0 || is_new_pair(c))
@@ -670,7 +671,7 @@ static void try_worker(const struct policy *p, const struct choice *c,
 		has_slice = tried.values[SLICE_FLAG] != NULL;
 		count = try_orders(&tried, cores);
 		/*
-		 * schedule_complete() refuses the other combinations: see
+		 * schedule_complete(->text) refuses the other combinations: see
 		 * schedule.c.
 		 */
 		if (is_refused)
@@ -800,12 +801,12 @@ static void test_one_scheduler(const struct policy *p,
 int main(void)
 {
 	struct error why;
-	struct cores *cores = cores_new(NULL, &why);
+	struct cores *cores = cores_new(NULL, why.text);
 
 	if (getenv("TEST_ALL") != NULL)
 		sample = 1;
 	watchdog_start();
-	for (const struct policy *const *p = policy_list; each_policy(*p);
+	for (const struct policy *const *p = policy_list(); each_policy(*p);
 	     p++) {
 		if ((*p)->workers == POLICY_WORKERS_FIBRES)
 			test_one_scheduler(*p, cores);
