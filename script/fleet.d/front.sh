@@ -58,7 +58,8 @@ haproxy_config() {
 		http-request del-header X-Forwarded-Host
 		http-request del-header X-Forwarded-Proto
 		http-request del-header X-Forwarded-Prefix
-		use_backend tickets if { path_beg /v1/uploads/ }
+		use_backend tickets if { path_beg /v1/uploads/ } { path,field(4,/),in_table(darkroom) }
+		use_backend search if { path_beg /v1/uploads/ }
 		default_backend darkroom
 
 	frontend figures
@@ -96,6 +97,21 @@ haproxy_config() {
 		stick match path,field(4,/) table darkroom
 		option persist
 		retries 3
+		option http-server-close
+		http-reuse never
+		http-response set-header X-Node %s
+	CONFIG
+	each_server ' track darkroom/%s'
+	cat <<-CONFIG
+
+	backend search
+		balance roundrobin
+		http-request set-var(txn.ticket) path,field(4,/) unless METH_OPTIONS
+		stick store-response var(txn.ticket) table darkroom if { status 200:299 }
+		retry-on conn-failure 404
+		option redispatch 1
+		retries $((2 * nodes))
+		http-response return status 503 hdr Retry-After 1 if { status 404 } { nbsrv(darkroom) lt $nodes }
 		option http-server-close
 		http-reuse never
 		http-response set-header X-Node %s

@@ -39,6 +39,7 @@ as_here() {
 	sed -e "s/127\.0\.0\.1:8081/${addresses[0]}/" \
 		-e "s/127\.0\.0\.1:8082/${addresses[1]}/" \
 		-e '/127\.0\.0\.1:8083/d' \
+		-e 's/nbsrv(darkroom) lt 3/nbsrv(darkroom) lt 2/' \
 		-e "s/28081/${agents[0]}/; s/28082/${agents[1]}/" \
 		-e "s|/run/haproxy/admin.sock|$work/socket|" \
 		-e "s|bind 127\.0\.0\.1:8404|bind unix@$work/metrics|" \

@@ -38,6 +38,18 @@ offset_of() {
 		sed -n 's/^Upload-Offset: \(.*\)\r$/\1/Ip'
 }
 
+state_of() {
+	curl -sS "$front$1" | "$JSON_VALUE" .state
+}
+
+# new_proxy: another process, which knows nothing of the last one
+new_proxy() {
+	kill "$proxy"
+	wait "$proxy" || true
+	"start_$kind"
+	proxy_answers
+}
+
 start_both --host localhost
 for n in 1 2 3 4 5 6; do
 	tickets[n]=$(url_of)
@@ -77,6 +89,36 @@ if [ "$kind" = haproxy ]; then
 			sleep 0.05
 		done
 		part "${parts[n]}" 50000 "$work/rest" || fail "lost in a restart"
+	done
+fi
+
+# HAProxy has lost its table: each is found again, and not given up while a server
+# is away.
+if [ "$kind" = haproxy ]; then
+	for n in 1 2 3 4; do
+		parts[n]=$(url_of -H "$tus" -H "Upload-Length: $bytes")
+		part "${parts[n]}" 0 "$work/first" || fail "$kind: a part"
+	done
+	new_proxy
+	for n in 1 2 3 4; do
+		curl -fsS -X OPTIONS "$front${parts[n]}" -o "$work/out"
+		[ "$(offset_of "${parts[n]}")" = 50000 ] || fail "not found"
+	done
+	stop_one 0
+	new_proxy
+	for n in 1 2 3 4; do
+		part "${parts[n]}" 50000 "$work/rest" 2>"$work/err" ||
+			has 'error: 503$' "$work/err" ||
+			fail "not there: $(cat "$work/err")"
+	done
+	start_one 0 --host localhost
+	for n in 1 2 3 4; do
+		for _ in $patience; do
+			[ "$(state_of "${parts[n]}")" != stored ] || break
+			part "${parts[n]}" 50000 "$work/rest" 2>"$work/err" ||
+				sleep 0.05
+		done
+		[ "$(state_of "${parts[n]}")" = stored ] || fail "lost"
 	done
 fi
 
