@@ -65,6 +65,60 @@ now_us() {
 	echo "${EPOCHREALTIME/./}"
 }
 
+# get_all: read what is listed in standard input, as curl's -K has it
+get_all() {
+	cat >"$load/config"
+	[ ! -s "$load/config" ] ||
+		attend client load curl -sS --no-progress-meter --parallel \
+			--parallel-max 8 --fail --retry 3 --retry-all-errors \
+			--max-time 60 -K "$load/config" 2>>"$load/errors" || true
+}
+
+# Ask the fronts for every ticket whose upload was answered.  What was not in the
+# reply to the upload comes from its node.  Sets $tickets, and $unstored: those that
+# did not become the image of the reply, or did not say so.
+ask_tickets() {
+	local asked=$load/asked
+	rm -rf "$asked"
+	mkdir "$asked"
+	awk '$6 == 201 && $11 != "-" { print $1, $7, $11 }' "$load/uploads" \
+		>"$load/tickets"
+	awk -v front="$front_url" -v folder="$asked" '{
+		printf "url=%s%s\noutput=%s/%s\n", front, $3, folder, $1 }' \
+		"$load/tickets" | get_all
+	find "$asked" -type f -exec jq -r 'select(.state == "stored") |
+		"\(input_filename) \(.image.id)"' {} + 2>>"$load/errors" |
+		sed "s|^$asked/||" >"$load/ids" || true
+	awk -v folder="$load/replies" '
+		FILENAME ~ /machines$/ { address[$1] = $2; next }
+		FILENAME ~ /tickets$/ { node[$1] = $2; next }
+		(getline line <(folder "/" $1)) <= 0 {
+			printf "url=http://%s:8080/v1/images/%s\noutput=%s/%s\n",
+				address[node[$1]], $2, folder, $1
+		}' "$state/machines" "$load/tickets" "$load/ids" | get_all
+	tickets=$(wc -l <"$load/tickets")
+	unstored=$((tickets - $(sed "s|^\([0-9]*\).*|$load/replies/\1|" \
+		"$load/ids" | xargs -r -n 500 jq -r '"\(input_filename) \(.id)"' \
+		2>>"$load/errors" | sed "s|^$load/replies/||" | sort |
+		comm -12 - <(sort "$load/ids") | wc -l)))
+}
+
+# list_stored: the ids of all stored images, as all nodes list them
+list_stored() {
+	local name next
+	for name in $(each_node); do
+		next=
+		while :; do
+			attend client load curl -sSf "http://$(address "$name"):9090/v1/images?limit=1000$next" \
+				>"$load/page" 2>>"$load/errors" || return 1
+			jq -r '.images[].id' "$load/page"
+			next=$(jq -r '.next // empty' "$load/page")
+			[ -n "$next" ] || break
+			next="&after=$next"
+		done
+	done | sort -u
+}
+
 # List what the answers 201 promise: id, variant, SHA-256, node.  Sets
 # $bad_answers: answers 201 whose text is no such list, or contradicts another
 # one to the same upload.
@@ -119,11 +173,7 @@ read_parts() {
 		[ -s "$part" ] || continue
 		awk -v folder="$load/read" -v at="http://$(address "$1"):8080" '{
 			printf "url=%s/v1/images/%s/%s\noutput=%s/%s.%s\n", at,
-				$1, $2, folder, $1, $2 }' "$part" >"$load/config"
-		attend client load curl -sS --no-progress-meter --parallel \
-			--parallel-max 8 --fail \
-			--retry 3 --retry-all-errors --max-time 60 -K "$load/config" \
-			2>>"$load/errors" || true
+				$1, $2, folder, $1, $2 }' "$part" | get_all
 		result=$(find "$load/read" -type f -print0 | xargs -0 -r sha256sum |
 			awk -v folder="$load/read/" '
 			FILENAME == "-" { sum[$2] = $1; next }

@@ -1,6 +1,7 @@
 # Sourced by script/fleet: `test`: uploads at random times while parts of the
-# fleet fail, then while all nodes are restarted; and then every image that was
-# answered 201 is read from every node.
+# fleet fail, then while all nodes are restarted; and then every ticket is asked what
+# became of it, every image that was answered 201 is read from every node, and the
+# list of images is compared.
 
 seconds=30
 rate=10
@@ -19,14 +20,18 @@ test_fleet() {
 	plan_faults "$seconds" "$seed" "$faults" | sort -n >"$load/fault-plan"
 	: >"$load/uploads"
 	: >"$load/faults"
+	: >"$load/misses"
+	list_stored >"$load/before" || die "no list of images"
 	begin=$(now_us)
 	beside do_faults "$load/fault-plan" "$begin"
 	send_plan "$load/plan" "$begin"
 	wait
 	[ $restart = no ] || test_restart
 	say "reading every image from every node"
+	ask_tickets
 	list_promises
 	read_back
+	compare_list
 	report || status=1
 	return $status
 }
@@ -49,6 +54,16 @@ test_restart() {
 	wait $load_pid
 }
 
+# Sets $extra: images that no answer names; and $unlisted: those of answers that no
+# node lists.
+compare_list() {
+	list_stored >"$load/after" || : >"$load/after"
+	cut -d' ' -f1 "$load/promises" | sort -u >"$load/named"
+	unlisted=$(comm -13 "$load/after" "$load/named" | wc -l)
+	extra=$(sort -u "$load/before" "$load/named" |
+		comm -23 "$load/after" - | wc -l)
+}
+
 all_in_use() {
 	[ "$(nodes_in_use)" = "$nodes" ]
 }
@@ -65,10 +80,13 @@ count_uploads() {
 # The table of what happened.  False: something was lost, or a fault did not
 # happen as planned.
 report() {
-	local kind number done_count failed failures unanswered refused
+	local kind number done_count failed failures unanswered refused way
+	local unfinished
+	unfinished=$(count_uploads '$11 != "-" && $6 != 201')
 	failures=$(grep -c failed "$load/faults" || true)
 	unanswered=$(count_uploads '$6 == "none"')
-	refused=$(count_uploads '$4 == "restart" && ($6 != 201 || $5 > 1)')
+	refused=$(count_uploads '$4 == "restart" &&
+		($6 != 201 || ($5 > 1 && $11 == "-"))')
 	say ""
 	row "faults, done" "failed"
 	row --- ---
@@ -85,14 +103,25 @@ report() {
 		sort -k 2 | while read -r number kind; do
 		row "answered $kind" "$number"
 	done
-	row "sent again, because no node answered" \
+	for way in length chunks ticket ticket_chunks tus tus_chunks; do
+		row "of these, by $way" \
+			"$(count_uploads "\$6 == 201 && \$10 == \"$way\"")"
+	done
+	row "sent again, because no node answered, or that of a ticket was away" \
 		"$(awk '{ n += $5 - 1 } END { print n + 0 }' "$load/uploads")"
+	row "tickets that did not become an image" "$unfinished"
+	row "tickets that did, asked afterwards" "$tickets"
+	row "of these, not stored, or as another image" "$unstored"
+	row "answers 404 for a ticket, until it was found again" \
+		"$(wc -l <"$load/misses")"
 	row "without an answer after 12 attempts" "$unanswered"
 	[ $restart = no ] || {
 		row "in the rolling restart" "$(count_uploads '$4 == "restart"')"
-		row "of these, not 201 at the first attempt" "$refused"
+		row "of these, not 201 (without a ticket: at the first attempt)" "$refused"
 	}
 	row "images" "$(cut -d' ' -f1 "$load/promises" | sort -u | wc -l)"
+	row "of these, not in the list of images" "$unlisted"
+	row "images in the list that no answer names" "$extra"
 	row "answers 201 that contradict another one" "$bad_answers"
 	row "pictures read, from each node" "$reads"
 	row "unreadable" "$unreadable"
@@ -100,6 +129,6 @@ report() {
 	row "an upload began later than planned, at most, ms" \
 		"$(sort -n "$load/late-ms" | tail -n 1)"
 	[ $((unanswered + refused + bad_answers + unreadable + wrong_bytes + \
-		failures)) = 0 ] && [ "${restarted:-yes}" = yes ] &&
-		[ "$reads" -gt 0 ]
+		failures + unfinished + unstored + unlisted + extra)) = 0 ] &&
+		[ "${restarted:-yes}" = yes ] && [ "$reads" -gt 0 ]
 }
