@@ -3,10 +3,12 @@
  * Sends the same bytes to two servers, and compares what they send until they
  * close.  Dates, numbers of requests and times are left out; so is "100
  * Continue", because it is sent only if a body does not come with its head.
+ * Where a request or a reply has the id of a ticket, each server has its own.
  *
  * The requests are: all lines of a table with all headers of another; bodies
  * that are framed in odd ways; valid requests, several at a time, in random
- * pieces; and the same ones with some bytes changed, or cut off.
+ * pieces, with bodies in all ways of ways.sh; and the same ones with some bytes
+ * changed, or cut off.
  *
  * They differ only in how many requests may be sent without waiting for the
  * replies: libmicrohttpd must get all that has arrived, so what is kept of them
@@ -44,8 +46,21 @@ enum {
 	LIMIT_S = 60,
 	SHOWN_BYTES = 4000,
 	SILENT_MS = 150,
-	ID_BYTES = 15, /* "01234567-89abcd" */
+	ID_BYTES = 15,   /* "01234567-89abcd" */
+	DATE_BYTES = 20, /* "2026-12-31T23:59:59Z" */
+	TICKET_BYTES = 64,
+	CHUNK_BYTES = 700,
 };
+
+/* Stands in a request for a ticket of the server that gets it. */
+#define TICKET                                                                 \
+	"7e57ed0000000000000000000000000000000000000000000000000000000000"
+#define TICKET_HEAD(method)                                                    \
+	method " /v1/uploads/" TICKET " HTTP/1.1\r\nHost: localhost\r\n"       \
+	       "Tus-Resumable: 1.0.0\r\n"
+#define PART_HEAD                                                              \
+	TICKET_HEAD("PATCH")                                                   \
+	"Content-Type: application/offset+octet-stream\r\n"
 
 static const struct {
 	const char *text;
@@ -155,6 +170,7 @@ static const char last[] = "GET /healthz HTTP/1.1\r\nHost: canary\r\n"
 			   "Connection: close\r\n\r\n";
 
 static uint16_t ports[2];
+static char tickets[2][TICKET_BYTES];
 static const char *picture;
 static char *photo;
 static size_t photo_bytes;
@@ -232,15 +248,22 @@ static void send_request(int fd, uint64_t pieces)
 /*
  * Wait until both have closed, or seem to wait for more: then they get the end
  * instead.  It does not come earlier, because libmicrohttpd ends a
- * connection whose end it sees while it sends "100 Continue".
+ * connection whose end it sees while it sends "100 Continue", and an upload
+ * whose client seems to be gone is not answered.
  */
-static void end_requests(const int fds[2])
+static void end_requests(const int fds[2], bool is_valid)
 {
+	int wait_ms = is_valid ? LIMIT_S * 1000 : SILENT_MS;
+
 	for (int i = 0; i < 2; i++) {
 		struct pollfd closed = { .fd = fds[i], .events = POLLRDHUP };
 
-		if (poll(&closed, 1, i == 0 ? SILENT_MS : 0) == 0)
+		if (poll(&closed, 1, wait_ms) == 0) {
 			(void)shutdown(fds[i], SHUT_WR);
+			wait_ms = 0;
+		} else {
+			wait_ms = LIMIT_S * 1000;
+		}
 	}
 }
 
@@ -330,6 +353,56 @@ static void hide_ids(int server)
 			memset(text + i, '0', ID_BYTES);
 }
 
+/* In a text, also several times. */
+static void replace_ticket(char *text, size_t bytes, const char *from,
+			   const char *to)
+{
+	char *at = text;
+
+	while ((at = memmem(at, bytes - (size_t)(at - text), from,
+			    TICKET_BYTES)) != NULL)
+		memcpy(at, to, TICKET_BYTES);
+}
+
+static bool has_ticket(void)
+{
+	return memmem(request.text, request.bytes, TICKET, TICKET_BYTES) !=
+	       NULL;
+}
+
+static void make_ticket(int server)
+{
+	static const char text[] =
+		"POST /v1/uploads?w=8 HTTP/1.1\r\nHost: localhost\r\n"
+		"Connection: close\r\n\r\n";
+	static const char member[] = "{\"id\":\"";
+	int fd = open_connection(ports[server]);
+	const char *at;
+
+	CHECK_NUMBER(send(fd, text, sizeof(text) - 1, MSG_NOSIGNAL), ==,
+		     (ssize_t)sizeof(text) - 1);
+	read_reply(server, fd);
+	(void)close(fd);
+	at = memmem(replies[server].text, replies[server].bytes, member,
+		    sizeof(member) - 1);
+	CHECK(at != NULL);
+	memcpy(tickets[server], at + sizeof(member) - 1, TICKET_BYTES);
+}
+
+/* When it expires: they are not made at the same time. */
+static void hide_dates(int server)
+{
+	static const char member[] = "\"expires\":\"";
+	char *at = replies[server].text, *end = at + replies[server].bytes;
+
+	while ((at = memmem(at, (size_t)(end - at), member,
+			    sizeof(member) - 1)) != NULL) {
+		at += sizeof(member) - 1;
+		CHECK(end - at >= DATE_BYTES);
+		memset(at, '0', DATE_BYTES);
+	}
+}
+
 static void remove_continues(int server)
 {
 	static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -350,23 +423,36 @@ static void count_replies(void)
 	}
 }
 
-/* Both servers must give the same reply to the request. */
-static void compare(void)
+/*
+ * Both servers must give the same reply to the request.  If it is valid, they
+ * close at its end.
+ */
+static void compare(bool is_valid)
 {
 	uint64_t pieces = random_next(&chance);
 	int fds[2];
 
 	for (int i = 0; i < 2; i++) {
+		if (has_ticket())
+			make_ticket(i);
 		replies[i].bytes = 0;
 		fds[i] = open_connection(ports[i]);
+		replace_ticket(request.text, request.bytes, TICKET, tickets[i]);
 		send_request(fds[i], pieces);
+		if (tickets[i][0] != '\0')
+			replace_ticket(request.text, request.bytes, tickets[i],
+				       TICKET);
 	}
-	end_requests(fds);
+	end_requests(fds, is_valid);
 	for (int i = 0; i < 2; i++) {
 		read_reply(i, fds[i]);
 		(void)close(fds[i]);
 		remove_lines(i, "Date: ");
 		remove_lines(i, "Server-Timing: ");
+		remove_lines(i, "Upload-Expires: ");
+		replace_ticket(replies[i].text, replies[i].bytes, tickets[i],
+			       TICKET);
+		hide_dates(i);
 		hide_ids(i);
 		remove_continues(i);
 	}
@@ -386,7 +472,7 @@ static void compare_lines(void)
 			add(ends[k]);
 			add("Host: x\r\n\r\n");
 			add(last);
-			compare();
+			compare(false);
 		}
 }
 
@@ -402,21 +488,73 @@ static void compare_headers(void)
 			add(k % 2 == 0 ? "\r\n\r\n" : "\r\nHost: x\r\n\r\n");
 			add("hello");
 			add(last);
-			compare();
+			compare(false);
 		}
 }
 
-static void add_upload(void)
+/* The photo from one byte to another, after the head; in chunks or not. */
+static void add_body(size_t from, size_t to, bool in_chunks)
+{
+	char text[64];
+
+	if (!in_chunks) {
+		(void)snprintf(text, sizeof(text),
+			       "Content-Length: %zu\r\n\r\n", to - from);
+		add(text);
+		add_bytes(photo + from, to - from);
+		return;
+	}
+	add("Transfer-Encoding: chunked\r\n\r\n");
+	while (from < to) {
+		size_t bytes = min_u64(to - from, CHUNK_BYTES);
+
+		(void)snprintf(text, sizeof(text), "%zx\r\n", bytes);
+		add(text);
+		add_bytes(photo + from, bytes);
+		add("\r\n");
+		from += bytes;
+	}
+	add("0\r\n\r\n");
+}
+
+/* A part of the photo that is sent to the ticket. */
+static void add_part(size_t from, size_t to, bool in_chunks)
 {
 	char head[128];
 
+	add(PART_HEAD);
 	(void)snprintf(head, sizeof(head),
-		       "POST /?w=8 HTTP/1.1\r\nHost: x\r\n"
-		       "Content-Length: %zu\r\n\r\n",
+		       "Upload-Offset: %zu\r\nUpload-Length: %zu\r\n", from,
 		       photo_bytes);
 	add(head);
-	add_bytes(photo, photo_bytes);
+	add_body(from, to, in_chunks);
 }
+
+/* The photo, in each of the ways of ways.sh. */
+static void add_upload(uint32_t way)
+{
+	bool in_chunks = way % 2 == 1;
+
+	switch (way / 2) {
+	case 0:
+		add("POST /?w=8 HTTP/1.1\r\nHost: localhost\r\n");
+		add_body(0, photo_bytes, in_chunks);
+		break;
+	case 1:
+		add("POST /v1/images?w=8 HTTP/1.1\r\nHost: localhost\r\n");
+		add_body(0, photo_bytes, in_chunks);
+		break;
+	case 2:
+		add(TICKET_HEAD("PUT"));
+		add_body(0, photo_bytes, in_chunks);
+		break;
+	default:
+		add_part(0, photo_bytes / 2, in_chunks);
+		add_part(photo_bytes / 2, photo_bytes, in_chunks);
+	}
+}
+
+enum { WAYS = 8 };
 
 static void add_picture(const char *method, const char *more)
 {
@@ -452,6 +590,8 @@ static void compare_bodies(void)
 		"POST / HTTP/1.0\r\nConnection: keep-alive\r\n",
 		"POST / HTTP/1.0\r\n",
 		"G / HTTP/1.1\r\nHost:\r\n",
+		TICKET_HEAD("PUT"),
+		PART_HEAD "Upload-Offset: 0\r\nUpload-Length: 5\r\n",
 	};
 	static const char *const bodies[] = {
 		"hello",
@@ -467,7 +607,7 @@ static void compare_bodies(void)
 				add("\r\n");
 				add(bodies[n]);
 				add(last);
-				compare();
+				compare(false);
 			}
 }
 
@@ -486,7 +626,9 @@ static void add_request(uint32_t kind)
 		add("HEAD /nothing HTTP/1.1\r\nHost: x\r\n\r\n");
 		break;
 	case 3:
-		add_upload();
+	case 13:
+	case 14:
+		add_upload(random_below(&chance, WAYS));
 		break;
 	case 4:
 		add_picture("GET ", "");
@@ -519,13 +661,22 @@ static void add_request(uint32_t kind)
 		add("GET /healthz HTTP/1.1\r\nHost: x\r\n"
 		    "Expect: 100-continue\r\n\r\n");
 		break;
+	case 15:
+		add(TICKET_HEAD("HEAD") "\r\n");
+		break;
+	case 16:
+		add(TICKET_HEAD("GET") "\r\n");
+		break;
+	case 17:
+		add(TICKET_HEAD("DELETE") "\r\n");
+		break;
 	default:
 		add("POST /?w=8 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
 		    "Content-Length: 3\r\n\r\nabc");
 	}
 }
 
-enum { KINDS = 14 };
+enum { KINDS = 19 };
 
 static void add_requests(void)
 {
@@ -541,7 +692,7 @@ static void compare_mixed(void)
 {
 	for (int i = 0; i < MIXED; i++) {
 		add_requests();
-		compare();
+		compare(true);
 	}
 }
 
@@ -578,7 +729,7 @@ static void compare_changed(void)
 		add_requests();
 		while (count-- > 0 && request.bytes > 1)
 			change_request();
-		compare();
+		compare(false);
 	}
 }
 
