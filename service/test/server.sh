@@ -129,6 +129,13 @@ with_policies() {
 	done
 }
 
+# not_with_tsan COMMAND ARGS...: run the command, except with ThreadSanitizer, for
+# what does one thing after the other, or starts only programs that end at once; with
+# $TEST_ALL, everywhere
+not_with_tsan() {
+	[[ -z ${TEST_ALL:-} && ${SANITIZED:-} = *thread* ]] || "$@"
+}
+
 # has_schedule FLAGS...: is one of the flags a choice of the schedule?
 has_schedule() {
 	local flag
