@@ -3,8 +3,8 @@ set(policies capriccio servlib "servlib --threads 1:1")
 option(DARKROOM_EVERY_POLICY "run all service tests with every policy" OFF)
 # Tests of what service/direct/ must do as the other transport, which run with
 # servlib in the release build although they take long.
-set(direct_tests service_auth service_chunked service_control service_slow
-	service_smuggling)
+set(direct_tests service_auth service_chunked service_control service_ends
+	service_slow service_smuggling)
 # Builds: 0 release, 1 AddressSanitizer, 2 ThreadSanitizer.
 if(DARKROOM_SANITIZE MATCHES thread)
 	set(build 2)

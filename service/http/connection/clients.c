@@ -211,11 +211,9 @@ static short ready_for(const struct client *c, short events)
 
 /*
  * Does the client wait for the connection's thread to read or to write?  If the
- * client has only shut down its sending side, it does not count as waiting:
- * libmicrohttpd, which uses edge-triggered events, does not notice an end that
- * came together with the last bytes.  If bytes wait to be read, but the socket
- * takes none, the thread may be waiting to send "100 Continue" or a refusal to
- * a client that reads nothing.
+ * client has only shut down its sending side, it does not count as waiting.  If
+ * bytes wait to be read, but the socket takes none, the thread may be waiting
+ * to send "100 Continue" or a refusal to a client that reads nothing.
  */
 static bool is_our_turn(const struct client *c)
 {
@@ -963,20 +961,6 @@ enum client_refusal client_receive(struct client *c, uint64_t bytes)
 	return atomic_load(&c->refusal);
 }
 
-/*
- * libmicrohttpd waits for an edge (EPOLLET) after it has read less than it has
- * asked for.  If the end of the connection had already come behind these bytes,
- * there is none, and it would not notice the end: make another one.  What was
- * received can still be read.
- */
-static void show_end_again(const struct client *c)
-{
-	struct pollfd end = { .fd = c->fd, .events = POLLRDHUP };
-
-	if (poll(&end, 1, 0) > 0)
-		(void)shutdown(c->fd, SHUT_RD);
-}
-
 void client_gather(struct client *c, uint64_t wanted_bytes)
 {
 	struct clients *t = c->clients;
@@ -984,8 +968,6 @@ void client_gather(struct client *c, uint64_t wanted_bytes)
 	uint64_t missing =
 		c->body_bytes > received ? c->body_bytes - received : 0;
 
-	if (missing > 0 || c->body_bytes == 0)
-		show_end_again(c);
 	if (low_water_for(c, missing, wanted_bytes) ==
 	    atomic_load(&c->low_water_bytes))
 		return;

@@ -213,8 +213,7 @@ enum client_refusal client_receive(struct client *c, uint64_t bytes);
  * Called by the connection's thread after a piece: let it sleep until this
  * number of bytes of the body have arrived, or the rest of it (SO_RCVLOWAT),
  * and not only until the next packet.  A refusal still wakes it at the next
- * byte.  Without effect if the length is not known, and with TLS.  It also
- * wakes if the client has closed the connection by then.
+ * byte.  Without effect if the length is not known, and with TLS.
  */
 void client_gather(struct client *c, uint64_t wanted_bytes);
 

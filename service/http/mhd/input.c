@@ -312,8 +312,7 @@ static size_t pass_bytes(struct pass *p, uint64_t left)
 	return bytes;
 }
 
-/* Nothing more is read. */
-static bool has_ended(const struct input *in)
+bool input_has_ended(const struct input *in)
 {
 	return in->is_last && in->body_bytes_left == 0 && in->chunked == NULL;
 }
@@ -356,7 +355,7 @@ static void pass_chunk(struct input *in, struct pass *p)
 		end_chunks(in);
 		break;
 	}
-	if (has_ended(in))
+	if (input_has_ended(in))
 		p->from = p->end;
 	pass_text(in, p);
 }
@@ -374,7 +373,7 @@ static bool is_full(const struct input *in, const struct pass *p)
 static bool pass_all(struct input *in, struct pass *p)
 {
 	while (p->from < p->end) {
-		if (has_ended(in))
+		if (input_has_ended(in))
 			p->from = p->end;
 		else if (is_full(in, p))
 			break;
@@ -455,7 +454,7 @@ ssize_t input_read(struct input *in, char *to, size_t bytes,
 	pass_text(in, &p);
 	if (!pass_rest(in, &p))
 		return INPUT_NO_MEMORY;
-	while (!is_drained && p.to < p.to_end && !has_ended(in)) {
+	while (!is_drained && p.to < p.to_end && !input_has_ended(in)) {
 		ssize_t got;
 
 		if (in->may_stop && p.to > to && p.to_end - p.to <= TEXT_BYTES)

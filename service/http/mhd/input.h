@@ -82,6 +82,9 @@ void input_free(struct input *in);
 ssize_t input_read(struct input *in, char *to, size_t bytes,
 		   const struct input_source *source);
 
+/* Does nothing follow what was received?  See above. */
+bool input_has_ended(const struct input *in);
+
 /* Bytes that input_read() can pass on without receiving more. */
 size_t input_waiting(const struct input *in);
 

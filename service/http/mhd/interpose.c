@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/sendfile.h>
@@ -53,6 +54,21 @@ static ssize_t receive_plain(void *arg, char *to, size_t bytes)
 	return recvfrom(*fd, to, bytes, 0, NULL, NULL);
 }
 
+/*
+ * libmicrohttpd waits for an edge (EPOLLET) after it has got less than it has
+ * asked for.  If the end of the connection had already come behind these bytes,
+ * there is none, and it would not notice the end: make another one.  It changes
+ * nothing else, because no bytes come behind an end: those that are here can
+ * still be read, and a client that has only ended its sending gets its reply.
+ */
+static void show_end_again(int fd)
+{
+	struct pollfd end = { .fd = fd, .events = POLLRDHUP };
+
+	if (poll(&end, 1, 0) > 0)
+		(void)shutdown(fd, SHUT_RD);
+}
+
 ssize_t recv(int fd, void *bytes, size_t count, int flags)
 {
 	struct input *in = is_known(fd) && flags == 0 ?
@@ -64,6 +80,9 @@ ssize_t recv(int fd, void *bytes, size_t count, int flags)
 	if (in == NULL)
 		return recvfrom(fd, bytes, count, flags, NULL, NULL);
 	got = input_read(in, bytes, count, &source);
+	if ((got == INPUT_NONE || (got > 0 && (size_t)got < count)) &&
+	    !input_has_ended(in))
+		show_end_again(fd);
 	if (got >= 0)
 		return got;
 	if (got == INPUT_NONE)

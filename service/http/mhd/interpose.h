@@ -9,6 +9,8 @@
  *
  * recv(), gnutls_record_recv(), gnutls_record_check_pending()
  *	What a connection has received passes its input first: see input.h.
+ *	With the last bytes recv() also sees to it that libmicrohttpd notices
+ *	the end of the connection, which it could miss.
  *
  * accept4()
  *	If there is no descriptor or memory for a connection, it sleeps for
