@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,16 +78,7 @@ static enum problem admit(struct request *r)
 	return problem;
 }
 
-/* Could GET give this name?  Then it would take the picture for its own. */
-static bool is_made_name(const char *name)
-{
-	size_t count = strlen(name);
-
-	return count == VARIANT_NAME_BYTES - 1 && name[0] == 'm' &&
-	       strspn(name + 1, "0123456789abcdef") == count - 1;
-}
-
-/* The variant's name is made of the hash. */
+/* The variant's name is made of the hash; see query_is_made_name(). */
 static void name_variant(struct request *r)
 {
 	struct making_request *own = making_of(r);
@@ -95,6 +87,7 @@ static void name_variant(struct request *r)
 	_Static_assert(sizeof(v->name) <= SEGMENT_BYTES, "it fits");
 	(void)snprintf(v->name, sizeof(v->name), "m%.*s",
 		       (int)sizeof(v->name) - 2, own->what);
+	assert(query_is_made_name(v->name));
 	(void)strcpy(r->segments[1], v->name);
 }
 
@@ -119,14 +112,6 @@ enum problem adding_admit(struct request *r)
 	struct making_request *own = making_of(r);
 	enum problem problem = admit(r);
 
-	for (uint32_t i = 0;
-	     problem == PROBLEM_NONE && i < own->upload.upload.variant_count;
-	     i++)
-		if (is_made_name(own->upload.upload.variants[i].name)) {
-			request_explain(r, "Names of m and 31 digits are for "
-					   "the pictures of GET.");
-			return PROBLEM_BAD_PARAMETER;
-		}
 	if (problem != PROBLEM_NONE || own->upload.query.variant_count > 0)
 		return problem;
 	request_explain(r, "Say what to make: variant=NAME:w=320, or the name "
