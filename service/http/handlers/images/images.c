@@ -835,13 +835,26 @@ static enum problem read_part(struct request *r, uint8_t *to, uint64_t from,
 		       images_note_damage(r, own->picture.file);
 }
 
+/*
+ * What is fetched of a remote store is in memory beside `to`: several MiB at
+ * once if there is memory, else a piece.
+ */
 static enum problem read_parts(struct request *r, uint8_t *to)
 {
-	uint64_t piece = READ_BYTES, all = picture_of(r)->file.bytes;
+	struct picture_request *own = picture_of(r);
+	uint64_t all = own->file.bytes, piece = min_u64(READ_BYTES, all);
+	uint64_t charged = own->charge.bytes;
+	bool is_remote = own->file.fd < 0;
 	enum problem problem = PROBLEM_NONE;
 
+	if (is_remote && !reading_charge_whole(&own->charge, charged + piece)) {
+		piece = reading_piece_bytes(&r->http->reading);
+		problem = images_charge(r, charged + piece);
+	}
 	for (uint64_t at = 0; problem == PROBLEM_NONE && at < all; at += piece)
 		problem = read_part(r, to + at, at, min_u64(piece, all - at));
+	if (is_remote)
+		budget_lower(&own->charge, charged);
 	return problem;
 }
 
