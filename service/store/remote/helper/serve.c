@@ -35,8 +35,11 @@ struct request {
 	struct message message;
 	struct s3_call call;
 	char query[S3_QUERY_BYTES]; /* LIST */
-	char md5[S3_MD5_BYTES];     /* PUT, when it is known */
-	bool is_second_try;         /* PUT, after 501; without a condition */
+	struct listing listing;
+	char md5[S3_MD5_BYTES]; /* PUT, when it is known */
+	bool is_second_try;     /* PUT, after 501; without a condition */
+	uint32_t form_count;    /* PUT with an ETag: see end_match() */
+	uint32_t removal_count; /* DELETE */
 	int fd; /* PUT: the package.  READ: the answer, without a cache */
 	/* READ, with a cache. */
 	struct cache_draft draft;
@@ -571,22 +574,27 @@ static void receive_probe(struct request *r)
 
 /* -- LIST -- */
 
+static void send_list(struct request *r);
+
 static void end_list(struct s3_call *c)
 {
 	struct request *r = c->owner;
 	struct error error;
-	bool has_more;
 
 	if (c->result != S3_OK) {
 		answer_call(r);
 		return;
 	}
 	if (!listing_convert(r->server->s3, &r->message, r->fd,
-			     c->received_bytes, &has_more, &error)) {
+			     c->received_bytes, &r->listing, &error)) {
 		answer(r, STORE_FAILED, error.text);
 		return;
 	}
-	r->message.from = has_more;
+	if (r->listing.token[0] != '\0') {
+		send_list(r);
+		return;
+	}
+	r->message.from = r->listing.has_more;
 	answer_with(r, STORE_OK, "", r->fd, 0);
 }
 
@@ -598,13 +606,12 @@ static int sink_list(struct s3_call *c)
 	return ftruncate(r->fd, 0) == 0 ? r->fd : -1;
 }
 
-static void receive_list(struct request *r)
+static void send_list(struct request *r)
 {
 	struct s3_call *c = prepare(r, S3_GET, end_list);
 
-	r->fd = memfd_create("list", MFD_CLOEXEC);
-	if (r->fd < 0 ||
-	    !listing_print_query(r->server->s3, &r->message, r->query)) {
+	if (r->fd < 0 || !listing_print_query(r->server->s3, &r->message,
+					      &r->listing, r->query)) {
 		answer(r, STORE_FAILED, "the list cannot be asked for");
 		return;
 	}
@@ -613,6 +620,12 @@ static void receive_list(struct request *r)
 	c->reply_bytes_max = LIST_BYTES_MAX;
 	c->sink = sink_list;
 	send_call(r);
+}
+
+static void receive_list(struct request *r)
+{
+	r->fd = memfd_create("list", MFD_CLOEXEC);
+	send_list(r);
 }
 
 /* -- The loop -- */
