@@ -44,10 +44,14 @@ enum problem images_store_problem(struct request *r, enum store_answer answer,
 	case STORE_FAILED:
 	case STORE_UNAVAILABLE:
 		break;
+	case STORE_CHANGED:
+		why = "other servers change it all the time";
+		break;
 	}
 	request_explain(r, "The image could not be %s: %.200s.", what, why);
-	return answer == STORE_UNAVAILABLE ? PROBLEM_STORE_UNAVAILABLE :
-					     PROBLEM_STORE_FAILED;
+	return answer == STORE_FULL || answer == STORE_FAILED ?
+		       PROBLEM_STORE_FAILED :
+		       PROBLEM_STORE_UNAVAILABLE;
 }
 
 enum problem images_charge(struct request *r, uint64_t bytes)
@@ -449,6 +453,8 @@ static enum problem read_image_once(struct request *r, bool is_fresh)
 	own->meta = NULL;
 	if (problem == PROBLEM_NONE) {
 		own->package_bytes = image.is_package ? image.index.bytes : 0;
+		(void)snprintf(own->version, sizeof(own->version), "%s",
+			       image.is_package ? image.version : "");
 		problem = read_meta(r, is_fresh, &image, &own->meta);
 		store_close_image(&image);
 	}
@@ -461,7 +467,12 @@ static enum problem read_image_once(struct request *r, bool is_fresh)
 
 enum problem images_read_meta(struct request *r)
 {
-	return read_carefully(r, read_image_once);
+	bool is_remote = store_is_remote(r->config->store);
+	enum problem problem = read_image_once(r, is_remote);
+
+	if (problem == PROBLEM_IMAGE_DAMAGED && is_remote)
+		problem = read_image_once(r, true);
+	return problem == PROBLEM_IMAGE_DAMAGED ? report_damage(r) : problem;
 }
 
 /* An image that is not stored yet is nothing that conditions could mean. */
