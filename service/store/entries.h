@@ -40,7 +40,8 @@ enum {
 	STORE_NAME_BYTES = 32 + 1, /* STORE_NAME_CHARS, without ".jpg" */
 	STORE_ENDING_CHARS = 4,    /* at most, of a file, without the dot */
 	STORE_FILE_NAME_BYTES = STORE_NAME_BYTES + 1 + STORE_ENDING_CHARS,
-	STORE_CALL_FILES = 3 /* most descriptors that one call uses */
+	STORE_CALL_FILES = 3, /* most descriptors that one call uses */
+	STORE_VERSION_BYTES = 80
 };
 
 /* Folders of entries, by the first two digits of their keys. */
@@ -54,9 +55,11 @@ enum store_answer {
 	STORE_DAMAGED, /* the bytes are not those that were stored */
 	/* A store beyond the network: it does not answer, or not in time. */
 	STORE_UNAVAILABLE,
+	/* The image is not the one that was to be replaced; nothing is done. */
+	STORE_CHANGED,
 };
 
-enum { STORE_ANSWERS = STORE_UNAVAILABLE + 1 };
+enum { STORE_ANSWERS = STORE_CHANGED + 1 };
 
 /* A file of an entry, named NAME.json or as its format ends; not empty. */
 struct store_file {

@@ -289,6 +289,7 @@ static void bucket_unlock(struct bucket *b)
 static enum store_answer folder_put_image(struct store *s, const char *id,
 					  const struct store_file *files,
 					  uint32_t file_count,
+					  const char *version,
 					  uint64_t deadline_ns, bool *is_same,
 					  struct error *why)
 {
@@ -298,7 +299,7 @@ static enum store_answer folder_put_image(struct store *s, const char *id,
 	enum store_answer answer;
 	bool moved = false;
 
-	(void)deadline_ns;
+	(void)deadline_ns, (void)version;
 	if (!is_in_place(f, why))
 		return STORE_FAILED;
 	if (open_shard(t, id, &shard) != STORE_OK) {

@@ -26,10 +26,15 @@ struct store_stats;
 struct store_kind {
 	/* Its functions may wait for a network. */
 	bool is_remote;
+	/*
+	 * `version`, of a remote store: only in place of this one; "": only if
+	 * there is none; or STORE_CHANGED.  NULL: in any case.
+	 */
 	enum store_answer (*put)(struct store *s, const char *id,
 				 const struct store_file *files,
-				 uint32_t file_count, uint64_t deadline_ns,
-				 bool *is_same, struct error *why);
+				 uint32_t file_count, const char *version,
+				 uint64_t deadline_ns, bool *is_same,
+				 struct error *why);
 	/* NULL: there are no store_replace() and no store_list_originals(). */
 	enum store_answer (*replace)(struct store *s, const char *id,
 				     const struct store_file *files,

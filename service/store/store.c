@@ -5,6 +5,7 @@
 #include "service/store/kind.h"
 
 #include "base/clock.h"
+#include "base/random.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -35,6 +36,8 @@ enum {
 	HANGING_MS = 5000, /* of a look, then the disk hangs */
 	FAILED_MS = 30000, /* how long the failure of a put is remembered */
 	TELL_MS = 1000,    /* between two lines about failures */
+	ATTEMPTS_MAX = 20, /* of a change, beside those of other servers */
+	PAUSE_MS = 10,     /* the longest between the first two */
 };
 
 #define REMEMBERED_NS (3600 * NS_PER_S)
@@ -292,38 +295,96 @@ static enum store_answer store_end(struct store *s, enum store_answer answer,
 	return answer;
 }
 
-/*
- * Has the image all these files, and perhaps those of store_extend(), which a
- * put() would remove?  A folder knows that itself.
- */
-static bool is_there(struct store *s, const char *id,
-		     const struct store_file *files, uint32_t file_count,
-		     uint64_t deadline_ns)
+bool store_try_again(uint32_t attempt, uint64_t deadline_ns)
+{
+	uint64_t random = clock_now_ns(), pause_ns;
+
+	if (attempt >= ATTEMPTS_MAX)
+		return false;
+	pause_ns = random_next(&random) %
+		   ((uint64_t)PAUSE_MS * NS_PER_MS << min_u32(attempt, 3));
+	if (deadline_ns > 0 && clock_now_ns() + pause_ns >= deadline_ns)
+		return false;
+	(void)nanosleep(&(struct timespec){ .tv_nsec = (long)pause_ns }, NULL);
+	return true;
+}
+
+/* What is to be replaced: *version as for put().  STORE_OK: go on. */
+static enum store_answer find_version(struct store *s, const char *id,
+				      const struct store_file *files,
+				      uint32_t file_count, uint64_t deadline_ns,
+				      char version[STORE_VERSION_BYTES],
+				      const char **condition, bool *is_same,
+				      struct error *why)
 {
 	struct store_image image;
-	struct error why;
-	bool is;
+	enum store_answer answer =
+		s->kind->find(s, id, true, deadline_ns, &image, why);
 
-	if (s->kind->extend != NULL || !s->keeps_originals ||
-	    store_is_original(id) ||
-	    s->kind->find(s, id, true, deadline_ns, &image, &why) != STORE_OK)
-		return false;
-	is = package_has(&image.index, files, file_count);
+	*condition = answer == STORE_NOT_FOUND ? "" : NULL;
+	if (answer == STORE_NOT_FOUND || answer == STORE_DAMAGED)
+		return STORE_OK;
+	if (answer != STORE_OK)
+		return answer;
+	*is_same = package_has(&image.index, files, file_count);
+	(void)memcpy(version, image.version, STORE_VERSION_BYTES);
+	if (version[0] != '\0')
+		*condition = version;
 	store_close_image(&image);
-	return is;
+	return STORE_OK;
+}
+
+/*
+ * The image may have files of store_extend(), too: then it stays.  It is not
+ * replaced if another server adds some in between.
+ */
+static enum store_answer put_beside_others(struct store *s, const char *id,
+					   const struct store_file *files,
+					   uint32_t file_count,
+					   uint64_t deadline_ns, bool *is_same,
+					   struct error *why)
+{
+	char version[STORE_VERSION_BYTES];
+	const char *condition;
+	enum store_answer answer;
+	uint32_t attempt = 0;
+
+	do {
+		answer = find_version(s, id, files, file_count, deadline_ns,
+				      version, &condition, is_same, why);
+		if (answer == STORE_OK && !*is_same)
+			answer = s->kind->put(s, id, files, file_count,
+					      condition, deadline_ns, is_same,
+					      why);
+	} while (answer == STORE_CHANGED &&
+		 store_try_again(attempt++, deadline_ns));
+	if (answer != STORE_CHANGED)
+		return answer;
+	error_set(why, "other servers change it all the time");
+	return STORE_UNAVAILABLE;
+}
+
+/* A folder keeps files of store_extend() itself. */
+static bool may_have_more(const struct store *s, const char *id)
+{
+	return s->kind->extend == NULL && s->keeps_originals &&
+	       !store_is_original(id);
 }
 
 enum store_answer store_put(struct store *s, const char *id,
 			    const struct store_file *files, uint32_t file_count,
 			    uint64_t deadline_ns, struct error *why)
 {
-	bool is_same = is_there(s, id, files, file_count, deadline_ns);
-	enum store_answer answer = STORE_OK;
+	bool is_same = false;
+	enum store_answer answer;
 
 	why->text[0] = '\0';
-	if (!is_same)
-		answer = s->kind->put(s, id, files, file_count, deadline_ns,
-				      &is_same, why);
+	if (may_have_more(s, id))
+		answer = put_beside_others(s, id, files, file_count,
+					   deadline_ns, &is_same, why);
+	else
+		answer = s->kind->put(s, id, files, file_count, NULL,
+				      deadline_ns, &is_same, why);
 	if (answer == STORE_OK && !store_is_original(id))
 		atomic_fetch_add(is_same ? &s->same_count : &s->put_count, 1);
 	(void)store_end(s, answer, why);
@@ -514,7 +575,35 @@ static void free_contents(struct contents *c)
 		free(c->bytes[i]);
 }
 
-/* Read a file of an image that is a package. */
+/* False: the text is not a SHA-256 in hexadecimal digits. */
+static bool read_sha256(uint8_t out[SHA256_DIGEST_SIZE], const char *text)
+{
+	struct base16_decode_ctx ctx;
+	size_t bytes = SHA256_DIGEST_SIZE;
+
+	base16_decode_init(&ctx);
+	return store_is_sha256(text) &&
+	       base16_decode_update(&ctx, &bytes, out, STORE_ID_BYTES - 1,
+				    text) &&
+	       base16_decode_final(&ctx);
+}
+
+static bool has_sha256(const void *bytes, size_t count, const char *sha256)
+{
+	uint8_t expected[SHA256_DIGEST_SIZE], found[SHA256_DIGEST_SIZE];
+	struct sha256_ctx ctx;
+
+	sha256_init(&ctx);
+	sha256_update(&ctx, count, bytes);
+	sha256_digest(&ctx, sizeof(found), found);
+	return read_sha256(expected, sha256) &&
+	       memcmp(expected, found, sizeof(found)) == 0;
+}
+
+/*
+ * Read a file of an image that is a package.  STORE_DAMAGED also if it is that
+ * of another package, which was put since the index was read.
+ */
 static enum store_answer read_file(struct store *s, const char *id,
 				   const struct store_image *image,
 				   const struct package_file *f, void **bytes,
@@ -535,7 +624,10 @@ static enum store_answer read_file(struct store *s, const char *id,
 				 pread(part.fd, *bytes, (size_t)part.bytes,
 				       (off_t)part.offset);
 	(void)close(part.fd);
-	return count == (ssize_t)part.bytes ? STORE_OK : STORE_FAILED;
+	if (count != (ssize_t)part.bytes)
+		return STORE_FAILED;
+	return has_sha256(*bytes, (size_t)count, f->sha256) ? STORE_OK :
+							      STORE_DAMAGED;
 }
 
 /* False: there are too many. */
@@ -574,8 +666,24 @@ static enum store_answer read_contents(struct store *s, const char *id,
 	return answer;
 }
 
+/* Is the image another one than when it was opened? */
+static bool is_replaced(struct store *s, const char *id,
+			const struct store_image *image, uint64_t deadline_ns)
+{
+	struct store_image now;
+	struct error why;
+	bool is;
+
+	if (store_find(s, id, true, deadline_ns, &now, &why) != STORE_OK)
+		return false;
+	is = strcmp(now.version, image->version) != 0;
+	store_close_image(&now);
+	return is;
+}
+
 /* Read all of the image, and put it again with more files. */
 static enum store_answer put_again(struct store *s, const char *id,
+				   const char *version,
 				   const struct store_file *files,
 				   uint32_t file_count, uint64_t deadline_ns,
 				   struct error *why)
@@ -588,21 +696,27 @@ static enum store_answer put_again(struct store *s, const char *id,
 
 	if (answer != STORE_OK)
 		return answer;
-	answer = read_contents(s, id, &image, &c, deadline_ns, why);
+	answer = version[0] != '\0' && strcmp(version, image.version) != 0 ?
+			 STORE_CHANGED :
+			 read_contents(s, id, &image, &c, deadline_ns, why);
+	if (answer == STORE_DAMAGED && is_replaced(s, id, &image, deadline_ns))
+		answer = STORE_CHANGED;
 	for (uint32_t i = 0; answer == STORE_OK && i < file_count; i++)
 		if (!add_file(&c, &files[i])) {
 			errno = E2BIG;
 			answer = STORE_FAILED;
 		}
 	if (answer == STORE_OK)
-		answer = s->kind->put(s, id, c.files, c.count, deadline_ns,
-				      &is_same, why);
+		answer = s->kind->put(s, id, c.files, c.count,
+				      version[0] != '\0' ? version : NULL,
+				      deadline_ns, &is_same, why);
 	free_contents(&c);
 	store_close_image(&image);
 	return answer;
 }
 
 enum store_answer store_extend(struct store *s, const char *id,
+			       const char *version,
 			       const struct store_file *files,
 			       uint32_t file_count, uint64_t deadline_ns,
 			       struct error *why)
@@ -612,7 +726,8 @@ enum store_answer store_extend(struct store *s, const char *id,
 	why->text[0] = '\0';
 	answer = s->kind->extend != NULL ?
 			 s->kind->extend(s, id, files, file_count, why) :
-			 put_again(s, id, files, file_count, deadline_ns, why);
+			 put_again(s, id, version, files, file_count,
+				   deadline_ns, why);
 	return store_end(s, answer, why);
 }
 
@@ -758,19 +873,6 @@ static bool hash_part(const struct store_part *part,
 	}
 	sha256_digest(&ctx, SHA256_DIGEST_SIZE, sha256);
 	return true;
-}
-
-/* False: the text is not a SHA-256 in hexadecimal digits. */
-static bool read_sha256(uint8_t out[SHA256_DIGEST_SIZE], const char *text)
-{
-	struct base16_decode_ctx ctx;
-	size_t bytes = SHA256_DIGEST_SIZE;
-
-	base16_decode_init(&ctx);
-	return store_is_sha256(text) &&
-	       base16_decode_update(&ctx, &bytes, out, STORE_ID_BYTES - 1,
-				    text) &&
-	       base16_decode_final(&ctx);
 }
 
 bool store_is_checked(struct store *s, const struct store_part *part,

@@ -98,6 +98,8 @@ struct store_image {
 	bool is_copy;    /* the file is on the disk, so it takes no memory */
 	struct package index;
 	uint64_t here_bytes; /* of the package, from its begin */
+	/* Another one has another version; "": none is known. */
+	char version[STORE_VERSION_BYTES];
 };
 
 /* A file of an image: `bytes` bytes from `offset` of an open file. */
@@ -186,11 +188,22 @@ MUST_CHECK enum store_answer store_put(struct store *s, const char *id,
  * Add files to the image `id`, in this order, or replace those of the same
  * name.  STORE_NOT_FOUND: there is no such image.  After any other answer than
  * STORE_OK, the image may have some of them.  One thread at a time for an
- * image; of several servers with a remote store that do it at once, one wins.
+ * image.
+ * `version` is that of the store_image to which the files fit.  STORE_CHANGED:
+ * another server has changed the image since; read it again.  "", or a remote
+ * store without conditions (docs/store.md): of several servers that do this at
+ * once, the last one wins.
  */
 MUST_CHECK enum store_answer
-store_extend(struct store *s, const char *id, const struct store_file *files,
-	     uint32_t file_count, uint64_t deadline_ns, struct error *why);
+store_extend(struct store *s, const char *id, const char *version,
+	     const struct store_file *files, uint32_t file_count,
+	     uint64_t deadline_ns, struct error *why);
+
+/*
+ * A moment before the next attempt, after STORE_CHANGED; `attempt` counts from
+ * 0.  False: there were enough, or the deadline would have passed.
+ */
+MUST_CHECK bool store_try_again(uint32_t attempt, uint64_t deadline_ns);
 
 /*
  * Replace all files of the image `id` by these, in one step.  STORE_NOT_FOUND:

@@ -96,6 +96,14 @@ static bool set_parameter_list(struct params *p, char *list,
 	return true;
 }
 
+bool query_is_made_name(const char *name)
+{
+	size_t count = strlen(name);
+
+	return count == VARIANT_NAME_BYTES - 1 && name[0] == 'm' &&
+	       strspn(name + 1, "0123456789abcdef") == count - 1;
+}
+
 /* "thumb:w=320,h=320"; other parameters are those of `all`. */
 static bool read_variant(struct variant *out, const struct params *all,
 			 struct text_part in, char detail[PARAMS_DETAIL_BYTES])
@@ -123,6 +131,14 @@ static bool read_variant(struct variant *out, const struct params *all,
 	}
 	memcpy(out->name, text, name.bytes);
 	out->name[name.bytes] = '\0';
+	if (query_is_made_name(out->name)) {
+		(void)snprintf(detail, PARAMS_DETAIL_BYTES,
+			       "A variant must have another name than '%s': "
+			       "names of m and 31 hexadecimal digits are those "
+			       "of the pictures that GET makes.",
+			       out->name);
+		return false;
+	}
 	params_init_variant(&p, all, out->name);
 	if (!set_parameter_list(&p, text + name.bytes + 1, detail) ||
 	    !params_check(&p, detail))

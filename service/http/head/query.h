@@ -107,6 +107,12 @@ MUST_CHECK bool query_read(struct query *q, char *text,
  */
 const char *query_variant_name(const struct variant *v);
 
+/*
+ * Is it such a name as the pictures of GET have, m and 31 hexadecimal digits?
+ * No request may give one: GET would take the picture for its own.
+ */
+bool query_is_made_name(const char *name);
+
 /* Are these valid presets?  False: `detail` says why, as in query_make(). */
 MUST_CHECK bool presets_check(const char *presets,
 			      char detail[PARAMS_DETAIL_BYTES]);

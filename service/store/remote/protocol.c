@@ -102,6 +102,7 @@ static bool is_message(const struct message *m, ssize_t count)
 {
 	return count == (ssize_t)sizeof(*m) && m->version == MESSAGE_VERSION &&
 	       m->kind < MESSAGE_KINDS && is_text(m->id, sizeof(m->id)) &&
+	       is_text(m->etag, sizeof(m->etag)) &&
 	       is_text(m->detail, sizeof(m->detail)) &&
 	       m->answer < STORE_ANSWERS && is_request(m);
 }

@@ -36,7 +36,7 @@
 #include <stdint.h>
 
 enum {
-	MESSAGE_VERSION = 4,
+	MESSAGE_VERSION = 5,
 	MESSAGE_DETAIL_BYTES = 200,
 };
 
@@ -48,7 +48,11 @@ enum message_kind {
 	MESSAGE_STARTED,
 	MESSAGE_NOTE,
 	/* From the server. */
-	MESSAGE_PUT,    /* fd: a package of `bytes` bytes, for `id` */
+	/*
+	 * fd: a package of `bytes` bytes, for `id`.  If it must_be_new, or has
+	 * an `etag`, the answer may be STORE_CHANGED.
+	 */
+	MESSAGE_PUT,
 	MESSAGE_READ,   /* `bytes` bytes of the package `id`, from `from` on */
 	MESSAGE_DELETE, /* `id` */
 	/*
@@ -77,7 +81,9 @@ struct store_figures {
 		uint64_t cache_bytes, cache_quota_bytes;
 		uint64_t cache_free_bytes; /* of its file system */
 		uint64_t cache_error;      /* errno of the last failure */
-	} now;                             /* at the end: not counted */
+		/* 1: a PUT with an `etag` is carried out in any case. */
+		uint64_t lacks_conditions;
+	} now; /* at the end: not counted */
 };
 
 struct message {
@@ -89,7 +95,14 @@ struct message {
 	uint64_t bytes;
 	uint64_t from;     /* READ, and its answer; LIST's: are there more? */
 	uint32_t is_fresh; /* READ: from the object store, not from the cache */
+	uint32_t must_be_new; /* PUT: only if there is no such image */
 	char id[STORE_ID_BYTES];
+	/*
+	 * PUT: only in place of the object that has this ETag.  READ's answer:
+	 * that of the object; "": it has none that says which it is, or the
+	 * file was in the cache already.
+	 */
+	char etag[STORE_VERSION_BYTES];
 	/* Answers only. */
 	uint32_t answer;  /* enum store_answer */
 	uint32_t is_same; /* PUT: the image existed with these bytes */

@@ -269,12 +269,15 @@ static void take_message(struct remote *r, const struct message *m, int fd)
 {
 	char why[MESSAGE_DETAIL_BYTES];
 	uint64_t cache_error = 0;
-	bool has_changed = false;
+	bool has_changed = false, has_lost = false;
 
 	(void)pthread_mutex_lock(&r->lock);
 	if (m->kind == MESSAGE_ANSWER &&
 	    m->figures.cache_failures > r->now.cache_failures)
 		cache_error = m->figures.now.cache_error;
+	if (m->kind == MESSAGE_ANSWER)
+		has_lost = m->figures.now.lacks_conditions >
+			   r->now.now.lacks_conditions;
 	if (m->kind == MESSAGE_ANSWER)
 		has_changed = take_answer(r, m, fd);
 	else if (fd >= 0)
@@ -291,6 +294,11 @@ static void take_message(struct remote *r, const struct message *m, int fd)
 				   "of --store-cache: %s (%s)",
 				   strerror((int)cache_error),
 				   errno_name((int)cache_error));
+	if (has_lost)
+		report(r, true,
+		       "store: it has no conditional writes (If-Match): if "
+		       "several servers change one image in the same moment, "
+		       "variants that were added can be lost");
 	if (m->kind == MESSAGE_STARTED || m->kind == MESSAGE_NOTE)
 		report(r, m->answer != STORE_OK, m->detail);
 }
@@ -493,13 +501,18 @@ static void forget_unknown(struct remote *r, const char *id)
 
 static enum store_answer remote_put(struct store *s, const char *id,
 				    const struct store_file *files,
-				    uint32_t file_count, uint64_t deadline_ns,
-				    bool *is_same, struct error *why)
+				    uint32_t file_count, const char *version,
+				    uint64_t deadline_ns, bool *is_same,
+				    struct error *why)
 {
 	struct call c = new_call(MESSAGE_PUT, id, deadline_ns);
 	enum store_answer answer = STORE_FAILED;
 	struct package package;
 
+	c.request.must_be_new = version != NULL && version[0] == '\0';
+	if (version != NULL)
+		(void)snprintf(c.request.etag, sizeof(c.request.etag), "%s",
+			       version);
 	c.fd = memfd_create("package", MFD_CLOEXEC);
 	if (c.fd >= 0 && package_write(c.fd, files, file_count, &package)) {
 		c.request.bytes = package.bytes;
@@ -556,6 +569,7 @@ static bool open_package(struct store_image *image, const struct call *c)
 	image->is_package = true;
 	image->is_copy = c->answer.is_copy;
 	image->here_bytes = end;
+	(void)memcpy(image->version, c->answer.etag, sizeof(image->version));
 	return true;
 }
 

@@ -147,6 +147,15 @@ static void test_each_has_what_is_asked_of_all_and_of_it(void)
 	CHECK(made[1].transform.lenient);
 }
 
+/* Only those of m and 31 hexadecimal digits are not for requests. */
+static void test_names_like_those_of_get(void)
+{
+	CHECK(make("variant=m0123456789abcdef0123456789abcdg:w=1"
+		   "&variant=m0123456789abcdef0123456789abcd:w=1"
+		   "&variant=n0123456789abcdef0123456789abcde:w=1"));
+	CHECK_NUMBER(made_count, ==, 3);
+}
+
 static void test_presets_are_named(void)
 {
 	CHECK(make("variant=page&q=33&variant=thumb&variant=x:w=5"));
@@ -265,6 +274,9 @@ static const struct {
 	{ "variant=a b:w=1", "variant must be NAME" },
 	{ "variant=a/b:w=1", "variant must be NAME" },
 	{ "variant=a;b:w=1", "variant must be NAME" },
+	{ "variant=m0123456789abcdef0123456789abcde:w=1",
+	  "A variant must have another name than "
+	  "'m0123456789abcdef0123456789abcde'" },
 	{ "variant=a:w=1&variant=a:w=2", "variant a is given twice." },
 	{ "variant=thumb&variant=thumb:", "variant thumb is given twice." },
 	{ "variant=a:q=101",
@@ -327,6 +339,7 @@ int main(void)
 	test_empty_pairs_do_not_count();
 	test_without_variants_there_is_one_without_a_name();
 	test_each_has_what_is_asked_of_all_and_of_it();
+	test_names_like_those_of_get();
 	test_presets_are_named();
 	test_auto_becomes_a_format();
 	test_a_text_has_the_format_that_was_chosen();

@@ -26,6 +26,7 @@ enum {
 	PIECES = 10, /* of a slow body */
 	PIECE_MS = 20,
 	HANG_MS = 20000,
+	LATE_MS = 50,
 	HUGE_BYTES = 1 << 20,
 	LATE_BYTES = 4200, /* before an error that comes late */
 	KEYS_PER_PAGE = 7, /* few, so that lists have several pages */
@@ -290,21 +291,49 @@ static void answer_error(struct answer *a, unsigned status, const char *code)
 		a->bytes = strlen(a->body);
 }
 
+/* Is the condition If-Match true? */
+static bool is_match(const struct exchange *x, const struct object *o,
+		     const char *match)
+{
+	size_t n = strlen(match);
+
+	if (strcmp(x->behaviour, "barematch") == 0)
+		return strncmp(o->etag + 1, match, strlen(o->etag) - 2) == 0 &&
+		       n == strlen(o->etag) - 2;
+	return strcmp(x->behaviour, "wrongmatch") != 0 &&
+	       strcmp(o->etag, match) == 0;
+}
+
+/* Answer what a condition does not allow.  False: it does. */
+static bool deny(const struct exchange *x, const struct object *old,
+		 bool must_be_new, const char *match, struct answer *a)
+{
+	if (*match != '\0' && strcmp(x->behaviour, "ignoresmatch") != 0 &&
+	    (old == NULL || !is_match(x, old, match)))
+		answer_error(a, old == NULL ? 404 : 412,
+			     old == NULL ? "NoSuchKey" : "PreconditionFailed");
+	else if (must_be_new && old != NULL)
+		answer_error(a, 412, "PreconditionFailed");
+	else
+		return false;
+	return true;
+}
+
 static void put(struct fake_s3 *f, struct MHD_Connection *c, const char *key,
 		struct exchange *x, struct answer *a)
 {
 	bool must_be_new = *header(c, "If-None-Match") == '*';
+	const char *match = header(c, "If-Match");
 	char hash[HEX_BYTES];
 
 	f->counts.put++;
 	print_sha256(hash, x->body != NULL ? x->body : "", x->body_bytes);
-	if (must_be_new && strcmp(x->behaviour, "noconditions") == 0)
+	if ((must_be_new || *match != '\0') &&
+	    strcmp(x->behaviour, "noconditions") == 0)
 		answer_error(a, 501, "NotImplemented");
 	else if (strcmp(hash, header(c, "x-amz-content-sha256")) != 0)
 		answer_error(a, 400, "XAmzContentSHA256Mismatch");
-	else if (must_be_new && find_object(f, key) != NULL)
-		answer_error(a, 412, "PreconditionFailed");
-	else
+	else if (!deny(x, find_object(f, key), must_be_new, match, a))
 		store_object(f, key, x, a);
 }
 
@@ -700,9 +729,16 @@ static void hang(struct fake_s3 *f)
 static enum MHD_Result control(struct fake_s3 *f, struct MHD_Connection *c,
 			       struct exchange *x)
 {
+	static const char object[] = "/-/object/";
 	struct fake_s3_counts n = fake_s3_count(f);
 	struct answer a = { .status = 200 };
 
+	if (strncmp(x->target, object, strlen(object)) == 0) {
+		pthread_mutex_lock(&f->lock);
+		store_object(f, x->target + strlen(object), x, &a);
+		pthread_mutex_unlock(&f->lock);
+		return send_answer(c, x, &a);
+	}
 	if (strcmp(x->target, "/-/do") == 0 && x->body != NULL) {
 		fake_s3_do(f, x->body);
 		a.status = 204;
@@ -725,6 +761,11 @@ static enum MHD_Result reply(struct fake_s3 *f, struct MHD_Connection *c,
 		return control(f, c, x);
 	pthread_mutex_lock(&f->lock);
 	find_order(f, method, x);
+	pthread_mutex_unlock(&f->lock);
+	if (does(x, "late"))
+		nanosleep(&(struct timespec){ .tv_nsec = LATE_MS * 1000000L },
+			  NULL);
+	pthread_mutex_lock(&f->lock);
 	if (!refuse(x, &a) && !does(x, "hang"))
 		handle(f, c, method, x, &a);
 	pthread_mutex_unlock(&f->lock);

@@ -8,16 +8,23 @@
  *	                 COUNT requests of this method, for keys that contain
  *	                 KEY, get this answer ("-": any method); SKIP of them
  *	                 come before
+ *	PUT /-/object/KEY
+ *	                 the body is an object from now on, as if another
+ *	                 program had put it
  *	GET /-/counts    "put 3 get 1 head 0 delete 0 list 0 stored 3\n"
  *
  *	503 500 501 429 507
  *	                 this status; 503 says SlowDown
  *	skew             403 RequestTimeTooSkewed, and a Date of an hour ago
  *	quota            403 QuotaExceeded
- *	noconditions     501 NotImplemented to If-None-Match
+ *	noconditions     501 NotImplemented to If-None-Match and If-Match
+ *	ignoresmatch     If-Match is ignored
+ *	barematch        it compares If-Match with the ETag without its quotes
+ *	wrongmatch       no If-Match is true
  *	redirect         307 to another host
  *	hugeerror        500 with a body of 1 MiB
  *	hang             nothing, until the client gives up
+ *	late             what was asked is done 50 ms later
  *	cut              close the connection without an answer, having done
  *	                 what was asked
  *	truncate         half of the body, then close

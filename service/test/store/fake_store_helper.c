@@ -18,6 +18,9 @@
  *	away            it answers READs from its cache, and nothing else is
  *	                available
  *	frozen          it is stopped, and receives nothing
+ *	rival           another server is faster, once: before the first PUT
+ *	                with a condition, the same package is put, and `mode` is
+ *	                removed
  *	no-file number index short pipe    READ's answers are wrong
  *
  * The command `check` writes its process id to the file `checking`.  It accepts
@@ -37,6 +40,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char mode[32] = "good";
@@ -83,16 +87,45 @@ static void copy(int from, int to)
 	}
 }
 
+/* "": there is no such package. */
+static void read_etag(const char *id, char etag[STORE_VERSION_BYTES])
+{
+	struct stat file;
+
+	etag[0] = '\0';
+	if (stat(id, &file) == 0)
+		(void)snprintf(etag, STORE_VERSION_BYTES, "\"%ju-%ju-%ju\"",
+			       (uintmax_t)file.st_ino,
+			       (uintmax_t)file.st_mtim.tv_sec,
+			       (uintmax_t)file.st_mtim.tv_nsec);
+}
+
+static void write_package(const char *id, int fd)
+{
+	int file = open("new", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	copy(fd, file);
+	if (file < 0 || close(file) != 0 || rename("new", id) != 0)
+		abort();
+}
+
 static enum store_answer put(const struct message *m, int fd,
 			     struct message *answer)
 {
-	int file = open(m->id, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	bool has_condition = m->must_be_new || m->etag[0] != '\0';
+	char etag[STORE_VERSION_BYTES];
 
-	answer->is_same = file < 0;
-	if (file < 0)
-		return STORE_OK;
-	copy(fd, file);
-	(void)close(file);
+	if (has_condition && strcmp(mode, "rival") == 0) {
+		(void)unlink("mode");
+		(void)strcpy(mode, "good");
+		write_package(m->id, fd);
+	}
+	read_etag(m->id, etag);
+	if (has_condition && strcmp(etag, m->etag) != 0)
+		return STORE_CHANGED;
+	answer->is_same = !has_condition && etag[0] != '\0';
+	if (!answer->is_same)
+		write_package(m->id, fd);
 	return STORE_OK;
 }
 
@@ -130,6 +163,7 @@ static enum store_answer find(const struct message *m, struct message *answer,
 		return STORE_NOT_FOUND;
 	answer->bytes = (uint64_t)lseek(*fd, 0, SEEK_END);
 	answer->is_copy = true;
+	read_etag(m->id, answer->etag);
 	*fd = spoil(*fd, answer);
 	return STORE_OK;
 }

@@ -122,6 +122,14 @@ static uint64_t send_message(struct client *c, struct message *m, int fd,
 	return m->number;
 }
 
+uint64_t client_send_message(struct client *c, const struct message *m, int fd,
+			     unsigned ms)
+{
+	struct message copy = *m;
+
+	return send_message(c, &copy, fd, ms);
+}
+
 uint64_t client_send(struct client *c, enum message_kind kind, const char *id,
 		     int fd, uint64_t bytes, unsigned ms)
 {

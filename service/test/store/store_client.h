@@ -48,6 +48,10 @@ int client_command(const struct client *c, const char *command, char *out,
 uint64_t client_send(struct client *c, enum message_kind kind, const char *id,
 		     int fd, uint64_t bytes, unsigned ms);
 
+/* Send this request; its number and deadline are set here. */
+uint64_t client_send_message(struct client *c, const struct message *m, int fd,
+			     unsigned ms);
+
 /* Send a READ, which need not be from the begin of the package. */
 uint64_t client_send_read(struct client *c, const char *id, uint64_t from,
 			  uint64_t bytes, bool is_fresh, unsigned ms);

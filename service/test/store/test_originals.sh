@@ -176,6 +176,9 @@ test_a_name_of_get_is_not_for_post() {
 	made=$(curl -fsS "$image" | jq -r '.variants[-1].name')
 	put 'w=51'
 	expect_problem 400 bad_parameter -X POST "$image?variant=$made:w=10"
+	expect_problem 400 bad_parameter --data-binary "@$photo" \
+		"$url/v1/images?variant=$made:w=10"
+	grep -q 'names of m and 31 hexadecimal digits' body || fail "$(shown body)"
 	ask 200 "$image?w=61"
 	is_picture_of 'w=61'
 	stop

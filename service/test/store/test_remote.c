@@ -203,6 +203,83 @@ static void test_what_is_put_is_found(void)
 	CHECK_NUMBER(wrong_count, ==, 0);
 }
 
+static const struct store_file added[] = { { "late.jpg", "more", 4 } };
+
+/* Is the image there with these files, and with no others? */
+static void check_names(struct store *s, uint32_t number, const char *first,
+			uint32_t count)
+{
+	struct store_image image;
+
+	CHECK_NUMBER(find(s, number, &image), ==, STORE_OK);
+	CHECK_NUMBER(image.index.file_count, ==, count);
+	CHECK(package_find(&image.index, first) != NULL);
+	store_close_image(&image);
+}
+
+static enum store_answer extend(struct store *s, uint32_t number,
+				const char *version)
+{
+	char id[STORE_ID_BYTES];
+	struct error why;
+
+	id_of(id, number);
+	return store_extend(s, id, version, added, 1, clock_after_ms(WAIT_MS),
+			    &why);
+}
+
+/* What was added to an older image would undo what was added since. */
+static void test_files_are_added_to_the_image_that_was_read(void)
+{
+	struct store *s = open_store("good");
+	struct store_image image;
+
+	CHECK_NUMBER(put(s, 30, WAIT_MS), ==, STORE_OK);
+	CHECK_NUMBER(find(s, 30, &image), ==, STORE_OK);
+	store_close_image(&image);
+	CHECK_NUMBER(image.version[0], !=, '\0');
+	CHECK_NUMBER(extend(s, 30, "\"another\""), ==, STORE_CHANGED);
+	check_names(s, 30, "thumb.jpg", 2);
+	CHECK_NUMBER(extend(s, 30, image.version), ==, STORE_OK);
+	check_names(s, 30, "late.jpg", 3);
+	CHECK_NUMBER(extend(s, 30, image.version), ==, STORE_CHANGED);
+	CHECK_NUMBER(delete (s, 30), ==, STORE_OK);
+	CHECK_NUMBER(extend(s, 30, image.version), ==, STORE_NOT_FOUND);
+	CHECK_NUMBER(find(s, 30, &image), ==, STORE_NOT_FOUND);
+	store_close(s);
+	/* It is changed between the read and the put. */
+	s = open_store("good");
+	CHECK_NUMBER(put(s, 30, WAIT_MS), ==, STORE_OK);
+	store_close(s);
+	s = open_store("rival");
+	CHECK_NUMBER(find(s, 30, &image), ==, STORE_OK);
+	store_close_image(&image);
+	CHECK_NUMBER(extend(s, 30, image.version), ==, STORE_CHANGED);
+	store_close(s);
+}
+
+/* An upload leaves what another server has stored and extended meanwhile. */
+static void test_an_upload_beside_another(void)
+{
+	struct store *s = open_store("rival");
+	struct store_stats stats;
+	struct store_image image;
+	struct error why;
+
+	CHECK(store_keep_originals(s, 0, &why));
+	CHECK_NUMBER(put(s, 31, WAIT_MS), ==, STORE_OK);
+	store_stats(s, &stats);
+	CHECK_NUMBER(stats.same_count, ==, 1);
+	CHECK_NUMBER(find(s, 31, &image), ==, STORE_OK);
+	store_close_image(&image);
+	CHECK_NUMBER(extend(s, 31, image.version), ==, STORE_OK);
+	CHECK_NUMBER(put(s, 31, WAIT_MS), ==, STORE_OK);
+	check_names(s, 31, "late.jpg", 3);
+	store_stats(s, &stats);
+	CHECK_NUMBER(stats.same_count, ==, 2);
+	store_close(s);
+}
+
 static _Atomic uint32_t next_number;
 
 static void *put_some(void *arg)
@@ -638,6 +715,8 @@ int main(int argc, char **argv)
 	test_urls();
 	test_keys_are_forgotten();
 	test_what_is_put_is_found();
+	test_files_are_added_to_the_image_that_was_read();
+	test_an_upload_beside_another();
 	test_the_helper_dies("die-unread");
 	test_the_helper_dies("die-received");
 	test_the_helper_dies("die-done");

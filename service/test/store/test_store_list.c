@@ -706,7 +706,7 @@ static void send_503_first(int to, unsigned n)
 	watch(to);
 }
 
-/* To a HEAD, and to a DELETE that is sent twice. */
+/* To a HEAD, to a DELETE that is sent twice, and to another HEAD. */
 static void send_error_first(int to, unsigned n)
 {
 	if (n == 1)
@@ -719,6 +719,9 @@ static void send_error_first(int to, unsigned n)
 	}
 	if (n == 3)
 		send_text(to, "HTTP/1.1 204 N\r\nConnection: close\r\n\r\n");
+	if (n == 4)
+		send_text(to, "HTTP/1.1 404 N\r\nConnection: close\r\n"
+			      "Content-Length: 9\r\n\r\n");
 }
 
 static enum store_answer removal(struct client *c)
@@ -745,7 +748,7 @@ static void test_a_repetition_has_its_own_connection(void)
 	set_answers(send_document, send_error_first);
 	CHECK_NUMBER(removal(&c), ==, STORE_OK);
 	CHECK_NUMBER(reused_count, ==, 0);
-	CHECK_NUMBER(object_count, ==, 3);
+	CHECK_NUMBER(object_count, ==, 4);
 	(void)client_stop(&c);
 }
 

@@ -9,7 +9,7 @@
 # skipped.  S3_BUCKET (darkroom-test) is made if it is missing, and must be empty.
 # S3_FREEZE and S3_KILL: processes of the store; "" leaves that part out.
 #
-# usage: DARKROOM_STORE=PROGRAM STORE_HELPER_TEST=PROGRAM test_store_s3.sh
+# usage: DARKROOM_STORE=PROGRAM STORE_HELPER_TEST=PROGRAM STORE_CHANGES_TEST=PROGRAM test_store_s3.sh
 . "$(dirname "$0")/../../../base/test/script.sh"
 [ -n "${S3_ENDPOINT:-}" ] || {
 	echo "skipped: no S3_ENDPOINT"
@@ -27,6 +27,8 @@ run() {
 "$DARKROOM_STORE" create --bucket "$S3_BUCKET" --endpoint "$S3_ENDPOINT" \
 	--path-style || fail "create"
 run real || fail "the tests for real stores"
+"$STORE_CHANGES_TEST" "$DARKROOM_STORE" real ||
+	fail "changes of several servers"
 
 # put_and FIRST COMMAND...: put 400 images from number FIRST on, and run the
 # command meanwhile; then read those that were acknowledged.

@@ -44,10 +44,14 @@ enum problem images_store_problem(struct request *r, enum store_answer answer,
 	case STORE_FAILED:
 	case STORE_UNAVAILABLE:
 		break;
+	case STORE_CHANGED:
+		why = "other servers change it all the time";
+		break;
 	}
 	request_explain(r, "The image could not be %s: %.200s.", what, why);
-	return answer == STORE_UNAVAILABLE ? PROBLEM_STORE_UNAVAILABLE :
-					     PROBLEM_STORE_FAILED;
+	return answer == STORE_FULL || answer == STORE_FAILED ?
+		       PROBLEM_STORE_FAILED :
+		       PROBLEM_STORE_UNAVAILABLE;
 }
 
 enum problem images_charge(struct request *r, uint64_t bytes)
@@ -449,6 +453,8 @@ static enum problem read_image_once(struct request *r, bool is_fresh)
 	own->meta = NULL;
 	if (problem == PROBLEM_NONE) {
 		own->package_bytes = image.is_package ? image.index.bytes : 0;
+		(void)snprintf(own->version, sizeof(own->version), "%s",
+			       image.is_package ? image.version : "");
 		problem = read_meta(r, is_fresh, &image, &own->meta);
 		store_close_image(&image);
 	}
@@ -461,7 +467,12 @@ static enum problem read_image_once(struct request *r, bool is_fresh)
 
 enum problem images_read_meta(struct request *r)
 {
-	return read_carefully(r, read_image_once);
+	bool is_remote = store_is_remote(r->config->store);
+	enum problem problem = read_image_once(r, is_remote);
+
+	if (problem == PROBLEM_IMAGE_DAMAGED && is_remote)
+		problem = read_image_once(r, true);
+	return problem == PROBLEM_IMAGE_DAMAGED ? report_damage(r) : problem;
 }
 
 /* An image that is not stored yet is nothing that conditions could mean. */
@@ -835,13 +846,26 @@ static enum problem read_part(struct request *r, uint8_t *to, uint64_t from,
 		       images_note_damage(r, own->picture.file);
 }
 
+/*
+ * What is fetched of a remote store is in memory beside `to`: several MiB at
+ * once if there is memory, else a piece.
+ */
 static enum problem read_parts(struct request *r, uint8_t *to)
 {
-	uint64_t piece = READ_BYTES, all = picture_of(r)->file.bytes;
+	struct picture_request *own = picture_of(r);
+	uint64_t all = own->file.bytes, piece = min_u64(READ_BYTES, all);
+	uint64_t charged = own->charge.bytes;
+	bool is_remote = own->file.fd < 0;
 	enum problem problem = PROBLEM_NONE;
 
+	if (is_remote && !reading_charge_whole(&own->charge, charged + piece)) {
+		piece = reading_piece_bytes(&r->http->reading);
+		problem = images_charge(r, charged + piece);
+	}
 	for (uint64_t at = 0; problem == PROBLEM_NONE && at < all; at += piece)
 		problem = read_part(r, to + at, at, min_u64(piece, all - at));
+	if (is_remote)
+		budget_lower(&own->charge, charged);
 	return problem;
 }
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,16 +78,7 @@ static enum problem admit(struct request *r)
 	return problem;
 }
 
-/* Could GET give this name?  Then it would take the picture for its own. */
-static bool is_made_name(const char *name)
-{
-	size_t count = strlen(name);
-
-	return count == VARIANT_NAME_BYTES - 1 && name[0] == 'm' &&
-	       strspn(name + 1, "0123456789abcdef") == count - 1;
-}
-
-/* The variant's name is made of the hash. */
+/* The variant's name is made of the hash; see query_is_made_name(). */
 static void name_variant(struct request *r)
 {
 	struct making_request *own = making_of(r);
@@ -95,6 +87,7 @@ static void name_variant(struct request *r)
 	_Static_assert(sizeof(v->name) <= SEGMENT_BYTES, "it fits");
 	(void)snprintf(v->name, sizeof(v->name), "m%.*s",
 		       (int)sizeof(v->name) - 2, own->what);
+	assert(query_is_made_name(v->name));
 	(void)strcpy(r->segments[1], v->name);
 }
 
@@ -119,14 +112,6 @@ enum problem adding_admit(struct request *r)
 	struct making_request *own = making_of(r);
 	enum problem problem = admit(r);
 
-	for (uint32_t i = 0;
-	     problem == PROBLEM_NONE && i < own->upload.upload.variant_count;
-	     i++)
-		if (is_made_name(own->upload.upload.variants[i].name)) {
-			request_explain(r, "Names of m and 31 digits are for "
-					   "the pictures of GET.");
-			return PROBLEM_BAD_PARAMETER;
-		}
 	if (problem != PROBLEM_NONE || own->upload.query.variant_count > 0)
 		return problem;
 	request_explain(r, "Say what to make: variant=NAME:w=320, or the name "
@@ -264,8 +249,12 @@ static enum problem charge_package(struct request *r)
 		       images_charge(r, p->charge.bytes + 2 * p->package_bytes);
 }
 
-/* Add the pictures, of which there are some, to the image. */
-static enum problem add_pictures(struct request *r, const struct upload *fresh)
+/*
+ * Add the pictures, of which there are some, to the image.  *is_changed:
+ * another server was faster, so they must be added to what it has made of it.
+ */
+static enum problem add_pictures(struct request *r, const struct upload *fresh,
+				 bool *is_changed)
 {
 	struct making_request *own = making_of(r);
 	char *made;
@@ -284,8 +273,10 @@ static enum problem add_pictures(struct request *r, const struct upload *fresh)
 	if (made == NULL)
 		return PROBLEM_OUT_OF_MEMORY;
 	image_files_add(&f, fresh, made);
-	answer = store_extend(r->config->store, r->segments[0], f.files,
-			      f.count, own->picture.deadline_ns, &why);
+	answer = store_extend(r->config->store, r->segments[0],
+			      own->picture.version, f.files, f.count,
+			      own->picture.deadline_ns, &why);
+	*is_changed = answer == STORE_CHANGED;
 	free(own->picture.meta);
 	own->picture.meta = made;
 	if (answer == STORE_FULL)
@@ -293,7 +284,7 @@ static enum problem add_pictures(struct request *r, const struct upload *fresh)
 	return images_store_problem(r, answer, "changed", why.text);
 }
 
-static enum problem add_made(struct request *r)
+static enum problem add_once(struct request *r, bool *is_changed)
 {
 	struct making_request *own = making_of(r);
 	const struct upload *u = &own->upload.upload;
@@ -301,13 +292,27 @@ static enum problem add_made(struct request *r)
 	struct upload fresh = *u;
 	enum problem problem;
 
+	*is_changed = false;
 	fresh.variants = variants;
 	own->picture.key = r->segments[0];
 	problem = images_read_meta(r);
 	if (problem == PROBLEM_NONE)
 		problem = drop_known(u, own->picture.meta, &fresh);
 	if (problem == PROBLEM_NONE && fresh.variant_count > 0)
-		problem = add_pictures(r, &fresh);
+		problem = add_pictures(r, &fresh, is_changed);
+	return problem;
+}
+
+static enum problem add_made(struct request *r)
+{
+	uint64_t deadline_ns = making_of(r)->picture.deadline_ns;
+	enum problem problem;
+	uint32_t attempt = 0;
+	bool is_changed;
+
+	do
+		problem = add_once(r, &is_changed);
+	while (is_changed && store_try_again(attempt++, deadline_ns));
 	return problem;
 }
 

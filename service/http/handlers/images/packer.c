@@ -272,7 +272,7 @@ static void keep(struct packing *g)
 		return;
 	file.bytes = note;
 	file.count = strlen(note);
-	if (store_extend(p->config.store, g->key, &file, 1, 0, &why) ==
+	if (store_extend(p->config.store, g->key, "", &file, 1, 0, &why) ==
 	    STORE_OK)
 		atomic_fetch_add(&p->kept_count, 1);
 	free(note);

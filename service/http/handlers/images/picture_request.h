@@ -65,8 +65,10 @@ struct picture_request {
 	struct read_turn turn;
 	struct charge charge;
 	/* Sent in pieces: see images/pieces.c. */
-	uint64_t package_at;    /* of the picture */
-	uint64_t package_bytes; /* of the image whose `meta` it is; 0: none */
+	uint64_t package_at; /* of the picture */
+	/* Of the image whose `meta` it is; 0 and "": not known. */
+	uint64_t package_bytes;
+	char version[STORE_VERSION_BYTES];
 	uint8_t (*digests)[PIECE_DIGEST_BYTES]; /* of the pieces; owned */
 	bool has_piece;
 	struct store_part piece;
@@ -126,7 +128,10 @@ bool images_reply_image(struct request *r);
 /* The value of the header Cache-Control of a reply with a picture. */
 const char *images_cache_control(const struct request *r);
 
-/* Read the text about the image into `meta`.  In the store stage. */
+/*
+ * Read the text about the image into `meta`, from the store itself, with the
+ * image's `version`.  In the store stage.
+ */
 enum problem images_read_meta(struct request *r);
 
 /*

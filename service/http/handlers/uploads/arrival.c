@@ -50,6 +50,7 @@ static enum problem problem_of(struct request *r, enum store_answer answer)
 	case STORE_DAMAGED:
 	case STORE_FAILED:
 	case STORE_UNAVAILABLE:
+	case STORE_CHANGED:
 		break;
 	}
 	request_explain(r, "The upload could not be kept: %s.",

@@ -19,7 +19,7 @@
 enum {
 	PAGE_BYTES_MAX = 8 << 20,
 	PAGE_KEYS_MAX = 1000,
-	TEXT_BYTES = 2048, /* of an element; a key has at most 1024 */
+	TEXT_BYTES = LISTING_TEXT_BYTES, /* of an element; keys: 1024 */
 	SPACE_BYTES = 256, /* of a name space, with the separator */
 	DEPTH_MAX = 8,
 	CHECK_MS = 8000,
@@ -875,24 +875,28 @@ static void print_prefix(char out[S3_KEY_BYTES], const struct s3 *s3,
 }
 
 bool listing_print_query(const struct s3 *s3, const struct message *m,
-			 char query[S3_QUERY_BYTES])
+			 const struct listing *l, char query[S3_QUERY_BYTES])
 {
 	char prefix[S3_KEY_BYTES], key[S3_KEY_BYTES] = "";
+	bool is_first = l->token[0] == '\0';
 	char *after, *begin;
 	int n = -1;
 
 	print_prefix(prefix, s3, m->detail);
 	if (m->id[0] != '\0')
 		s3_print_key(s3, m->id, key);
-	after = curl_easy_escape(NULL, key, 0);
+	after = curl_easy_escape(NULL, is_first ? key : l->token, 0);
 	begin = curl_easy_escape(NULL, prefix, 0);
 	/* The signature needs the names in this order. */
 	if (after != NULL && begin != NULL)
 		n = snprintf(query, S3_QUERY_BYTES,
-			     "encoding-type=url&list-type=2&max-keys=%" PRIu64
-			     "&prefix=%s%s%s",
+			     "%s%s%sencoding-type=url&list-type=2&max-keys="
+			     "%" PRIu64 "&prefix=%s%s%s",
+			     is_first ? "" : "continuation-token=",
+			     is_first ? "" : after, is_first ? "" : "&",
 			     m->bytes, begin,
-			     *after != '\0' ? "&start-after=" : "", after);
+			     is_first && *after != '\0' ? "&start-after=" : "",
+			     is_first ? after : "");
 	curl_free(after);
 	curl_free(begin);
 	return n > 0 && n < S3_QUERY_BYTES;
@@ -910,23 +914,29 @@ static uint64_t read_time(const char *text)
 }
 
 /*
- * The page ends with an object that is no image, such as one of another prefix.
- * Where does the next folder of images begin?  False: there is none.
+ * The first key of an original behind `key`.  Only those of its image, whose
+ * first 63 digits it has, can stand between.  False: there is none.
  */
-static bool find_next(const struct s3 *s3, const struct page *p,
+static bool find_next(const struct s3 *s3, const char *key,
 		      char id[STORE_ID_BYTES])
 {
-	const char *last = p->objects[p->object_count - 1].key;
-	char key[S3_KEY_BYTES];
+	static const char digits[] = "0123456789abcdef";
+	char next[S3_KEY_BYTES];
 
-	for (uint32_t i = 0; i < 256; i++) {
-		/* The key of an original, which is not listed. */
-		(void)snprintf(id, STORE_ID_BYTES, "%02x%061dz", i & 0xff, 0);
-		s3_print_key(s3, id, key);
-		if (strcmp(key, last) > 0)
-			return true;
-	}
-	return false;
+	(void)memset(id, 'f', STORE_ID_BYTES - 2);
+	(void)strcpy(id + STORE_ID_BYTES - 2, "z");
+	s3_print_key(s3, id, next);
+	if (strcmp(next, key) <= 0)
+		return false;
+	/* The lowest digits with which it is still behind the key. */
+	for (uint32_t i = 0; i < STORE_ID_BYTES - 2; i++)
+		for (const char *d = digits; *d != '\0'; d++) {
+			id[i] = *d;
+			s3_print_key(s3, id, next);
+			if (strcmp(next, key) > 0)
+				break;
+		}
+	return true;
 }
 
 static bool write_line(int fd, const char *id, uint64_t seconds)
@@ -939,28 +949,59 @@ static bool write_line(int fd, const char *id, uint64_t seconds)
 
 /* False: see errno. */
 static bool write_lines(const struct s3 *s3, const struct page *p, int fd,
-			bool *has_more)
+			uint32_t *count)
 {
-	bool is_image = true;
 	char id[STORE_ID_BYTES];
 
+	*count = 0;
 	if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0)
 		return false;
 	for (uint32_t i = 0; i < p->object_count; i++) {
 		const struct object *o = &p->objects[i];
 
-		is_image = s3_read_key(s3, o->key, id);
-		if (is_image && !write_line(fd, id, read_time(o->modified)))
+		if (!s3_read_key(s3, o->key, id))
+			continue;
+		if (!write_line(fd, id, read_time(o->modified)))
 			return false;
+		++*count;
 	}
-	if (is_image || !*has_more)
+	return true;
+}
+
+/*
+ * No object of the page has a key of this program, so the server could not go
+ * on behind one of them.  False: errno.
+ */
+static bool skip_page(const struct s3 *s3, const struct page *p, int fd,
+		      struct listing *l)
+{
+	char id[STORE_ID_BYTES];
+
+	if (l->page_count < EMPTY_PAGES_MAX) {
+		(void)strcpy(l->token, p->token);
 		return true;
-	*has_more = find_next(s3, p, id);
-	return !*has_more || write_line(fd, id, 0);
+	}
+	l->has_more = find_next(s3, l->last_key, id);
+	return !l->has_more || write_line(fd, id, 0);
+}
+
+/* False: errno. */
+static bool convert_page(const struct s3 *s3, const struct page *p, int fd,
+			 struct listing *l)
+{
+	uint32_t count;
+
+	l->has_more = p->has_more;
+	l->token[0] = '\0';
+	l->page_count++;
+	if (p->object_count > 0)
+		(void)strcpy(l->last_key, p->objects[p->object_count - 1].key);
+	return write_lines(s3, p, fd, &count) &&
+	       (count > 0 || !p->has_more || skip_page(s3, p, fd, l));
 }
 
 bool listing_convert(const struct s3 *s3, const struct message *m, int fd,
-		     uint64_t bytes, bool *has_more, struct error *error)
+		     uint64_t bytes, struct listing *l, struct error *error)
 {
 	char prefix[S3_KEY_BYTES];
 	struct page *p;
@@ -971,8 +1012,7 @@ bool listing_convert(const struct s3 *s3, const struct message *m, int fd,
 	if (p == NULL)
 		return false;
 	ok = parse_page(p, fd, bytes, s3, error);
-	*has_more = p->has_more;
-	if (ok && !write_lines(s3, p, fd, has_more))
+	if (ok && !convert_page(s3, p, fd, l))
 		ok = error_fail(error, "%s", strerror(errno));
 	page_free(p);
 	return ok;

@@ -21,16 +21,30 @@ MUST_CHECK bool store_create(struct s3 *s3, struct error *error);
 /* Print id, bytes and time of each image.  False: `error`. */
 MUST_CHECK bool store_list(struct s3 *s3, FILE *out, struct error *error);
 
+enum { LISTING_TEXT_BYTES = 2048 };
+
+/* A page for a server (MESSAGE_LIST); {0} at first. */
+struct listing {
+	bool has_more; /* there may be images behind it */
+	/*
+	 * Not "": none of its objects is one of this program, so the server
+	 * would not know where to go on; ask for the page that follows.
+	 */
+	char token[LISTING_TEXT_BYTES];
+	char last_key[LISTING_TEXT_BYTES]; /* of the objects so far */
+	uint32_t page_count;
+};
+
 /*
- * A page for a server (MESSAGE_LIST): the query that asks for it, and its reply
- * of `bytes` bytes in `fd`, which is replaced by lines.  *has_more is set if
- * there are images behind it.  False: too long, or `error`.
+ * The query that asks for it, and its reply of `bytes` bytes in `fd`, which is
+ * replaced by lines.  False: too long, or `error`.
  */
 MUST_CHECK bool listing_print_query(const struct s3 *s3,
 				    const struct message *m,
+				    const struct listing *l,
 				    char query[S3_QUERY_BYTES]);
 MUST_CHECK bool listing_convert(const struct s3 *s3, const struct message *m,
-				int fd, uint64_t bytes, bool *has_more,
+				int fd, uint64_t bytes, struct listing *l,
 				struct error *error);
 
 struct verified {

@@ -198,6 +198,9 @@ static struct verdict judge_error(struct s3_call *c, long status)
 	/* A reply to HEAD has no body that would have a code. */
 	if (c->method == S3_HEAD && c->key[0] != '\0' && status == 404)
 		return (struct verdict){ S3_NOT_FOUND, false };
+	/* There is no object that could have the ETag. */
+	if (m->verdict.result == S3_NOT_FOUND && c->match[0] != '\0')
+		return (struct verdict){ S3_EXISTS, false };
 	/* Without a key or for a PUT, it is the bucket that is not found. */
 	if (m->verdict.result == S3_NOT_FOUND &&
 	    (c->key[0] == '\0' || c->method == S3_PUT))
@@ -810,6 +813,7 @@ static bool set_headers(struct s3 *s, struct s3_call *c)
 	const struct sign_header all[] = {
 		{ "content-type", is_put ? "application/octet-stream" : NULL },
 		{ "host", s->host },
+		{ "if-match", c->match[0] != '\0' ? c->match : NULL },
 		{ "if-none-match", is_put && c->must_be_new ? "*" : NULL },
 		{ "x-amz-content-sha256", c->sha256 },
 		{ "x-amz-date", date },
@@ -1390,6 +1394,11 @@ void s3_print_key(const struct s3 *s, const char *id, char key[S3_KEY_BYTES])
 	(void)snprintf(key, S3_KEY_BYTES, "%s%.2s/%s", s->prefix, id, id);
 }
 
+void s3_print_trial_key(const struct s3 *s, char key[S3_KEY_BYTES])
+{
+	(void)snprintf(key, S3_KEY_BYTES, "%sdarkroom-trial", s->prefix);
+}
+
 bool s3_read_key(const struct s3 *s, const char *key, char id[STORE_ID_BYTES])
 {
 	size_t n = strlen(s->prefix);
@@ -1417,6 +1426,21 @@ static size_t open_etag(const char **etag)
 	*etag += **etag == '"';
 	n = strlen(*etag);
 	return n > 0 && (*etag)[n - 1] == '"' ? n - 1 : n;
+}
+
+bool s3_is_strong(const char *etag)
+{
+	return is_etag(etag) && strncmp(etag, "W/", 2) != 0 &&
+	       strlen(etag) < S3_ETAG_BYTES - 2; /* with quotes, it fits */
+}
+
+void s3_print_etag(char out[S3_ETAG_BYTES], const char *etag, bool has_quotes)
+{
+	const char *quote = has_quotes ? "\"" : "";
+	size_t n = open_etag(&etag);
+
+	(void)snprintf(out, S3_ETAG_BYTES, "%s%.*s%s", quote, (int)n, etag,
+		       quote);
 }
 
 bool s3_read_md5(const char *etag, char md5[S3_MD5_BYTES])

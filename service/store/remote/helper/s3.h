@@ -35,7 +35,7 @@ enum {
 	S3_PREFIX_BYTES = 256,
 	S3_KEY_BYTES = S3_PREFIX_BYTES + STORE_ID_BYTES + 4,
 	S3_CODE_BYTES = 64,
-	S3_ETAG_BYTES = 80,
+	S3_ETAG_BYTES = STORE_VERSION_BYTES,
 	S3_MD5_BYTES = 32 + 1, /* hexadecimal digits */
 	S3_QUERY_BYTES = 4096,
 	S3_ERROR_BYTES = 4096,
@@ -60,8 +60,8 @@ enum s3_result {
 	 * the store gave it, or something before the store that is broken.
 	 */
 	S3_NOT_FOUND,
-	S3_BAD_RANGE,     /* the object ends before `from` */
-	S3_EXISTS,        /* not put, because an object has this key */
+	S3_BAD_RANGE, /* the object ends before `from` */
+	S3_EXISTS,    /* not put: there is an object, or another than `match` */
 	S3_NOT_SUPPORTED, /* the store does not know conditions */
 	S3_FULL,          /* no room, or over a quota */
 	S3_NO_SINK,       /* `sink` returned -1, or writing to it failed */
@@ -81,7 +81,9 @@ struct s3_call {
 	int body;               /* PUT: the descriptor of the bytes */
 	uint64_t body_bytes;
 	bool must_be_new; /* PUT: only if no object has this key */
-	bool has_range;   /* GET: only the bytes from `from` to `to` */
+	/* PUT: only if the object has this ETag; "": in any case. */
+	char match[S3_ETAG_BYTES];
+	bool has_range; /* GET: only the bytes from `from` to `to` */
 	uint64_t from, to;
 	uint64_t reply_bytes_max; /* GET: of the object, and of the reply */
 	/*
@@ -152,6 +154,13 @@ void s3_print_key(const struct s3 *s, const char *id, char key[S3_KEY_BYTES]);
 MUST_CHECK bool s3_read_key(const struct s3 *s, const char *key,
 			    char id[STORE_ID_BYTES]);
 
+/*
+ * Does this ETag say which object it is, for a condition?  A weak one does not.
+ * Print it with its quotes, or without, as some stores compare it.
+ */
+MUST_CHECK bool s3_is_strong(const char *etag);
+void s3_print_etag(char out[S3_ETAG_BYTES], const char *etag, bool has_quotes);
+
 /* The MD5 that an ETag is, a weak one, too.  False: it is none. */
 MUST_CHECK bool s3_read_md5(const char *etag, char md5[S3_MD5_BYTES]);
 
@@ -160,6 +169,9 @@ MUST_CHECK bool s3_read_md5(const char *etag, char md5[S3_MD5_BYTES]);
  * Amazon's access points, any.
  */
 bool s3_is_bucket(const struct s3 *s, const char *name);
+
+/* The key of an object that is no image, to try what the store can do. */
+void s3_print_trial_key(const struct s3 *s, char key[S3_KEY_BYTES]);
 
 /* The prefix of all keys, with "/" at its end; or "". */
 const char *s3_prefix(const struct s3 *s);

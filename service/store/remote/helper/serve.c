@@ -20,8 +20,10 @@ enum {
 	RECEIVE_MAX = 64,   /* messages in one turn */
 	TURN_MS = 1000,
 	PROBE_MS = 3000,
-	REFUSED_MAX = 8, /* then PUTs have no condition any more */
-	DAMAGED_MAX = 1, /* times that a damaged object is fetched again */
+	REFUSED_MAX = 8,  /* then PUTs have no condition any more */
+	FORMS_MAX = 4,    /* of an ETag that are tried: see end_match() */
+	REMOVALS_MAX = 5, /* of one object, while it is there again */
+	DAMAGED_MAX = 1,  /* times that a damaged object is fetched again */
 	READS_MAX = REQUESTS_MAX / 2, /* further ones are refused at once */
 	/* More than the socket holds, which is what can be sent twice. */
 	RECENT_MAX = 4096,
@@ -35,8 +37,11 @@ struct request {
 	struct message message;
 	struct s3_call call;
 	char query[S3_QUERY_BYTES]; /* LIST */
-	char md5[S3_MD5_BYTES];     /* PUT, when it is known */
-	bool is_second_try;         /* PUT, after 501; without a condition */
+	struct listing listing;
+	char md5[S3_MD5_BYTES]; /* PUT, when it is known */
+	bool is_second_try;     /* PUT, after 501; without a condition */
+	uint32_t form_count;    /* PUT with an ETag: see end_match() */
+	uint32_t removal_count; /* DELETE */
 	int fd; /* PUT: the package.  READ: the answer, without a cache */
 	/* READ, with a cache. */
 	struct cache_draft draft;
@@ -55,6 +60,17 @@ struct server {
 	uint32_t request_count, read_count;
 	/* PUTs that were taken only without a condition, in a row. */
 	uint32_t refused_conditions;
+	struct match {
+		enum {
+			MATCH_UNKNOWN,
+			MATCH_GOOD,
+			MATCH_IGNORED,
+			MATCH_REFUSED
+		} state;
+		uint32_t refused_count; /* 501, in a row */
+		bool is_proven;         /* a PUT with an ETag was carried out */
+		bool is_bare; /* the store compares ETags without quotes */
+	} match;
 	uint64_t hits, misses;
 	uint64_t recent[RECENT_MAX]; /* numbers of requests received */
 	uint64_t received_count;
@@ -67,6 +83,9 @@ static void read_figures(const struct server *h, struct store_figures *f)
 	*f = *s3_figures(h->s3);
 	f->cache_hits = h->hits;
 	f->cache_misses = h->misses;
+	f->now.lacks_conditions = h->match.state == MATCH_IGNORED ||
+				  h->match.state == MATCH_REFUSED ||
+				  h->match.refused_count > 0;
 	if (h->cache == NULL)
 		return;
 	cache_read(h->cache, f);
@@ -106,6 +125,13 @@ static void answer_copy(struct request *r, int fd, uint64_t bytes)
 	r->message.is_copy = true;
 	r->message.from = 0;
 	answer_with(r, STORE_OK, "", fd, bytes);
+}
+
+/* Whether READ's answer is about the object that this GET has found. */
+static void keep_etag(struct request *r, const struct s3_call *c)
+{
+	(void)snprintf(r->message.etag, sizeof(r->message.etag), "%s",
+		       s3_is_strong(c->etag) ? c->etag : "");
 }
 
 static void answer(struct request *r, enum store_answer answer,
@@ -215,6 +241,10 @@ static void end_put(struct s3_call *c)
 
 	if ((c->result == S3_OK || c->result == S3_EXISTS) && c->must_be_new)
 		r->server->refused_conditions = 0;
+	if (c->result == S3_EXISTS && r->message.must_be_new) {
+		answer(r, STORE_CHANGED, "");
+		return;
+	}
 	if (c->result == S3_EXISTS && c->must_be_new) {
 		(void)memcpy(r->md5, c->md5, sizeof(r->md5));
 		(void)prepare(r, S3_HEAD, compare_put);
@@ -242,6 +272,138 @@ static void begin_put(struct request *r, bool must_be_new)
 	send_call(r);
 }
 
+/* -- PUT in place of a certain object -- */
+
+/*
+ * Whether a store compares an ETag at all, and with or without its quotes (Ceph
+ * 16 does not take them off), is found out:
+ *
+ *	1. Before the first of these PUTs, a PUT to a key of its own, where
+ *	   there is no object, with an ETag that no object has.  If it is
+ *	   carried out, conditions are ignored; what it has put is removed.
+ *	2. While none of them was carried out, a HEAD follows one that was
+ *	   refused.  If the object still has the ETag, the other form is next.
+ *	   When both were refused twice, the condition is not sent any more.
+ */
+static const char nobody[] = "\"00000000000000000000000000000000\"";
+
+static void send_match(struct request *r);
+
+/* As with must_be_new, a single 501 may have another reason. */
+static void send_unmatched(struct request *r)
+{
+	struct match *m = &r->server->match;
+
+	r->form_count = FORMS_MAX;
+	if (++m->refused_count == REFUSED_MAX)
+		m->state = MATCH_REFUSED;
+	send_match(r);
+}
+
+static void end_match_head(struct s3_call *c)
+{
+	struct request *r = c->owner;
+
+	if (c->result != S3_OK && c->result != S3_NOT_FOUND) {
+		answer_call(r);
+	} else if (c->result == S3_NOT_FOUND || c->is_removed ||
+		   strcmp(c->etag, r->message.etag) != 0) {
+		answer(r, STORE_CHANGED, "");
+	} else {
+		if (++r->form_count == FORMS_MAX)
+			r->server->match.state = MATCH_REFUSED;
+		send_match(r);
+	}
+}
+
+static void end_match(struct s3_call *c)
+{
+	struct request *r = c->owner;
+	struct match *m = &r->server->match;
+	bool has_match = c->match[0] != '\0';
+
+	if (c->result == S3_EXISTS && has_match && m->is_proven) {
+		answer(r, STORE_CHANGED, "");
+		return;
+	}
+	if (c->result == S3_EXISTS && has_match) {
+		(void)prepare(r, S3_HEAD, end_match_head);
+		send_call(r);
+		return;
+	}
+	if (c->result == S3_NOT_SUPPORTED && has_match) {
+		send_unmatched(r);
+		return;
+	}
+	if (c->result == S3_OK && has_match) {
+		m->is_proven = true;
+		m->refused_count = 0;
+		m->is_bare = c->match[0] != '"';
+	}
+	object_changed(r->server, r->message.id);
+	answer_call(r);
+}
+
+static void send_match(struct request *r)
+{
+	struct s3_call *c = prepare(r, S3_PUT, end_match);
+	const struct match *m = &r->server->match;
+	bool is_bare = m->is_bare != (r->form_count % 2 == 1);
+
+	c->body = r->fd;
+	c->body_bytes = r->message.bytes;
+	if (m->state != MATCH_REFUSED && r->form_count < FORMS_MAX)
+		s3_print_etag(c->match, r->message.etag, !is_bare);
+	send_call(r);
+}
+
+/* The object of the first PUT is removed, or could not be. */
+static void end_trial_removal(struct s3_call *c)
+{
+	send_match(c->owner);
+}
+
+static void end_trial(struct s3_call *c)
+{
+	struct request *r = c->owner;
+	struct match *m = &r->server->match;
+
+	switch (c->result) {
+	case S3_EXISTS:
+		m->state = MATCH_GOOD;
+		m->refused_count = 0;
+		send_match(r);
+		break;
+	case S3_NOT_SUPPORTED:
+		send_unmatched(r);
+		break;
+	case S3_OK:
+		m->state = MATCH_IGNORED;
+		c = prepare(r, S3_DELETE, end_trial_removal);
+		s3_print_trial_key(r->server->s3, c->key);
+		send_call(r);
+		break;
+	default:
+		answer_call(r);
+	}
+}
+
+static void begin_match(struct request *r)
+{
+	struct s3_call *c;
+
+	if (r->server->match.state != MATCH_UNKNOWN) {
+		send_match(r);
+		return;
+	}
+	c = prepare(r, S3_PUT, end_trial);
+	s3_print_trial_key(r->server->s3, c->key);
+	c->body = r->fd;
+	c->body_bytes = 1;
+	s3_print_etag(c->match, nobody, true);
+	send_call(r);
+}
+
 static void receive_put(struct request *r)
 {
 	struct stat file;
@@ -251,6 +413,8 @@ static void receive_put(struct request *r)
 	    (uint64_t)file.st_size < r->message.bytes ||
 	    r->message.bytes > PACKAGE_BYTES_MAX)
 		answer(r, STORE_FAILED, "the message has no such package");
+	else if (r->message.etag[0] != '\0')
+		begin_match(r);
 	else
 		begin_put(r, r->server->refused_conditions < REFUSED_MAX);
 }
@@ -293,6 +457,7 @@ static void end_direct(struct s3_call *c)
 	/* The server may map it. */
 	(void)fcntl(r->fd, F_ADD_SEALS,
 		    F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+	keep_etag(r, c);
 	answer_with(r, STORE_OK, "", r->fd, c->object_bytes);
 }
 
@@ -351,6 +516,8 @@ static void answer_fetch(struct request *r, enum store_answer value,
 	(void)snprintf(detail, sizeof(detail), "%s", text);
 	while ((f = LIST_FIRST(&r->followers)) != NULL) {
 		LIST_REMOVE(f, follower_link);
+		(void)memcpy(f->message.etag, r->message.etag,
+			     sizeof(f->message.etag));
 		/* It may have more time than the first. */
 		if (value == STORE_UNAVAILABLE)
 			begin_fetch(f);
@@ -407,6 +574,7 @@ static void end_fetch(struct s3_call *c)
 
 	r->is_fetch = false;
 	if (c->result == S3_OK) {
+		keep_etag(r, c);
 		end_fetch_well(r);
 		return;
 	}
@@ -458,6 +626,7 @@ static void receive_read(struct request *r)
 	uint64_t bytes;
 	int fd;
 
+	r->message.etag[0] = '\0';
 	if (r->message.from > PACKAGE_BYTES_MAX ||
 	    r->message.bytes > PACKAGE_BYTES_MAX) {
 		answer(r, STORE_FAILED, "the message asks for too many bytes");
@@ -487,15 +656,49 @@ static void receive_read(struct request *r)
 
 /* -- DELETE and PROBE -- */
 
+static void begin_delete(struct request *r);
+
+static void end_last_look(struct s3_call *c)
+{
+	struct request *r = c->owner;
+
+	if (c->result == S3_OK && !c->is_removed) {
+		begin_delete(r);
+		return;
+	}
+	if (c->result == S3_NOT_FOUND || c->result == S3_OK)
+		answer(r, STORE_OK, "");
+	else
+		answer_call(r);
+}
+
+/*
+ * Is it gone?  Ceph answers 204 also if a PUT was faster, which was a change of
+ * the image that was to be removed, and does nothing then.
+ */
 static void end_delete(struct s3_call *c)
 {
 	struct request *r = c->owner;
 
 	object_changed(r->server, r->message.id);
 	/* Another node may have been faster. */
-	if (c->result == S3_NOT_FOUND)
-		c->result = S3_OK;
-	answer_call(r);
+	if (c->result != S3_OK && c->result != S3_NOT_FOUND) {
+		answer_call(r);
+		return;
+	}
+	(void)prepare(r, S3_HEAD, end_last_look);
+	send_call(r);
+}
+
+static void begin_delete(struct request *r)
+{
+	if (r->removal_count++ == REMOVALS_MAX) {
+		answer(r, STORE_UNAVAILABLE,
+		       "the image is put again all the time");
+		return;
+	}
+	(void)prepare(r, S3_DELETE, end_delete);
+	send_call(r);
 }
 
 /* The object is there if its first byte is, or if it has none. */
@@ -507,8 +710,7 @@ static void end_first_byte(struct s3_call *c)
 		answer_call(r);
 		return;
 	}
-	(void)prepare(r, S3_DELETE, end_delete);
-	send_call(r);
+	begin_delete(r);
 }
 
 static void end_look(struct s3_call *c)
@@ -571,22 +773,27 @@ static void receive_probe(struct request *r)
 
 /* -- LIST -- */
 
+static void send_list(struct request *r);
+
 static void end_list(struct s3_call *c)
 {
 	struct request *r = c->owner;
 	struct error error;
-	bool has_more;
 
 	if (c->result != S3_OK) {
 		answer_call(r);
 		return;
 	}
 	if (!listing_convert(r->server->s3, &r->message, r->fd,
-			     c->received_bytes, &has_more, &error)) {
+			     c->received_bytes, &r->listing, &error)) {
 		answer(r, STORE_FAILED, error.text);
 		return;
 	}
-	r->message.from = has_more;
+	if (r->listing.token[0] != '\0') {
+		send_list(r);
+		return;
+	}
+	r->message.from = r->listing.has_more;
 	answer_with(r, STORE_OK, "", r->fd, 0);
 }
 
@@ -598,13 +805,12 @@ static int sink_list(struct s3_call *c)
 	return ftruncate(r->fd, 0) == 0 ? r->fd : -1;
 }
 
-static void receive_list(struct request *r)
+static void send_list(struct request *r)
 {
 	struct s3_call *c = prepare(r, S3_GET, end_list);
 
-	r->fd = memfd_create("list", MFD_CLOEXEC);
-	if (r->fd < 0 ||
-	    !listing_print_query(r->server->s3, &r->message, r->query)) {
+	if (r->fd < 0 || !listing_print_query(r->server->s3, &r->message,
+					      &r->listing, r->query)) {
 		answer(r, STORE_FAILED, "the list cannot be asked for");
 		return;
 	}
@@ -613,6 +819,12 @@ static void receive_list(struct request *r)
 	c->reply_bytes_max = LIST_BYTES_MAX;
 	c->sink = sink_list;
 	send_call(r);
+}
+
+static void receive_list(struct request *r)
+{
+	r->fd = memfd_create("list", MFD_CLOEXEC);
+	send_list(r);
 }
 
 /* -- The loop -- */
