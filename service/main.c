@@ -171,7 +171,7 @@ static bool is_about_default(const struct options *o, const char *error)
 
 /*
  * A pool that was not given is 0 in `o`.  Its size depends on the number of
- * parts, which schedule_complete(->text) finds; until then it has any valid one.
+ * parts, which schedule_complete() finds; until then it has any valid one.
  */
 static bool complete_with_pools(const struct options *o, uint32_t core_count,
 				struct schedule *s, struct error *error)

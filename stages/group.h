@@ -184,6 +184,26 @@ bool group_is_drained(struct stage_group *g);
 /* The life of a user-level thread, on its stack. */
 const struct blocking_site *worker_run_thread(struct event *ev);
 
+/* --- For closure.c. --- */
+
+#define PART_ANY UINT32_MAX
+
+/* As stage_send(); in a replicated graph, to this replica. */
+bool stage_send_to(struct stage *s, struct event *ev, uint32_t part);
+
+/*
+ * The same, for an event that is not new: a stop does not refuse it, and it
+ * keeps its birth.
+ */
+bool stage_send_accepted(struct stage *s, struct event *ev, uint32_t part);
+
+/* The part to which the running handler sends. */
+uint32_t group_current_part(void);
+
+/* A stop waits until the group is let go. */
+void group_hold(struct stage_group *g);
+void group_let_go(struct stage_group *g);
+
 /* CPU time of its thread since start: see struct worker_stats. */
 uint64_t worker_cpu_ns(struct worker *w);
 

@@ -32,6 +32,7 @@
 
 #include "stages/policy.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -504,9 +505,9 @@ struct group_config {
 	 */
 	uint32_t stacks_max;
 	/*
-	 * Handlers that may pause, or wait, run on stacks of this size, in whole
-	 * pages; 0: 64 KiB, and never less than 16.  Below each is a guard of
-	 * 64 KiB: a handler that needs more ends the program.
+	 * Handlers that may pause, or wait, run on stacks of this size, in
+	 * whole pages; 0: 64 KiB, and never less than 16.  Below each is a
+	 * guard of 64 KiB: a handler that needs more ends the program.
 	 */
 	size_t stack_bytes;
 	/*
@@ -652,6 +653,151 @@ void group_stop(struct stage_group *g);
  * function of this group any more.  NULL is fine.
  */
 void group_free(struct stage_group *g);
+
+/*
+ * --- Closures: operations with a state of their own. ---
+ *
+ * A closure is an asynchronous call of a stage (Larus and Parkes, technical
+ * report MSR-TR-2001-39, section 5.2).  Its first method is called at the
+ * stage, and says what comes next:
+ *
+ *	static enum closure_action sum(struct closure *c, void *arg)
+ *	{
+ *		struct sum *s = (struct sum *)c;
+ *
+ *		closure_invoke(c, &s->left.closure, stage_b, count);
+ *		closure_invoke(c, &s->right.closure, stage_b, count);
+ *		return closure_wait_for_children(c, add);
+ *	}
+ *
+ * `add`, its continuation, is called at the same stage when both children have
+ * ended.  A child that has a parent may write its result there; a child whose
+ * parent does not wait is an orphan.
+ *
+ * A stage of closures has closure_handle() as its handler; methods get the
+ * stage's `arg`, and are handlers in all other respects: they may pause, and
+ * wait by stage_wait().
+ *
+ * Ownership  The caller's, until closure_start(), or closure_invoke() and the
+ *            return of the parent's method.  Then the library's, until it calls
+ *            `end`, once; there the closure may be freed.  It is called before
+ *            a waiting parent goes on, so a child may be part of its parent.
+ * Threads    A closure is in one method at a time, and in none while it waits.
+ *            `end` is called by a worker, by closure_resume(), or by
+ *            session_cancel().
+ * Limits     Slots of its stage, as for events: a closure that finds none ends
+ *            with CLOSURE_REFUSED.  A closure that waits takes no slot, but
+ *            needs one to go on.
+ */
+struct closure;
+
+enum closure_action {
+	CLOSURE_COMPLETE, /* it has ended, and its children are orphans */
+	CLOSURE_DISPATCH_CHILDREN,
+	CLOSURE_WAIT_FOR_CHILDREN,
+	CLOSURE_WAIT_FOR_EVENT,
+	CLOSURE_GO_TO,
+};
+
+typedef enum closure_action closure_fn(struct closure *c, void *arg);
+
+enum closure_end {
+	CLOSURE_DONE,
+	CLOSURE_CANCELLED, /* with its session */
+	CLOSURE_REFUSED,   /* by a full queue */
+};
+
+/*
+ * Closures that can be cancelled together, and whose `key` is that of their
+ * events: at a partitioned stage one worker handles them, and in a replicated
+ * graph one replica.  A struct of zeros, but for the key; it outlives its
+ * closures.
+ */
+struct session {
+	uint32_t key;
+	/* The rest belongs to stages/. */
+	_Atomic bool is_cancelled;
+	atomic_flag is_locked;
+	struct closure *waiting;
+};
+
+/* The first member of the caller's struct; zeroed, but for these: */
+struct closure {
+	struct event event;
+	void (*end)(struct closure *c, enum closure_end how);
+	struct session *session; /* NULL: none; a child has its parent's */
+	/* The rest belongs to stages/. */
+	struct stage *stage;
+	closure_fn *method; /* NULL: it ends */
+	struct closure *parent, *children, *next;
+	_Atomic uint32_t left; /* children that have not ended */
+	_Atomic uint32_t wake;
+	uint32_t part;
+	struct closure *next_waiting, **at_waiting; /* of its session */
+};
+
+/* The handler of a stage of closures. */
+void closure_handle(struct event *ev, void *arg);
+
+/* Call `method` at `s`.  False, as for stage_send(): nothing has happened. */
+STAGES_MUST_CHECK bool closure_start(struct closure *c, struct stage *s,
+				     closure_fn *method);
+
+/*
+ * In a method of `parent`: call `method` of a child at `s`, a stage of the same
+ * group, when this method has returned.
+ */
+void closure_invoke(struct closure *parent, struct closure *child,
+		    struct stage *s, closure_fn *method);
+
+/* --- What a method returns, besides CLOSURE_COMPLETE. --- */
+
+/* Start the children, without waiting for them, and go on with `next`. */
+static inline enum closure_action closure_dispatch_children(struct closure *c,
+							    closure_fn *next)
+{
+	c->method = next;
+	return CLOSURE_DISPATCH_CHILDREN;
+}
+
+/* Go on with `next` when all children have ended; NULL: end then. */
+static inline enum closure_action closure_wait_for_children(struct closure *c,
+							    closure_fn *next)
+{
+	c->method = next;
+	return CLOSURE_WAIT_FOR_CHILDREN;
+}
+
+/* Go on with `next` after closure_resume().  A stop waits for that. */
+static inline enum closure_action closure_wait_for_event(struct closure *c,
+							 closure_fn *next)
+{
+	c->method = next;
+	return CLOSURE_WAIT_FOR_EVENT;
+}
+
+/* Go on with `next` at another stage. */
+static inline enum closure_action
+closure_go_to(struct closure *c, struct stage *s, closure_fn *next)
+{
+	c->stage = s;
+	c->method = next;
+	return CLOSURE_GO_TO;
+}
+
+/*
+ * Any thread may call this, once for each wait for an event, also before the
+ * method has returned; not when the closure has ended, as it may after
+ * session_cancel().
+ */
+void closure_resume(struct closure *c);
+
+/*
+ * Any thread may call this, again and again: no method of the session's
+ * closures is begun from now on.  Those that wait for an event end; those that
+ * wait for children do when these have ended; the others when it is their turn.
+ */
+void session_cancel(struct session *s);
 
 #pragma GCC visibility pop
 

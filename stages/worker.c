@@ -642,9 +642,9 @@ static void hand_to_caller(struct stage_group *g, struct event *ev,
 		run_in_caller(g, ev);
 }
 
-/* The part that an event for `s` goes to. */
+/* The part that an event for `s` goes to; `wish` counts for replicas. */
 static uint32_t choose_part(struct stage *s, const struct event *ev,
-			    bool is_inside)
+			    bool is_inside, uint32_t wish)
 {
 	struct stage_group *g = s->group;
 
@@ -652,6 +652,8 @@ static uint32_t choose_part(struct stage *s, const struct event *ev,
 		return 0;
 	if (g->schedule.balance == BALANCE_PARTITION)
 		return stage_part(s);
+	if (wish != PART_ANY)
+		return wish;
 	if (is_inside)
 		return handling.part;
 	return visit_choose_part(&g->visits, ev);
@@ -765,7 +767,7 @@ static bool push_thread(uint32_t part, struct event *ev, bool is_inside,
 	if (is_sent_on(ev, is_inside)) {
 		handling.sent_at = at;
 		handling.event = NULL;
-	} else if (is_inside) {
+	} else if (is_inside && part == handling.part) {
 		scheduler_start(p->scheduler, ev, at);
 	} else {
 		scheduler_post(p->scheduler, ev, at);
@@ -773,11 +775,13 @@ static bool push_thread(uint32_t part, struct event *ev, bool is_inside,
 	return true;
 }
 
-bool stage_send_at(const struct blocking_site *at, struct stage *s,
-		   struct event *ev)
+/* See stage_send_at(), stage_send_to() and stage_send_accepted(). */
+static bool send(const struct blocking_site *at, struct stage *s,
+		 struct event *ev, uint32_t wish, bool is_accepted)
 {
 	struct stage_group *g = s->group;
 	bool is_inside = handling.group == g;
+	bool is_new = !is_inside && !is_accepted;
 	bool is_thread = g->schedule.policy->workers == POLICY_WORKERS_FIBRES;
 	struct event_inside *in = event_inside(ev);
 
@@ -798,14 +802,14 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 	/* A thread stays pending, and waits only when its handler returns. */
 	bool stays = is_sent_on(ev, is_inside);
 
-	if (!stays && !group_enter(g, is_inside)) {
+	if (!stays && !group_enter(g, !is_new)) {
 		count_refused(s);
 		return false;
 	}
 	in->stage = s;
 	if (!stays)
 		in->sent_ns = clock_now_ns();
-	if (!is_inside) {
+	if (is_new) {
 		ev->born_ns = in->sent_ns;
 		visit_begin_event(&g->visits, ev);
 	}
@@ -814,7 +818,7 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 		hand_to_caller(g, ev, is_inside);
 		return true;
 	}
-	uint32_t part = choose_part(s, ev, is_inside);
+	uint32_t part = choose_part(s, ev, is_inside, wish);
 	struct station *to = s->stations[part * s->stations_per_part +
 					 station_number(s, ev)];
 
@@ -830,6 +834,37 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 		group_leave(g);
 	count_refused(s);
 	return false;
+}
+
+bool stage_send_at(const struct blocking_site *at, struct stage *s,
+		   struct event *ev)
+{
+	return send(at, s, ev, PART_ANY, false);
+}
+
+bool stage_send_to(struct stage *s, struct event *ev, uint32_t part)
+{
+	return send(BLOCKING_SITE(), s, ev, part, false);
+}
+
+bool stage_send_accepted(struct stage *s, struct event *ev, uint32_t part)
+{
+	return send(BLOCKING_SITE(), s, ev, part, true);
+}
+
+uint32_t group_current_part(void)
+{
+	return handling.part;
+}
+
+void group_hold(struct stage_group *g)
+{
+	(void)group_enter(g, true);
+}
+
+void group_let_go(struct stage_group *g)
+{
+	group_leave(g);
 }
 
 /* --- Visits: what visit.c reaches, and what it decides on. --- */

@@ -55,9 +55,8 @@ struct options {
 	uint32_t block_distance;
 	const char *tls_cert;
 	const char *tls_key;
-	struct schedule
-		schedule;  /* schedule_complete(->text) needs the cores */
-	const char *cores; /* NULL: default */
+	struct schedule schedule; /* schedule_complete() needs the cores */
+	const char *cores;        /* NULL: default */
 	uint32_t uploads_max;
 	uint32_t connections_max;
 	uint32_t per_address_max; /* connections of one address; 0: no limit */

@@ -2,7 +2,9 @@
 /*
  * Each policy: how tests go through policies/list.h.
  *
- *	for (const struct policy *const *p = policy_list(); each_policy(*p); p++)
+ *	const struct policy *const *p;
+ *
+ *	for (p = policy_list(); each_policy(*p); p++)
  *
  * A new policy is in all of these tests.  If it breaks the contract of
  * policy.h, workers may look for events for ever, or abort far from the cause.

@@ -63,7 +63,7 @@ struct fibre_stacks {
 /* NULL: no memory, or no guards. */
 struct fibres *fibres_new(const struct fibre_stacks *config);
 
-/* How many there are: those that were asked for, or fewer for want of guards. */
+/* Those that were asked for, or fewer for want of guards. */
 uint32_t fibres_count(const struct fibres *set);
 
 /* NULL is fine. */

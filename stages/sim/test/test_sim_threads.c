@@ -671,7 +671,7 @@ static void try_worker(const struct policy *p, const struct choice *c,
 		has_slice = tried.values[SLICE_FLAG] != NULL;
 		count = try_orders(&tried, cores);
 		/*
-		 * schedule_complete(->text) refuses the other combinations: see
+		 * schedule_complete() refuses the other combinations: see
 		 * schedule.c.
 		 */
 		if (is_refused)

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Promise: a closure goes on when all its children have ended, or its event has
+ * come, with every policy, shared and replicated; and each closure ends exactly
+ * once: also if its session is cancelled, a queue is full, or the group stops.
+ */
+#include "stages/stage.h"
+
+#include "base/test/check.h"
+#include "base/util.h"
+#include "stages/test/line.h"
+#include "stages/test/watchdog.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+enum { DEPTH = 6, TREES = 20, WAITING = 64, ROUNDS = 20 };
+
+/* The stages of a group: shared, exclusive, partitioned by key. */
+enum { SHARED, EXCLUSIVE, KEYED, KINDS };
+
+static struct stage *stages[KINDS];
+static _Atomic uint32_t begun_count, end_counts[CLOSURE_REFUSED + 1];
+
+static struct stage_group *start_group(const struct line_setup *setup,
+				       uint32_t slots)
+{
+	static const char *const names[KINDS] = { "shared", "one", "keyed" };
+	static const enum stage_type types[KINDS] = { STAGE_SHARED,
+						      STAGE_EXCLUSIVE,
+						      STAGE_PARTITIONED };
+	struct stage_group *g = group_new(&(struct group_config){
+		.schedule = &setup->schedule,
+		.cores = setup->cores,
+		.stacks_max = 64,
+	});
+
+	for (uint32_t i = 0; i < KINDS; i++) {
+		stages[i] = group_add(g, &(struct stage_config){
+						 .name = names[i],
+						 .handler = closure_handle,
+						 .arg = &stages[i],
+						 .slots = slots,
+						 .type = types[i],
+					 });
+		CHECK(stages[i] != NULL);
+	}
+	CHECK(group_start(g));
+	begun_count = 0;
+	for (uint32_t i = 0; i < ARRAY_SIZE(end_counts); i++)
+		end_counts[i] = 0;
+	return g;
+}
+
+static void stop_group(struct stage_group *g)
+{
+	group_stop(g);
+	group_free(g);
+}
+
+static void count_end(enum closure_end how)
+{
+	atomic_fetch_add(&end_counts[how], 1);
+}
+
+static uint32_t ended_count(void)
+{
+	return end_counts[CLOSURE_DONE] + end_counts[CLOSURE_CANCELLED] +
+	       end_counts[CLOSURE_REFUSED];
+}
+
+/* --- A tree of children, each at another stage. --- */
+
+struct node {
+	struct closure closure;
+	struct node *parent;
+	_Atomic uint64_t *root_sum;
+	_Atomic uint64_t sum; /* written by the children */
+	uint32_t depth;
+	uint32_t added_count; /* calls of add() */
+};
+
+static void end_node(struct closure *c, enum closure_end how)
+{
+	count_end(how);
+	CHECK_NUMBER(c->event.born_ns, >, 0);
+	free(c);
+}
+
+static struct node *new_node(uint32_t depth, struct node *parent)
+{
+	struct node *n = calloc(1, sizeof(*n));
+
+	CHECK(n != NULL);
+	n->closure.end = end_node;
+	n->closure.event.key = depth;
+	n->depth = depth;
+	n->parent = parent;
+	return n;
+}
+
+static enum closure_action add(struct closure *c, void *arg)
+{
+	struct node *n = (struct node *)c;
+
+	CHECK_NUMBER(*(struct stage **)arg, ==, stages[n->depth % KINDS]);
+	CHECK_NUMBER(++n->added_count, ==, 1);
+	CHECK_NUMBER(n->sum, ==, UINT64_C(2) << (n->depth - 1));
+	if (n->parent != NULL)
+		atomic_fetch_add(&n->parent->sum, n->sum);
+	else
+		atomic_fetch_add(n->root_sum, n->sum);
+	return CLOSURE_COMPLETE;
+}
+
+static enum closure_action split(struct closure *c, void *arg)
+{
+	struct node *n = (struct node *)c;
+
+	CHECK_NUMBER(*(struct stage **)arg, ==, stages[n->depth % KINDS]);
+	if (n->depth == 0) {
+		atomic_fetch_add(&n->parent->sum, 1);
+		return CLOSURE_COMPLETE;
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		struct node *child = new_node(n->depth - 1, n);
+
+		closure_invoke(c, &child->closure, stages[child->depth % KINDS],
+			       split);
+	}
+	return closure_wait_for_children(c, add);
+}
+
+static void test_parents_wait_for_children(const struct line_setup *setup)
+{
+	struct stage_group *g = start_group(setup, 4096);
+	_Atomic uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < TREES; i++) {
+		struct node *root = new_node(DEPTH, NULL);
+
+		root->root_sum = &sum;
+		CHECK(closure_start(&root->closure, stages[DEPTH % KINDS],
+				    split));
+	}
+	stop_group(g);
+	CHECK_NUMBER(sum, ==, TREES << DEPTH);
+	CHECK_NUMBER(end_counts[CLOSURE_DONE], ==, TREES * ((2u << DEPTH) - 1));
+	CHECK_NUMBER(ended_count(), ==, end_counts[CLOSURE_DONE]);
+}
+
+/* --- One closure, whose members are its children. --- */
+
+struct step {
+	struct closure closure;
+	struct family *family;
+};
+
+struct family {
+	struct closure closure;
+	struct step children[3];
+	uint32_t ended_count; /* children, before the parent goes on */
+	uint32_t dispatched_count;
+	bool has_no_continuation;
+	pthread_t worker;
+};
+
+static void end_child(struct closure *c, enum closure_end how)
+{
+	(void)c;
+	count_end(how);
+}
+
+static void end_family(struct closure *c, enum closure_end how)
+{
+	struct family *f = (struct family *)c;
+
+	CHECK_NUMBER(end_counts[CLOSURE_DONE] + end_counts[CLOSURE_REFUSED], >=,
+		     3);
+	f->ended_count++;
+	count_end(how);
+}
+
+static enum closure_action go_back(struct closure *c, void *arg)
+{
+	CHECK_NUMBER(*(struct stage **)arg, ==, stages[EXCLUSIVE]);
+	(void)c;
+	return CLOSURE_COMPLETE;
+}
+
+static enum closure_action pass_on(struct closure *c, void *arg)
+{
+	CHECK_NUMBER(*(struct stage **)arg, ==, stages[SHARED]);
+	return closure_go_to(c, stages[EXCLUSIVE], go_back);
+}
+
+static enum closure_action start_family(struct closure *c, void *arg)
+{
+	struct family *f = (struct family *)c;
+
+	(void)arg;
+	if (f->dispatched_count++ == 0)
+		return closure_dispatch_children(c, start_family);
+	for (uint32_t i = 0; i < ARRAY_SIZE(f->children); i++) {
+		f->children[i] = (struct step){ .closure.end = end_child };
+		closure_invoke(c, &f->children[i].closure, stages[SHARED],
+			       pass_on);
+	}
+	/* The next call is the continuation, or there is none. */
+	return closure_wait_for_children(c, f->has_no_continuation ? NULL :
+								     go_back);
+}
+
+static void
+test_children_are_part_of_their_parent(const struct line_setup *setup)
+{
+	for (uint32_t slots = 64; slots > 0; slots = slots == 64 ? 1 : 0) {
+		struct stage_group *g = start_group(setup, slots);
+		struct family f = { .closure.end = end_family,
+				    .has_no_continuation = slots == 1 };
+
+		CHECK(closure_start(&f.closure, stages[EXCLUSIVE],
+				    start_family));
+		stop_group(g);
+		/* With one slot, some children are refused, and none is lost. */
+		CHECK_NUMBER(f.ended_count, ==, 1);
+		CHECK_NUMBER(f.dispatched_count, ==, 2);
+		CHECK_NUMBER(ended_count(), ==, 4);
+		if (slots > 1)
+			CHECK_NUMBER(end_counts[CLOSURE_DONE], ==, 4);
+		CHECK_NUMBER(end_counts[CLOSURE_CANCELLED], ==, 0);
+	}
+}
+
+/* --- Events. --- */
+
+struct waiter {
+	struct closure closure;
+	_Atomic uint32_t waits, resumed; /* how often */
+	uint32_t rounds;
+};
+
+static struct waiter waiters[WAITING];
+
+static void end_waiter(struct closure *c, enum closure_end how)
+{
+	(void)c;
+	count_end(how);
+}
+
+static enum closure_action await(struct closure *c, void *arg)
+{
+	struct waiter *w = (struct waiter *)c;
+
+	(void)arg;
+	atomic_fetch_add(&begun_count, 1);
+	/* Woken as often as it has waited. */
+	CHECK_NUMBER(w->resumed, >=, w->waits);
+	if (w->waits == w->rounds)
+		return CLOSURE_COMPLETE;
+	atomic_fetch_add(&w->waits, 1);
+	return closure_wait_for_event(c, await);
+}
+
+static void start_waiters(uint32_t rounds, struct session *session)
+{
+	for (uint32_t i = 0; i < WAITING; i++) {
+		waiters[i] = (struct waiter){ .closure.end = end_waiter,
+					      .closure.session = session,
+					      .closure.event.key = i,
+					      .rounds = rounds };
+		CHECK(closure_start(&waiters[i].closure, stages[i % KINDS],
+				    await));
+	}
+}
+
+/* Resume each waiter when it waits, or is about to. */
+static void *resume_all(void *arg)
+{
+	(void)arg;
+	for (uint32_t left = WAITING; left > 0;) {
+		left = 0;
+		for (uint32_t i = 0; i < WAITING; i++) {
+			struct waiter *w = &waiters[i];
+
+			if (w->resumed < w->waits) {
+				w->resumed++;
+				closure_resume(&w->closure);
+			}
+			left += w->resumed < w->rounds;
+		}
+		(void)sched_yield();
+	}
+	return NULL;
+}
+
+/* A stop waits for closures that wait. */
+static void test_events_resume(const struct line_setup *setup)
+{
+	struct stage_group *g = start_group(setup, WAITING);
+	pthread_t resumes;
+
+	start_waiters(ROUNDS, NULL);
+	CHECK_NUMBER(pthread_create(&resumes, NULL, resume_all, NULL), ==, 0);
+	group_stop(g);
+	CHECK_NUMBER(pthread_join(resumes, NULL), ==, 0);
+	group_free(g); /* nobody is in closure_resume() any more */
+	CHECK_NUMBER(end_counts[CLOSURE_DONE], ==, WAITING);
+	CHECK_NUMBER(begun_count, ==, WAITING * (ROUNDS + 1));
+}
+
+/* --- Sessions. --- */
+
+static void *cancel(void *session)
+{
+	session_cancel(session);
+	return NULL;
+}
+
+/* Cancelled while they are on their way, twice at once. */
+static void test_cancelled_session_ends_all(const struct line_setup *setup)
+{
+	struct stage_group *g = start_group(setup, WAITING);
+	struct session session = { .key = 7 };
+	pthread_t other;
+
+	start_waiters(UINT32_MAX, &session);
+	CHECK_NUMBER(pthread_create(&other, NULL, cancel, &session), ==, 0);
+	session_cancel(&session);
+	CHECK_NUMBER(pthread_join(other, NULL), ==, 0);
+	stop_group(g); /* does not wait for events that never come */
+	CHECK_NUMBER(end_counts[CLOSURE_CANCELLED], ==, WAITING);
+	CHECK_NUMBER(ended_count(), ==, WAITING);
+	CHECK_NUMBER(begun_count, <=, WAITING);
+}
+
+/* Nothing of a session begins once it is cancelled. */
+static void
+test_cancelled_session_begins_nothing(const struct line_setup *setup)
+{
+	struct stage_group *g = start_group(setup, WAITING);
+	struct session session = { .key = 1 };
+
+	session_cancel(&session);
+	start_waiters(1, &session);
+	stop_group(g);
+	CHECK_NUMBER(begun_count, ==, 0);
+	CHECK_NUMBER(end_counts[CLOSURE_CANCELLED], ==, WAITING);
+}
+
+static enum closure_action note_worker(struct closure *c, void *arg)
+{
+	struct family *f = (struct family *)c;
+
+	(void)arg;
+	if (f->dispatched_count++ > 0)
+		CHECK(pthread_equal(f->worker, pthread_self()));
+	f->worker = pthread_self();
+	return f->dispatched_count < ROUNDS ?
+		       closure_go_to(c, stages[KEYED], note_worker) :
+		       CLOSURE_COMPLETE;
+}
+
+/* At a partitioned stage, all of a session runs on one worker. */
+static void test_session_stays_on_its_worker(const struct line_setup *setup)
+{
+	struct session session = { .key = 5 };
+	struct family f = { .closure = { .end = end_child,
+					 .session = &session } };
+	struct stage_group *g = start_group(setup, 4);
+
+	CHECK(closure_start(&f.closure, stages[KEYED], note_worker));
+	stop_group(g);
+	CHECK_NUMBER(f.dispatched_count, ==, ROUNDS);
+	CHECK_NUMBER(end_counts[CLOSURE_DONE], ==, 1);
+}
+
+int main(void)
+{
+	watchdog_start();
+	line_each_setup(test_parents_wait_for_children);
+	line_each_setup(test_children_are_part_of_their_parent);
+	line_each_setup(test_events_resume);
+	line_each_setup(test_cancelled_session_ends_all);
+	line_each_setup(test_cancelled_session_begins_nothing);
+	line_each_setup(test_session_stays_on_its_worker);
+	return 0;
+}
