@@ -223,7 +223,7 @@ test_children_are_part_of_their_parent(const struct line_setup *setup)
 		CHECK(closure_start(&f.closure, stages[EXCLUSIVE],
 				    start_family));
 		stop_group(g);
-		/* With one slot, some children are refused, and none is lost. */
+		/* With one slot some children are refused; none is lost. */
 		CHECK_NUMBER(f.ended_count, ==, 1);
 		CHECK_NUMBER(f.dispatched_count, ==, 2);
 		CHECK_NUMBER(ended_count(), ==, 4);
