@@ -69,19 +69,48 @@ enum number_form {
 	  "A worker learns whether events wait at a stage only by a visit. "   \
 	  "A visit that finds none costs time, too.")
 
+/* The words of --idle: a rule of struct idle each. */
+enum idle_word {
+	IDLE_WORD_WAKE,
+	IDLE_WORD_BACKOFF,
+	IDLE_WORD_THESIS,
+	IDLE_WORD_CODE_STEP,
+	IDLE_WORD_CODE_PAUSE,
+};
+
 #define IDLES(X)                                                               \
-	X(IDLE_WAKE, "wake", "", NUMBER_NONE, 0, 0,                            \
+	X(IDLE_WORD_WAKE, "wake", "", NUMBER_NONE, 0, 0,                       \
 	  "sleep until an event arrives at any stage",                         \
 	  "A worker that finds nothing sleeps until an event arrives at any "  \
 	  "stage.")                                                            \
-	X(IDLE_BACKOFF, "backoff", "[=US]", NUMBER_OPTIONAL, US_MAX,           \
-	  NS_PER_US,                                                           \
-	  "wait for an event at the stage visited last, for 10 us, 20 us, "    \
-	  "40 us and so on, but for US microseconds at most (10000), then "    \
-	  "visit the next, as in the papers",                                  \
+	X(IDLE_WORD_BACKOFF, "backoff", "[=[PATIENCE:FIRST:]US[:linear]]",     \
+	  NUMBER_OPTIONAL, US_MAX, NS_PER_US,                                  \
+	  "after PATIENCE visits in vain (500us: after this time), each "      \
+	  "further one waits for an event at its stage, for FIRST "            \
+	  "microseconds, the next one twice as long, or, linear, FIRST "       \
+	  "longer, but US at most; numbers that are not given are those of "   \
+	  "thesis",                                                            \
 	  "A worker that finds nothing waits for an event at the stage that "  \
-	  "it visited last, each time twice as long, up to this number of "    \
-	  "microseconds; then it visits the next stage.")
+	  "it visits, then visits the next, and waits longer each time, up "   \
+	  "to the last of these numbers of microseconds. If there are three "  \
+	  "numbers, the first is how many visits in vain it makes without a "  \
+	  "wait, or for how long, and the second the first wait.")             \
+	X(IDLE_WORD_THESIS, "thesis", "", NUMBER_NONE, 0, 0,                   \
+	  "backoff=64:1:1000: as the thesis has it in words; the numbers "     \
+	  "are ours",                                                          \
+	  "A worker that has found nothing in 64 visits waits for an event "   \
+	  "at the stage that it visits then, for 1 us, then visits the next; " \
+	  "each time twice as long, up to 1 ms.")                              \
+	X(IDLE_WORD_CODE_STEP, "code-step", "", NUMBER_NONE, 0, 0,             \
+	  "backoff=1:0.001:1000:linear: as the thesis's author programmed it", \
+	  "A worker that has found nothing waits for an event at the stage "   \
+	  "that it visits next, for 1 ns, then visits the next; each time "    \
+	  "1 ns longer, up to 1 ms.")                                          \
+	X(IDLE_WORD_CODE_PAUSE, "code-pause", "", NUMBER_NONE, 0, 0,           \
+	  "backoff=200000us:1000:20000:linear: as he did before that",         \
+	  "A worker that has found nothing for 200 ms waits for an event at "  \
+	  "the stage that it visits then, for 1 ms, then visits the next; "    \
+	  "each time 1 ms longer, up to 20 ms.")
 
 #define DISCIPLINES(X)                                                         \
 	X(DISCIPLINE_FCFS, "fcfs", "", NUMBER_NONE, 0, 0,                      \

@@ -18,6 +18,11 @@ uint32_t eventcount_prepare(struct eventcount *ec)
 	return atomic_load(&ec->epoch);
 }
 
+uint32_t eventcount_epoch(const struct eventcount *ec)
+{
+	return atomic_load(&ec->epoch);
+}
+
 void eventcount_cancel(struct eventcount *ec)
 {
 	atomic_fetch_sub(&ec->sleepers, 1);

@@ -43,6 +43,15 @@ struct eventcount {
  */
 uint32_t eventcount_prepare(struct eventcount *ec);
 
+/*
+ * How many wake-ups there were.  If it is still the same after
+ * eventcount_prepare(), whoever looked at all queues in between need not look
+ * again: an event that it did not find was pushed after this call, and the
+ * wake-up is still to come.  So blind workers, who visit and do not look, sleep
+ * if nobody was to be woken since their round began.
+ */
+uint32_t eventcount_epoch(const struct eventcount *ec);
+
 /* There is work: do not sleep. */
 void eventcount_cancel(struct eventcount *ec);
 

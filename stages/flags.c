@@ -18,7 +18,6 @@
 #include <string.h>
 
 #define NO_NUMBER (-1.0)
-#define LONGEST_INITIAL_US 10000
 
 struct choice {
 	const char *word;
@@ -276,14 +275,60 @@ static bool read_us(const char *at, uint64_t *out_ns)
 #define READ(choices, text, value)                                             \
 	read_choice(choices, ARRAY_SIZE(choices), text, value)
 
-static struct idle read_idle(const struct value *v)
-{
-	double us = v->has_number ? v->number : LONGEST_INITIAL_US;
+static const struct idle idle_wake = { .kind = IDLE_WAKE };
 
-	return (struct idle){
-		.kind = (enum idle_kind)v->choice,
-		.longest_ns = (uint64_t)us * idles[v->choice].factor,
-	};
+static const struct idle *const idle_rules[] = {
+	[IDLE_WORD_WAKE] = &idle_wake,
+	[IDLE_WORD_BACKOFF] = &idle_thesis,
+	[IDLE_WORD_THESIS] = &idle_thesis,
+	[IDLE_WORD_CODE_STEP] = &idle_code_step,
+	[IDLE_WORD_CODE_PAUSE] = &idle_code_pause,
+};
+
+/* Take microseconds, of which at least 1 ns. */
+static bool take_us(const char **at, uint64_t *out_ns)
+{
+	double us;
+
+	if (!take_decimal(at, US_MAX, &us))
+		return false;
+	*out_ns = (uint64_t)llround(us * NS_PER_US);
+	return *out_ns > 0;
+}
+
+/* "PATIENCE:FIRST:US[:linear]" */
+static bool read_backoff(const char *at, struct idle *idle)
+{
+	uint64_t patience;
+
+	*idle = (struct idle){ .kind = IDLE_BACKOFF };
+	if (!take_number(&at, 0, (uint64_t)US_MAX, &patience))
+		return false;
+	if (take_word(&at, "us"))
+		idle->patience_ns = patience * NS_PER_US;
+	else if (patience <= (uint64_t)COUNT_MAX)
+		idle->patience_misses = (uint32_t)patience;
+	else
+		return false;
+	if (!take_word(&at, ":") || !take_us(&at, &idle->first_ns) ||
+	    !take_word(&at, ":") || !take_us(&at, &idle->longest_ns))
+		return false;
+	idle->is_linear = take_word(&at, ":linear");
+	return take_end(at);
+}
+
+static bool read_idle(const char *text, struct idle *idle)
+{
+	struct value v;
+
+	if (READ(idles, text, &v)) {
+		*idle = *idle_rules[v.choice];
+		if (v.has_number)
+			idle->longest_ns = (uint64_t)v.number * NS_PER_US;
+		return true;
+	}
+	return take_word(&text, idles[IDLE_WORD_BACKOFF].word) &&
+	       take_word(&text, "=") && read_backoff(text, idle);
 }
 
 /* The flags of struct thread_model.  False: `text` is no value of the flag. */
@@ -368,10 +413,7 @@ static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 			s->look = (enum look)v.choice;
 		return ok;
 	case SCHEDULE_IDLE:
-		ok = READ(idles, text, &v);
-		if (ok)
-			s->idle = read_idle(&v);
-		return ok;
+		return read_idle(text, &s->idle);
 	case SCHEDULE_DISCIPLINE:
 		ok = READ(disciplines, text, &v);
 		if (ok)
@@ -584,13 +626,58 @@ static void word_add_balance(struct word_list *l, const struct schedule *s)
 				&distributes[s->distribute], 0);
 }
 
+static bool is_same_idle(const struct idle *a, const struct idle *b)
+{
+	return a->kind == b->kind && a->patience_misses == b->patience_misses &&
+	       a->patience_ns == b->patience_ns && a->first_ns == b->first_ns &&
+	       a->longest_ns == b->longest_ns && a->is_linear == b->is_linear;
+}
+
+/* Microseconds; a fraction only if there is one. */
+static void word_print_us(char *value, const char *before, uint64_t ns)
+{
+	word_print(value, "%s%" PRIu64, before, ns / NS_PER_US);
+	if (ns % NS_PER_US > 0)
+		word_print(value, ".%03" PRIu64, ns % NS_PER_US);
+}
+
+static void word_add_idle(struct word_list *l, const struct idle *idle)
+{
+	struct idle short_one = idle_thesis;
+	uint32_t word = ARRAY_SIZE(idles);
+	char *value;
+
+	while (--word > IDLE_WORD_BACKOFF)
+		if (is_same_idle(idle, idle_rules[word]))
+			break;
+	if (idle->kind == IDLE_WAKE)
+		word = IDLE_WORD_WAKE;
+	value = word_add(l, SCHEDULE_IDLE, idles[word].meaning);
+	word_print(value, "%s", idles[word].word);
+	if (word != IDLE_WORD_BACKOFF)
+		return;
+	short_one.longest_ns = idle->longest_ns;
+	if (idle->longest_ns % NS_PER_US != 0 ||
+	    !is_same_idle(idle, &short_one)) {
+		if (idle->patience_ns > 0)
+			word_print(value, "=%" PRIu64 "us",
+				   idle->patience_ns / NS_PER_US);
+		else
+			word_print(value, "=%" PRIu32, idle->patience_misses);
+		word_print_us(value, ":", idle->first_ns);
+		word_print_us(value, ":", idle->longest_ns);
+		word_print(value, "%s", idle->is_linear ? ":linear" : "");
+	} else {
+		word_print_us(value, "=", idle->longest_ns);
+	}
+}
+
 static void word_add_visits(struct word_list *l, const struct schedule *s)
 {
 	word_add_choice(l, SCHEDULE_REGIME, &regimes[s->regime.kind],
 			(double)s->regime.limit);
 	word_add_choice(l, SCHEDULE_LOOK, &looks[s->look], 0);
-	word_add_choice(l, SCHEDULE_IDLE, &idles[s->idle.kind],
-			(double)s->idle.longest_ns);
+	word_add_idle(l, &s->idle);
 }
 
 static void word_add_threads(struct word_list *l, const struct thread_model *m)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stages/stage.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/util.h"
 #include "stages/choices.h"
@@ -18,6 +19,30 @@ enum { SCHEDULE_CAUSE_BYTES = 48 };
 static const char *const discipline_words[] = { DISCIPLINES(WORD) };
 static const char *const mapping_words[] = { MAPPINGS(WORD) };
 static const char *const thread_io_words[] = { THREAD_IOS(WORD) };
+
+const struct idle idle_thesis = {
+	.kind = IDLE_BACKOFF,
+	.patience_misses = 2 * STAGES_MAX,
+	.first_ns = NS_PER_US,
+	.longest_ns = NS_PER_MS,
+};
+
+const struct idle idle_code_step = {
+	.kind = IDLE_BACKOFF,
+	/* A timeout counts from the next visit on. */
+	.patience_misses = 1,
+	.first_ns = 1,
+	.longest_ns = NS_PER_MS,
+	.is_linear = true,
+};
+
+const struct idle idle_code_pause = {
+	.kind = IDLE_BACKOFF,
+	.patience_ns = 200 * NS_PER_MS,
+	.first_ns = NS_PER_MS,
+	.longest_ns = 20 * NS_PER_MS,
+	.is_linear = true,
+};
 
 void schedule_init(struct schedule *s)
 {
@@ -57,6 +82,7 @@ void schedule_init(struct schedule *s)
 #define IS_ASYNC FACT(16)
 #define NEEDS_LENGTHS FACT(17)
 #define IS_BLIND FACT(18)
+#define STEALS FACT(19)
 #define BY_POLICY                                                              \
 	(CALLS | STAYS | ROAMS | IS_CENTRAL | IS_THREADED | HAS_NO_MODEL |     \
 	 NEEDS_LENGTHS)
@@ -93,6 +119,8 @@ static uint64_t find_facts(const struct schedule *s, uint32_t core_count)
 		facts |= NEEDS_LENGTHS;
 	if (s->look == LOOK_BLIND)
 		facts |= IS_BLIND;
+	if (s->steal)
+		facts |= STEALS;
 	if (s->balance != BALANCE_SHARED)
 		facts |= IS_DIVIDED;
 	if (s->balance == BALANCE_PARTITION)
@@ -151,6 +179,8 @@ static const struct {
 	  "a visit is one event" },
 	{ NEEDS_LENGTHS | IS_BLIND, "--look blind",
 	  "it chooses by the lengths of the queues" },
+	{ IS_BLIND | STEALS, "--steal",
+	  "a thief takes from the longest queue, which it does not see" },
 	{ CALLS | GIVEN(RESOURCES), "--resources",
 	  "the kernel chooses among its threads" },
 	{ STAYS | GIVEN(RESOURCES), "--resources",
@@ -215,6 +245,8 @@ static void name_cause(char text[SCHEDULE_CAUSE_BYTES], uint64_t facts,
 	else if ((facts & HAS_NO_RANKS) != 0)
 		(void)snprintf(text, SCHEDULE_CAUSE_BYTES, "--discipline %s",
 			       discipline_words[s->discipline.kind]);
+	else if ((facts & IS_BLIND) != 0)
+		(void)snprintf(text, SCHEDULE_CAUSE_BYTES, "--look blind");
 	else
 		(void)snprintf(text, SCHEDULE_CAUSE_BYTES, "one replica");
 }
@@ -255,6 +287,20 @@ static bool check_range(double number, double least, double most,
 /* The limits that flags have, in the units of struct schedule. */
 #define NS_MAX (US_MAX * NS_PER_US)
 
+static bool check_rests(const struct idle *idle, struct error *error)
+{
+	return check_range((double)idle->longest_ns, 1, NS_MAX,
+			   "the longest pause of --idle backoff", " ns",
+			   error) &&
+	       check_range((double)idle->first_ns, 1, NS_MAX,
+			   "the first pause of --idle backoff", " ns", error) &&
+	       check_range(idle->patience_misses, 0, COUNT_MAX,
+			   "the patience of --idle backoff", " visits",
+			   error) &&
+	       check_range((double)idle->patience_ns, 0, NS_MAX,
+			   "the patience of --idle backoff", " ns", error);
+}
+
 static bool check_visits(const struct schedule *s, struct error *error)
 {
 	static const struct {
@@ -278,9 +324,7 @@ static bool check_visits(const struct schedule *s, struct error *error)
 			 regimes[s->regime.kind].what,
 			 regimes[s->regime.kind].unit, error))
 		return false;
-	return s->idle.kind != IDLE_BACKOFF ||
-	       check_range((double)s->idle.longest_ns, 1, NS_MAX,
-			   "the longest pause of --idle backoff", " ns", error);
+	return s->idle.kind != IDLE_BACKOFF || check_rests(&s->idle, error);
 }
 
 static bool check_stage_numbers(const struct schedule *s, uint32_t stage_count,

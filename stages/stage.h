@@ -119,7 +119,10 @@ struct regime {
  * In the papers it is blind: it learns how a queue is only by a visit, which
  * costs as much as another if it finds nothing (Gordon, UCAM-CL-TR-781,
  * sections 2.4.2 and 3.1).  The policy then knows only whether the last visit
- * has found an event.
+ * has found an event.  Besides, a blind worker knows that it was woken, and by
+ * which event if it rested at a station.  It steals from nobody, as it does not
+ * know whose queue is long.  Only a threshold is, by its nature, a look at the
+ * queue of its stage.
  */
 enum look {
 	LOOK_LENGTHS, /* the lengths of all queues */
@@ -129,22 +132,53 @@ enum look {
 /*
  * What a worker that roams does if it has found nothing.
  *
- * Backoff is that of the papers, exponential idling: the worker waits at the
- * station that it visited last, twice as long as after the visit before, but
- * IDLE_FIRST_NS first and longest_ns at most.  An event that arrives at this
- * station wakes it; one at another station waits.
+ * Wake: it sleeps until an event arrives anywhere.  A blind worker first makes
+ * a round: it sleeps when it has visited each of its stations in vain since it
+ * was woken or found an event.
+ *
+ * Backoff: it makes visits in vain for as long as its patience lasts.  From then
+ * on it rests after each visit in vain, at the station of that visit, and longer
+ * each time.  An event that arrives at this station wakes it, and is
+ * what it visits next; one at another station waits.  A visit that finds an
+ * event, or being woken, ends the search: the next one begins with patience and
+ * with the shortest rest.  Patience is for blind visits; a worker that sees the
+ * queues rests as soon as it sees nothing.  It should be a round, at least: SRPT
+ * and DBR begin again at the same stage after each find, and if they rest on the
+ * way, they may never come to the stages after a busy one.
+ *
+ * All that the thesis says of it (Gordon, UCAM-CL-TR-781, section 2.4.2, of
+ * Cohort scheduling): "If a thread repeatedly polls empty queues, it sleeps for
+ * exponentially increasing periods of time so the server can idle."  MG1, SRPT
+ * and DBR share this (3.1.2).  It has no numbers; those of idle_thesis are ours.
+ * Its author published two programs, neither of which doubles: see below.
  */
 enum idle_kind {
-	IDLE_WAKE,    /* sleep until an event arrives anywhere */
-	IDLE_BACKOFF, /* see above */
+	IDLE_WAKE,
+	IDLE_BACKOFF,
 };
-
-#define IDLE_FIRST_NS UINT64_C(10000)
 
 struct idle {
 	enum idle_kind kind;
-	uint64_t longest_ns;
+	/* Visits in vain without a rest: so many, and for so long. */
+	uint32_t patience_misses;
+	uint64_t patience_ns;
+	uint64_t first_ns, longest_ns;
+	/* Each rest is longer by first_ns; otherwise, twice as long. */
+	bool is_linear;
 };
+
+/* After two rounds of 32 stages, from 1 us to 1 ms. */
+extern const struct idle idle_thesis;
+/*
+ * Yield's PollingStageGroup (2009 and 2010; the one that has DBR): each visit
+ * in vain makes the rest 1 ns longer, up to 1 ms.
+ */
+extern const struct idle idle_code_step;
+/*
+ * Yield's earlier PerProcessorStageGroup (2009): none for 200 ms, then 1 ms
+ * more after each visit, up to 20 ms.
+ */
+extern const struct idle idle_code_pause;
 
 /*
  * Queue disciplines: which of the waiting events is handled first.  Each gives

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * After Gordon, UCAM-CL-TR-781, sections 2.4 and 3.1 (policies, regimes, blind
- * visits and exponential idling),
- * and Larus and Parkes, "Using Cohort Scheduling to Enhance Server
+ * visits and exponential idling), and Larus and Parkes, "Using Cohort Scheduling to Enhance Server
  * Performance", USENIX 2002, section 4.1 (thresholds), and their technical
  * report, BalanceLoad (stealing).
  */
@@ -262,6 +261,12 @@ static uint32_t passed_count(const struct visitor *v,
 		       0;
 }
 
+/* Does the visitor know of queues only what visits have found? */
+static bool is_blind(const struct visitor *v)
+{
+	return v->group->schedule->look == LOOK_BLIND;
+}
+
 static uint32_t waiting_count(const struct visitor *v,
 			      const struct visit_station *s)
 {
@@ -328,8 +333,8 @@ static uint32_t ask_policy(struct visitor *v)
 		.stage_count = v->station_count,
 		.measured_count = v->measured_count,
 		.is_gated = regime_is_gated(&c->regime),
-		.is_blind = c->look == LOOK_BLIND,
-		.has_found = v->miss_count == 0,
+		.is_blind = is_blind(v),
+		.has_found = v->has_found,
 	};
 	bool any = false;
 
@@ -391,8 +396,14 @@ static struct visit_station *find_victim(const struct visitor *v)
 	return longest;
 }
 
+/*
+ * A blind worker has visited all its stations since it read `round_epoch`.  An
+ * event that it has not found was queued after that, and counted there.
+ */
 bool visitor_has_work(const struct visitor *v)
 {
+	if (is_blind(v))
+		return v->access->epoch(v) != v->round_epoch;
 	for (uint32_t i = 0; i < v->station_count; i++)
 		if (open_count(v, i) > 0)
 			return true;
@@ -435,14 +446,58 @@ static enum visit_step switch_to(struct visitor *v, struct visit_station *s,
 	return VISIT_SWITCH;
 }
 
-/* How long a worker rests that has missed so often. */
-static uint64_t backoff_ns(const struct idle *idle, uint32_t miss_count)
+/* How long a worker rests after `count` other rests. */
+static uint64_t backoff_ns(const struct idle *idle, uint32_t count)
 {
-	uint64_t ns = IDLE_FIRST_NS;
+	uint64_t ns = idle->first_ns;
 
-	while (--miss_count > 0 && ns < idle->longest_ns)
+	if (idle->is_linear)
+		return count < idle->longest_ns / ns ? ns * (count + 1) :
+						       idle->longest_ns;
+	for (; count > 0 && ns < idle->longest_ns; count--)
 		ns *= 2;
 	return min_u64(ns, idle->longest_ns);
+}
+
+/* The next search begins. */
+static void begin_search(struct visitor *v)
+{
+	v->miss_count = 0;
+	v->rest_count = 0;
+	v->in_vain = 0;
+	v->is_due = false;
+}
+
+void visitor_woken(struct visitor *v)
+{
+	begin_search(v);
+	v->was_woken = v->rest_ns > 0;
+}
+
+/* The worker was at `at` in vain: does it rest now, being blind? */
+static bool rest_is_due(const struct visitor *v, uint64_t now_ns)
+{
+	const struct idle *idle = &v->group->schedule->idle;
+
+	if (idle->kind == IDLE_WAKE)
+		return v->in_vain ==
+		       UINT32_MAX >> (STAGES_MAX - v->station_count);
+	return v->miss_count > idle->patience_misses &&
+	       now_ns - v->missing_since_ns >= idle->patience_ns;
+}
+
+/* A visit has ended. */
+static void note_find(struct visitor *v, bool has_found, uint64_t now_ns)
+{
+	v->has_found = has_found;
+	if (has_found) {
+		begin_search(v);
+		return;
+	}
+	if (v->miss_count++ == 0)
+		v->missing_since_ns = now_ns;
+	v->in_vain |= UINT32_C(1) << v->at;
+	v->is_due = is_blind(v) && rest_is_due(v, now_ns);
 }
 
 /*
@@ -456,28 +511,29 @@ static enum visit_step steal_or_rest(struct visitor *v)
 
 	if (victim != NULL)
 		return switch_to(v, victim, true, false);
-	v->unrested_count = 0;
+	v->is_due = false;
+	v->in_vain = 0;
 	if (idle->kind == IDLE_WAKE)
 		return VISIT_REST;
-	if (v->group->schedule->look == LOOK_LENGTHS)
-		v->miss_count++;
 	v->rest_at =
 		v->visit.station != NULL ? v->visit.station : v->stations[0];
-	v->rest_ns = backoff_ns(idle, v->miss_count);
+	v->rest_ns = backoff_ns(idle, v->rest_count++);
 	return VISIT_REST;
 }
 
-/*
- * Has a blind worker missed so often that it rests before the next visit?  A
- * worker that is woken first makes a round: twice as many visits as there are
- * stages, which are more than those of Cohort's wave.
- */
-static bool misses_enough(const struct visitor *v)
+/* Of its stations, the one that a blind worker visits; POLICY_IDLE: it rests. */
+static uint32_t pick_blindly(struct visitor *v)
 {
-	const struct schedule *c = v->group->schedule;
-	uint32_t most = c->idle.kind == IDLE_WAKE ? 2 * v->station_count : 1;
+	bool was_woken = v->was_woken;
 
-	return c->look == LOOK_BLIND && v->unrested_count >= most;
+	v->was_woken = false;
+	if (v->is_due)
+		return POLICY_IDLE;
+	if (was_woken)
+		return v->at;
+	if (v->in_vain == 0 && v->group->schedule->idle.kind == IDLE_WAKE)
+		v->round_epoch = v->access->epoch(v);
+	return ask_policy(v);
 }
 
 /*
@@ -500,10 +556,12 @@ RARE static enum visit_step pick(struct visitor *v)
 		leave_to_others(v);
 		return switch_to(v, smaller, true, false);
 	}
-	uint32_t at = misses_enough(v) ? POLICY_IDLE : ask_policy(v);
+	uint32_t at = is_blind(v) ? pick_blindly(v) : ask_policy(v);
 
-	return at == POLICY_IDLE ? steal_or_rest(v) :
-				   switch_to(v, v->stations[at], false, false);
+	if (at == POLICY_IDLE)
+		return steal_or_rest(v);
+	v->at = at;
+	return switch_to(v, v->stations[at], false, false);
 }
 
 /* Set the limits of a visit that finds `waiting` events. */
@@ -744,12 +802,6 @@ static void measure_rates(struct visitor *v, uint64_t now_ns)
 	}
 }
 
-static void note_find(struct visitor *v, bool has_found)
-{
-	v->miss_count = has_found ? 0 : v->miss_count + 1;
-	v->unrested_count = has_found ? 0 : v->unrested_count + 1;
-}
-
 RARE static enum visit_step end(struct visitor *v, uint64_t now_ns)
 {
 	struct visit *visit = &v->visit;
@@ -760,7 +812,7 @@ RARE static enum visit_step end(struct visitor *v, uint64_t now_ns)
 	if (visit->station->is_exclusive)
 		v->access->leave(visit->station);
 	if (!visit->is_interruption) {
-		note_find(v, visit->handled_count > 0);
+		note_find(v, visit->handled_count > 0, now_ns);
 		measure_rates(v, now_ns);
 	}
 	v->state = visit->is_interruption ? VISITOR_RESUMES : VISITOR_PICKS;
@@ -866,7 +918,7 @@ enum visit_step visitor_step(struct visitor *v, uint64_t now_ns)
 				   v->visit.is_interruption ? VISITOR_RESUMES :
 							      VISITOR_PICKS;
 			if (v->state == VISITOR_PICKS)
-				note_find(v, false);
+				note_find(v, false, now_ns);
 			break;
 		case VISITOR_RESUMES:
 			resume(v, now_ns);
@@ -879,4 +931,5 @@ void visitor_init(struct visitor *v)
 {
 	v->state = VISITOR_PICKS;
 	v->visited = STAGE_NONE;
+	v->has_found = true;
 }

@@ -146,12 +146,24 @@ struct visitor {
 	struct measure measures[STAGES_MAX];   /* by station */
 	uint32_t measured_count;
 	uint64_t measured_ns;
+	bool has_found; /* the last visit; true before the first one */
+	uint32_t at;    /* of its stations, the last that it chose */
 	/*
-	 * Visits that found nothing since the last that did, and rests that
-	 * ended without an event; and those visits since the last rest.
+	 * The search: since a visit has found an event, or since the worker was
+	 * woken.  Visits in vain; since when; rests.
 	 */
 	uint32_t miss_count;
-	uint32_t unrested_count;
+	uint64_t missing_since_ns;
+	uint32_t rest_count;
+	/*
+	 * The round of a blind worker: since the search began, or the last rest
+	 * ended.  Bit i: its station i was visited in vain.  And the count of
+	 * wake-ups before the first of these visits.
+	 */
+	uint32_t in_vain;
+	uint32_t round_epoch;
+	bool is_due;    /* it is blind, and rests before its next visit */
+	bool was_woken; /* by an event at the station where it rested */
 	struct visit_station *rest_at; /* after VISIT_REST */
 	uint64_t rest_ns;
 };
@@ -163,6 +175,12 @@ struct visit_access {
 	uint32_t (*passed_count)(const struct visit_station *s);
 	/* Wake a worker that may take events of the station, if one sleeps. */
 	void (*wake)(struct visit_station *s);
+	/*
+	 * How often a worker of those that sleep where this one does was to be
+	 * woken; each event is in its queue before that is counted.  Only for
+	 * blind workers that sleep until they are woken.
+	 */
+	uint32_t (*epoch)(const struct visitor *v);
 	/* Take the first event.  NULL: there is none. */
 	struct event *(*pop)(struct visit_station *s);
 	struct event *(*pop_passed)(struct visit_station *s);
@@ -170,7 +188,7 @@ struct visit_access {
 	uint64_t (*first_rank)(const struct visit_station *s);
 	/*
 	 * Only called for exclusive stages; may be NULL if there are none.
-	 * False: another worker is in the stage.
+	 * False: another worker is in the stage, and wakes one when it leaves.
 	 */
 	bool (*is_open)(const struct visit_station *s);
 	bool (*enter)(struct visit_station *s);
@@ -210,9 +228,9 @@ enum visit_step {
 	 */
 	VISIT_SPLIT,
 	/*
-	 * Nothing to do: rest until visitor_has_work(), which may be at once if
-	 * the visitor is blind.  If rest_ns is not 0, rest for this time, or
-	 * until an event arrives at the station `rest_at`.
+	 * Nothing to do: rest until visitor_has_work().  If rest_ns is not 0,
+	 * rest for this time, or until an event waits at the station `rest_at`.
+	 * If an event has ended the rest, call visitor_woken().
 	 */
 	VISIT_REST,
 };
@@ -223,8 +241,14 @@ void visitor_init(struct visitor *v);
 /* The next step. */
 enum visit_step visitor_step(struct visitor *v, uint64_t now_ns);
 
-/* True: there are events that the visitor may take. */
+/*
+ * True: there are events that the visitor may take.  A blind one does not look:
+ * there may be some if a worker was to be woken since its round began.
+ */
 bool visitor_has_work(const struct visitor *v);
+
+/* An event has ended its rest, and not the time. */
+void visitor_woken(struct visitor *v);
 
 /*
  * The visitor rests now, so its next visit does not count as a switch from the

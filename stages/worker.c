@@ -12,14 +12,17 @@
  * Sleeping.  A worker that finds nothing sleeps until a send wakes it: in the
  * median 28 to 49 us pass until the handler starts (docs/results/stages).  In
  * the papers it looks again and again, each time after a longer pause: --idle
- * backoff.
+ * backoff.  A worker that sees the queues looks at them once more before it
+ * sleeps; a blind one has visited them all since it read the eventcount
+ * (eventcount_epoch()).
  *
  * Exclusive stages.  A worker that finds such a stage taken goes on to others,
  * and may go to sleep while events wait there.  So it leaves a note: it sets
  * `is_missed` first and looks at `is_taken` again second.  The worker that
  * leaves the stage clears `is_taken` first and looks at `is_missed` second, and
  * wakes a worker if it is set.  All four operations are sequentially
- * consistent, so at least one of the two workers sees what the other did.
+ * consistent, so at least one of the two workers sees what the other did.  A
+ * blind worker finds out when it tries to enter, and does the same.
  * visit.pml is a model of this.
  *
  * Pools of changing size work as SEDA's thread pool controller, but without a
@@ -101,9 +104,11 @@ static bool station_enter(struct station *s)
 	return s->entry == NULL || !atomic_exchange(&s->entry->is_taken, true);
 }
 
+/* A blind worker has not looked, so the note is left here. */
 static bool enter(struct visit_station *s)
 {
-	return station_enter(station_of(s));
+	return station_enter(station_of(s)) ||
+	       (is_open(s) && station_enter(station_of(s)));
 }
 
 /* Wake a worker for a new event. */
@@ -951,10 +956,16 @@ static uint32_t read_totals(const struct visitor *v,
 		       g->worker_count;
 }
 
+static uint32_t epoch(const struct visitor *v)
+{
+	return eventcount_epoch(container_of(v, struct worker, visitor)->sleeps);
+}
+
 const struct visit_access worker_access = {
 	.queued_count = queued_count,
 	.passed_count = passed_count,
 	.wake = wake,
+	.epoch = epoch,
 	.pop = pop_queued,
 	.pop_passed = pop_passed,
 	.first_rank = first_rank,
@@ -1189,12 +1200,14 @@ static void sleep_at_station(struct worker *w)
 	if ((station_waiting_count(at) > 0 && is_open(&at->visited)) ||
 	    group_is_drained(w->group)) {
 		eventcount_cancel(&at->own);
+		visitor_woken(&w->visitor);
 		return;
 	}
 	visitor_rest(&w->visitor);
 	count_own(&w->sleep_count, 1);
-	(void)sleep_traced(w, &at->own, ticket, EVENTCOUNT_ANY,
-			   w->visitor.rest_ns);
+	if (sleep_traced(w, &at->own, ticket, EVENTCOUNT_ANY,
+			 w->visitor.rest_ns))
+		visitor_woken(&w->visitor);
 }
 
 /* Sleep until there may be work.  False: the group is drained. */
@@ -1297,6 +1310,8 @@ void *worker_main(void *arg)
 			goes_on = sleep_parked(w);
 		else if (!worker_visit(w))
 			goes_on = rest(w);
+		else if (!w->visitor.has_found) /* it may not rest for long */
+			goes_on = !group_is_drained(g);
 	}
 	perf_close(&w->perf);
 	close_cpu_clock(w);

@@ -58,6 +58,7 @@ struct sim_station {
 	uint32_t passed_count;
 	uint64_t free_ns;        /* when the queue can be used next */
 	struct sim_worker *idle; /* of its pool, or resting here */
+	uint32_t epoch;          /* how often one of these was to be woken */
 };
 
 enum sim_doing {
@@ -103,6 +104,7 @@ struct sim_part {
 	struct sim_station *by_stage[STAGES_MAX];
 	uint32_t worker_count, core_count;
 	struct sim_worker *idle; /* idle workers that roam */
+	uint32_t epoch;          /* how often one was to be woken */
 	uint64_t waiting_count;  /* requests that wait in all its queues */
 	struct sim_processor processor;
 	uint64_t timer_ns; /* time of the processor's next timer */

@@ -177,9 +177,14 @@ static bool read_schedule(struct sim_options *o, int argc, char **argv,
 	if (!schedule_complete(&o->schedule, o->model.stage_count,
 			       o->config.core_count, error->text))
 		return false;
-	return !o->schedule.pool_is_auto ||
-	       error_fail(error,
-			  "--pool auto: pools that grow are not simulated");
+	if (o->schedule.pool_is_auto)
+		return error_fail(error, "--pool auto: pools that grow are "
+					 "not simulated");
+	/* It would visit on for ever at the same time. */
+	return o->schedule.look == LOOK_LENGTHS ||
+	       o->schedule.idle.patience_ns == 0 || o->config.switch_ns > 0 ||
+	       error_fail(error, "--idle: patience in microseconds needs "
+				 "--switch, the time of a visit in vain");
 }
 
 /*

@@ -124,6 +124,14 @@ static uint32_t read_totals(const struct visitor *v,
 		       sim->worker_count;
 }
 
+static uint32_t epoch(const struct visitor *v)
+{
+	const struct sim_worker *w = worker_of(v);
+	const struct sim_station *at = station_of(v->stations[0]);
+
+	return w->stays ? at->epoch : part_of(at)->epoch;
+}
+
 /* Workers of the station's own part.  NULL: none sleeps. */
 static struct sim_worker **own_sleepers(struct sim *s, struct sim_station *at)
 {
@@ -166,6 +174,7 @@ static void wake_first(struct sim *s, struct sim_worker **head)
 	*head = w->next_idle;
 	s->idle_count -= !w->stays;
 	w->doing = DOING_STEP;
+	visitor_woken(&w->visitor);
 	w->timer = sim_set_timer(s, s->fleet->now_ns, TIMER_WORKER, w);
 }
 
@@ -173,6 +182,8 @@ static void wake_worker(struct sim *s, struct sim_station *at)
 {
 	struct sim_worker **own = own_sleepers(s, at);
 
+	at->epoch++;
+	part_of(at)->epoch++;
 	wake_first(s, own != NULL ? own : find_thieves(s, at));
 }
 
@@ -185,6 +196,7 @@ static const struct visit_access sim_access = {
 	.queued_count = queued_count,
 	.passed_count = passed_count,
 	.wake = wake,
+	.epoch = epoch,
 	.pop = pop_queued,
 	.pop_passed = pop_passed,
 	.first_rank = first_rank,
@@ -434,7 +446,7 @@ static struct sim_worker **idle_list(const struct sim_worker *w)
 	return w->stays ? &at->idle : &part_of(at)->idle;
 }
 
-/* A blind worker looks before it sleeps, as threads do: sleep_for_work(). */
+/* As threads do: sleep_for_work(), sleep_at_station(). */
 static bool may_sleep(const struct sim_worker *w)
 {
 	const struct visitor *v = &w->visitor;
@@ -450,8 +462,10 @@ static uint64_t fall_asleep(struct sim_worker *w)
 {
 	struct sim_worker **head = idle_list(w);
 
-	if (!may_sleep(w))
+	if (!may_sleep(w)) {
+		visitor_woken(&w->visitor);
 		return 0;
+	}
 	visitor_rest(&w->visitor);
 	if (w->visitor.rest_ns > 0)
 		w->timer = sim_set_timer(

@@ -59,8 +59,10 @@ static const struct idle_flags {
 } idles[] = {
 	{ NULL, NULL },
 	{ "blind", NULL },
-	{ "blind", "backoff=100" },
-	{ NULL, "backoff=100" },
+	{ "blind", "backoff=2:10:100" },
+	{ NULL, "backoff=0:10:100" },
+	{ "blind", "code-step" },
+	{ "blind", "backoff=300us:20:100:linear" },
 };
 static const char *const pools[] = { NULL, "a=1,b=2,c=3,d=2", "auto" };
 static const char *const thresholds[] = { NULL, "b=2,d=0:50" };

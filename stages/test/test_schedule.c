@@ -132,7 +132,6 @@ static const char *help_of(const char *name)
 static void test_looks_and_idling_are_read(void)
 {
 	struct schedule s;
-	char longest[48];
 
 	schedule_init(&s);
 	CHECK_NUMBER(s.look, ==, LOOK_LENGTHS);
@@ -141,25 +140,70 @@ static void test_looks_and_idling_are_read(void)
 	CHECK_NUMBER(s.look, ==, LOOK_BLIND);
 	CHECK(set(&s, "look", "lengths"));
 	CHECK_NUMBER(s.look, ==, LOOK_LENGTHS);
-	CHECK(set(&s, "idle", "backoff=250"));
-	CHECK_NUMBER(s.idle.kind, ==, IDLE_BACKOFF);
-	CHECK_NUMBER(s.idle.longest_ns, ==, 250000);
-	CHECK(set(&s, "idle", "backoff"));
-	CHECK_NUMBER(s.idle.kind, ==, IDLE_BACKOFF);
-	/* The help names the longest pause, and the first one. */
-	(void)snprintf(longest, sizeof(longest), "at most (%llu)",
-		       (unsigned long long)s.idle.longest_ns / 1000);
-	CHECK_PART(help_of("idle"), longest);
-	(void)snprintf(longest, sizeof(longest), "for %llu us, %llu us,",
-		       (unsigned long long)IDLE_FIRST_NS / 1000,
-		       (unsigned long long)IDLE_FIRST_NS / 500);
-	CHECK_PART(help_of("idle"), longest);
 	CHECK(set(&s, "idle", "wake"));
 	CHECK_NUMBER(s.idle.kind, ==, IDLE_WAKE);
 	CHECK(!set(&s, "look", ""));
 	CHECK(!set(&s, "look", "blind=1"));
-	CHECK(!set(&s, "idle", "backoff=0"));
 	CHECK(!set(&s, "idle", "wake=1"));
+}
+
+static void expect_rests(const char *value, const struct idle *wanted)
+{
+	struct schedule s;
+
+	schedule_init(&s);
+	CHECK(set(&s, "idle", value));
+	CHECK_NUMBER(s.idle.kind, ==, wanted->kind);
+	CHECK_NUMBER(s.idle.patience_misses, ==, wanted->patience_misses);
+	CHECK_NUMBER(s.idle.patience_ns, ==, wanted->patience_ns);
+	CHECK_NUMBER(s.idle.first_ns, ==, wanted->first_ns);
+	CHECK_NUMBER(s.idle.longest_ns, ==, wanted->longest_ns);
+	CHECK_NUMBER(s.idle.is_linear, ==, wanted->is_linear);
+}
+
+/* The help says in numbers what each of these words means. */
+static void expect_rests_in_help(const char *word, const char *value,
+				 const struct idle *wanted)
+{
+	char line[64];
+
+	(void)snprintf(line, sizeof(line), "\n  %s: %s: ", word, value);
+	CHECK_PART(help_of("idle"), line);
+	expect_rests(word, wanted);
+	expect_rests(value, wanted);
+}
+
+static void test_rests_are_read(void)
+{
+	static const char *const refused_values[] = {
+		"backoff=0",           "backoff=",
+		"backoff=1:2",         "backoff=1:0:2",
+		"backoff=1:2:0",       "backoff=1:2:3:",
+		"backoff=1:2:3:4",     "backoff=1:2:3:doubling",
+		"backoff=-1:2:3",      "backoff=1000001:2:3",
+		"backoff=1ms:2:3",     "backoff=1:0.0001:3",
+		"backoff=:2:3",        "backoff=3600000001us:2:3",
+		"backoff=1:2:3:linea", "thesis=1",
+		"code",
+	};
+	struct schedule s;
+
+	expect_rests("backoff", &idle_thesis);
+	expect_rests("backoff=250", &(struct idle){ IDLE_BACKOFF, 64, 0, 1000,
+						    250000, false });
+	expect_rests("backoff=0:10:10000",
+		     &(struct idle){ IDLE_BACKOFF, 0, 0, 10000, 10000000,
+				     false });
+	expect_rests("backoff=70us:0.5:3.25:linear",
+		     &(struct idle){ IDLE_BACKOFF, 0, 70000, 500, 3250, true });
+	expect_rests_in_help("thesis", "backoff=64:1:1000", &idle_thesis);
+	expect_rests_in_help("code-step", "backoff=1:0.001:1000:linear",
+			     &idle_code_step);
+	expect_rests_in_help("code-pause", "backoff=200000us:1000:20000:linear",
+			     &idle_code_pause);
+	schedule_init(&s);
+	for (size_t i = 0; i < ARRAY_SIZE(refused_values); i++)
+		CHECK(!set(&s, "idle", refused_values[i]));
 }
 
 static void test_disciplines_are_read(void)
@@ -451,6 +495,18 @@ static void test_times_and_counts_have_ranges(void)
 	s.idle.kind = IDLE_BACKOFF;
 	refused(&s, "the longest pause of --idle backoff is 0, but it must be "
 		    "1 to 3600000000000 ns");
+	s.idle.longest_ns = 1;
+	refused(&s, "the first pause of --idle backoff is 0, but it must be 1 "
+		    "to 3600000000000 ns");
+	s.idle.first_ns = 1;
+	accepted(&s);
+	s.idle.patience_misses = 1000001;
+	refused(&s, "the patience of --idle backoff is 1000001, but it must be "
+		    "0 to 1000000 visits");
+	s.idle.patience_misses = 0;
+	s.idle.patience_ns = UINT64_C(3600000000001);
+	refused(&s, "the patience of --idle backoff is 3600000000001, but it "
+		    "must be 0 to 3600000000000 ns");
 	s = defaults;
 	s.slice_ns = UINT64_C(3600000000001);
 	s.discipline.kind = DISCIPLINE_SRPT;
@@ -539,6 +595,9 @@ static void test_what_workers_do_not_do_is_refused(void)
 		  "--balance partition --distribute round-robin" },
 		{ "--steal", "--balance replicate=1 --steal" },
 		{ "--steal", "--policy dbr --steal" },
+		{ "--steal makes no sense with --look blind: a thief takes "
+		  "from the longest queue, which it does not see",
+		  "--policy dbr --balance replicate --steal --look blind" },
 	};
 
 	expect_senseless(cases, ARRAY_SIZE(cases));
@@ -655,6 +714,7 @@ int main(void)
 	test_every_policy_is_a_value();
 	test_regimes_are_read();
 	test_looks_and_idling_are_read();
+	test_rests_are_read();
 	test_disciplines_are_read();
 	test_lists_are_read();
 	test_thread_models_are_read();

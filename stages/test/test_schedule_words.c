@@ -67,6 +67,19 @@ static void test_each_flag_is_written_as_it_is_read(void)
 		"--policy cohort --regime exhaustive --look lengths "
 		"--idle wake --discipline fcfs "
 		"--balance shared",
+		"--policy srpt --regime exhaustive --look blind --idle thesis "
+		"--discipline fcfs --balance shared",
+		"--policy srpt --regime exhaustive --look blind "
+		"--idle code-step --discipline fcfs --balance shared",
+		"--policy srpt --regime exhaustive --look blind "
+		"--idle code-pause --discipline fcfs --balance shared",
+		"--policy srpt --regime exhaustive --look blind "
+		"--idle backoff=7:0.050:12:linear "
+		"--discipline fcfs --balance shared",
+		"--policy srpt --regime exhaustive --look blind "
+		"--idle backoff=500us:3:12 --discipline fcfs --balance shared",
+		"--policy srpt --regime exhaustive --look blind "
+		"--idle backoff=64:1:0.999 --discipline fcfs --balance shared",
 		"--policy mg1 --regime gated --look blind --idle backoff=250 "
 		"--discipline stack "
 		"--balance partition=2",
@@ -76,6 +89,9 @@ static void test_each_flag_is_written_as_it_is_read(void)
 		"--policy srpt --regime time-gated=1500 --look blind "
 		"--idle wake "
 		"--discipline srpt=0.500000 --slice 0 "
+		"--balance replicate=2 --distribute least-loaded",
+		"--policy srpt --regime exhaustive --look lengths --idle wake "
+		"--discipline fcfs "
 		"--balance replicate=2 --distribute least-loaded --steal",
 		"--policy color --discipline fcfs "
 		"--balance replicate=2 --distribute size --steal",

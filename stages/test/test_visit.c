@@ -2,15 +2,18 @@
 /*
  * Promises: with one worker at a stage, waiting events are handled in the order
  * of the discipline, also where a cutoff pauses them; a stage over its
- * threshold interrupts a visit, but not an interruption; a blind worker that is
- * woken makes a whole round before it rests again; a policy that breaks its
- * contract is named.
+ * threshold interrupts a visit, but not an interruption; a blind worker looks at
+ * no queue but by a visit, makes a whole round before it sleeps, and another if
+ * somebody was to be woken meanwhile; --idle backoff rests as its numbers say,
+ * and a worker that was woken visits where the event is; a policy that breaks
+ * its contract is named.
  *
  * All events wait until the first one, which is held at the gate (line.h), goes
  * on.
  */
 #include "base/error.h"
 #include "base/test/check.h"
+#include "base/util.h"
 #include "stages/flags.h"
 #include "stages/test/each_policy.h"
 #include "stages/test/line.h"
@@ -256,7 +259,7 @@ static void ignore_turn(struct visitor *v, uint32_t from, uint32_t to,
 
 /* A visitor of the line's stages, without threads. */
 struct sole {
-	uint64_t state[64];
+	uint64_t state[128];
 	struct visit_station stations[LINE_STAGES];
 	struct schedule schedule;
 	struct visit_part part;
@@ -282,8 +285,167 @@ static void sole_init(struct sole *s, const struct visit_access *access)
 	visitor_init(&s->visitor);
 }
 
-/* Other workers are always faster: each visit finds nothing. */
-static void test_a_woken_blind_worker_makes_a_round(void)
+static uint32_t wake_count; /* of the one worker */
+
+static uint32_t count_wakes(const struct visitor *v)
+{
+	(void)v;
+	return wake_count;
+}
+
+static uint32_t read_no_totals(const struct visitor *v,
+			       const struct visit_station *s,
+			       struct measure_totals *out)
+{
+	(void)v;
+	(void)s;
+	*out = (struct measure_totals){ 0 };
+	return 1;
+}
+
+/*
+ * Each visit finds nothing.  A visitor that looks at a queue would call a
+ * function that there is not.
+ */
+static const struct visit_access blind_access = {
+	.epoch = count_wakes,
+	.pop = pop_nothing,
+	.turn = ignore_turn,
+	.read_totals = read_no_totals,
+};
+
+/* False: the policy's workers cannot be blind. */
+static bool sole_init_blind(struct sole *s, const struct policy *p,
+			    const char *idle)
+{
+	sole_init(s, &blind_access);
+	if (p->workers != POLICY_WORKERS_ROAM || p->has_central_queue ||
+	    p->needs_lengths)
+		return false;
+	CHECK_NUMBER(p->state_bytes, <=, sizeof(s->state));
+	CHECK(set_flag(&s->schedule, "policy", p->name));
+	CHECK(set_flag(&s->schedule, "look", "blind"));
+	return set_flag(&s->schedule, "idle", idle);
+}
+
+/* Visits until the next rest, each of which takes 1 us.  Returns how many. */
+static uint32_t visits_to_rest(struct sole *s, uint64_t *now_ns)
+{
+	uint32_t visits = 0;
+	enum visit_step step;
+
+	while ((step = visitor_step(&s->visitor, *now_ns)) != VISIT_REST) {
+		visits += step == VISIT_OVER;
+		*now_ns += step == VISIT_SWITCH ? 1000 : 0;
+	}
+	return visits;
+}
+
+/* It rests as soon as it was at each station, which is not sooner. */
+static void expect_round(struct sole *s)
+{
+	uint32_t seen_stations = 0, before = 0;
+	enum visit_step step;
+
+	while ((step = visitor_step(&s->visitor, 1000)) != VISIT_REST) {
+		if (step != VISIT_OVER)
+			continue;
+		before = seen_stations;
+		seen_stations |= 1u << s->visitor.visit.stage;
+	}
+	CHECK_NUMBER(seen_stations, ==, (1u << LINE_STAGES) - 1);
+	CHECK_NUMBER(before, !=, seen_stations);
+	CHECK_NUMBER(s->visitor.rest_ns, ==, 0);
+}
+
+static void test_a_blind_worker_makes_rounds(void)
+{
+	struct sole s;
+	uint32_t policy_count = 0;
+
+	for (const struct policy *const *p = policy_list; each_policy(*p);
+	     p++) {
+		if (!sole_init_blind(&s, *p, "wake"))
+			continue;
+		policy_count++;
+		for (uint32_t round = 0; round < 5; round++) {
+			expect_round(&s);
+			CHECK(!visitor_has_work(&s.visitor));
+			wake_count++;
+			CHECK(visitor_has_work(&s.visitor));
+			visitor_woken(&s.visitor);
+		}
+		/* Somebody was to be woken in the middle of the round. */
+		CHECK_NUMBER(visitor_step(&s.visitor, 1000), ==, VISIT_SWITCH);
+		wake_count++;
+		expect_round(&s);
+		CHECK(visitor_has_work(&s.visitor));
+		expect_round(&s);
+		CHECK(!visitor_has_work(&s.visitor));
+	}
+	CHECK_NUMBER(policy_count, >=, 4);
+}
+
+/* So many visits before the first rest, and one before each other one. */
+static void expect_rests(const char *idle, uint32_t first_visits,
+			 const uint64_t *rests_ns, uint32_t count)
+{
+	uint64_t now_ns = 5000000000;
+	struct sole s;
+
+	CHECK(sole_init_blind(&s, policy_find("srpt"), idle));
+	/* From the beginning, and once more after it was woken. */
+	for (uint32_t search = 0; search < 2; search++) {
+		for (uint32_t i = 0; i < count; i++) {
+			CHECK_NUMBER(visits_to_rest(&s, &now_ns), ==,
+				     i == 0 ? first_visits : 1);
+			CHECK_NUMBER(s.visitor.rest_ns, ==, rests_ns[i]);
+			CHECK(s.visitor.rest_at == s.visitor.visit.station);
+			now_ns += s.visitor.rest_ns;
+		}
+		visitor_woken(&s.visitor);
+	}
+}
+
+static void test_rests_are_as_long_as_the_rule_says(void)
+{
+	static const uint64_t thesis[] = { 1000,   2000,    4000,    8000,
+					   16000,  32000,   64000,   128000,
+					   256000, 512000,  1000000, 1000000,
+					   1000000 };
+	static const uint64_t steps[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+	static const uint64_t first_day[] = { 10000, 20000, 40000, 50000,
+					      50000 };
+	static const uint64_t linear[] = { 700, 1400, 2100, 2500, 2500 };
+	uint64_t pauses[25];
+
+	for (uint32_t i = 0; i < 25; i++)
+		pauses[i] = (i < 20 ? i + 1 : 20) * UINT64_C(1000000);
+	expect_rests("thesis", 65, thesis, ARRAY_SIZE(thesis));
+	/* A timeout counts from the next visit on. */
+	expect_rests("code-step", 2, steps, ARRAY_SIZE(steps));
+	/* 200 ms from the end of the first visit in vain. */
+	expect_rests("code-pause", 200001, pauses, ARRAY_SIZE(pauses));
+	expect_rests("backoff=0:10:50", 1, first_day, ARRAY_SIZE(first_day));
+	expect_rests("backoff=3:0.7:2.5:linear", 4, linear, ARRAY_SIZE(linear));
+	expect_rests("backoff=0:1:0.25", 1, &(uint64_t){ 250 }, 1);
+}
+
+/* A million steps of 1 ns, and the numbers stay right after that. */
+static void test_the_longest_rest_stays(void)
+{
+	uint64_t now_ns = 0;
+	struct sole s;
+
+	CHECK(sole_init_blind(&s, policy_find("dbr"), "code-step"));
+	for (uint64_t i = 1; i <= 1100000; i++) {
+		(void)visits_to_rest(&s, &now_ns);
+		CHECK_NUMBER(s.visitor.rest_ns, ==, i < 1000000 ? i : 1000000);
+	}
+}
+
+/* A worker that sees the queues does not look at them again and again. */
+static void test_patience_is_for_the_blind(void)
 {
 	static const struct visit_access access = {
 		.queued_count = count_nothing,
@@ -291,18 +453,38 @@ static void test_a_woken_blind_worker_makes_a_round(void)
 		.pop = pop_nothing,
 		.turn = ignore_turn,
 	};
+	uint64_t now_ns = 0;
 	struct sole s;
 
 	sole_init(&s, &access);
-	CHECK_NUMBER(s.schedule.policy->state_bytes, <=, sizeof(s.state));
-	CHECK(set_flag(&s.schedule, "look", "blind"));
-	for (uint32_t rest = 0; rest < 5; rest++) {
-		uint32_t visits = 0;
-		enum visit_step step;
+	CHECK(set_flag(&s.schedule, "idle", "thesis"));
+	for (uint64_t rest_ns = 1000; rest_ns <= 8000; rest_ns *= 2) {
+		CHECK_NUMBER(visits_to_rest(&s, &now_ns), ==, 0);
+		CHECK_NUMBER(s.visitor.rest_ns, ==, rest_ns);
+	}
+}
 
-		while ((step = visitor_step(&s.visitor, 1000)) != VISIT_REST)
-			visits += step == VISIT_OVER;
-		CHECK_NUMBER(visits, ==, 2 * LINE_STAGES);
+/* SRPT would go on to another station. */
+static void test_a_woken_worker_visits_where_it_rested(void)
+{
+	uint64_t now_ns = 0;
+	struct sole s;
+
+	CHECK(sole_init_blind(&s, policy_find("srpt"), "backoff=1:10:50"));
+	for (uint32_t i = 0; i < 6; i++) {
+		const struct visit_station *at;
+
+		(void)visits_to_rest(&s, &now_ns);
+		at = s.visitor.rest_at;
+		visitor_woken(&s.visitor);
+		CHECK_NUMBER(visitor_step(&s.visitor, now_ns), ==,
+			     VISIT_SWITCH);
+		CHECK(s.visitor.visit.station == at);
+		CHECK_NUMBER(visitor_step(&s.visitor, now_ns), ==, VISIT_OVER);
+		/* And only once. */
+		CHECK_NUMBER(visitor_step(&s.visitor, now_ns), ==,
+			     VISIT_SWITCH);
+		CHECK(s.visitor.visit.station != at);
 	}
 }
 
@@ -380,7 +562,11 @@ int main(void)
 	/* First, while this process has one thread: it forks. */
 	test_a_policy_with_a_mistake_is_named();
 	watchdog_start();
-	test_a_woken_blind_worker_makes_a_round();
+	test_a_blind_worker_makes_rounds();
+	test_rests_are_as_long_as_the_rule_says();
+	test_the_longest_rest_stays();
+	test_patience_is_for_the_blind();
+	test_a_woken_worker_visits_where_it_rested();
 	test_order_is_that_of_the_discipline();
 	test_threshold_interrupts_but_no_interruption();
 	test_stage_long_unvisited_interrupts();

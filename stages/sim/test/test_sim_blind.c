@@ -2,8 +2,9 @@
 /*
  * Promises: a blind worker pays for each visit, whether it finds events or not,
  * so the response time of one client follows from the policy's order of visits;
- * backoff adds its pauses, each twice as long as the one before; an event that
- * arrives where a worker rests wakes it; and nothing is left behind.
+ * backoff adds its pauses, each twice as long as the one before, but none while
+ * its patience lasts; an event that arrives where a worker rests wakes it, and
+ * is visited; and nothing is left behind.
  */
 #include "base/error.h"
 #include "base/test/check.h"
@@ -34,6 +35,7 @@ static void begin(struct trial *t, const char *policy, enum look look,
 	t->schedule.look = look;
 	t->schedule.idle = (struct idle){
 		.kind = longest_ns > 0 ? IDLE_BACKOFF : IDLE_WAKE,
+		.first_ns = 10 * US,
 		.longest_ns = longest_ns,
 	};
 	t->config.client_count = 1;
@@ -116,7 +118,11 @@ static void test_an_event_ends_the_rest(void)
 	for (int look = LOOK_LENGTHS; look <= LOOK_BLIND; look++) {
 		trial_init(&t, one, 1, 0);
 		t.schedule.look = (enum look)look;
-		t.schedule.idle = (struct idle){ IDLE_BACKOFF, 5000000 * US };
+		t.schedule.idle = (struct idle){
+			.kind = IDLE_BACKOFF,
+			.first_ns = 10 * US,
+			.longest_ns = 5000000 * US,
+		};
 		t.config.gaps_s = gaps_s;
 		t.config.gap_count = 1;
 		t.config.request_count = REQUESTS;
@@ -163,7 +169,6 @@ static bool choose(struct trial *t, const struct policy *p, uint32_t choice)
 	CHECK(schedule_set(s, "idle", choice % 2 ? "backoff" : "wake", names,
 			   STAGES));
 	CHECK(schedule_set(s, "balance", balances[balance], names, STAGES));
-	s->steal = choice >= 6 && balance == 1;
 	t->config.switch_ns = choice % 4 < 2 ? SWITCH_NS : 0;
 	return schedule_complete(s, STAGES, 4, error.text);
 }

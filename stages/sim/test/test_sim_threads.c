@@ -7,8 +7,9 @@
  * One worker acts, so the schedule alone decides the order.  With replicas,
  * only the first worker starts, or the last; it steals what is sent to the
  * others.  The threads' clock is replaced by one that moves only in handlers,
- * by the work that the model says, and in rests of --idle backoff; after each
- * GAP_NS of work a handler may be paused.  A new request is sent, from another
+ * by the work that the model says, and in rests of --idle backoff; and, where
+ * patience is a time, by SWITCH_NS for each visit, or it would never be over.
+ * After each GAP_NS of work a handler may be paused.  A new request is sent, from another
  * thread, when one ends; or at given times, in the middle of a handler or a
  * rest, which then waits for it.
  *
@@ -27,7 +28,8 @@
  * Not compared, because the kernel decides who is first: several workers at
  * once, with more than one request; so a pause is compared with one worker
  * only, and in pools never.  Nor rests of several workers, as the clock would
- * have to know when all of them rest.  Nor what is not simulated: --pool auto,
+ * have to know when all of them rest.  Nor thresholds together with patience in
+ * time: threads do not look at the clock when a visit is interrupted.  Nor what is not simulated: --pool auto,
  * exclusive stages, full queues, the thread models of servlib.
  */
 #include "base/error.h"
@@ -50,7 +52,8 @@
 
 enum { STAGES = 3, REQUESTS = 30, CLIENTS = 9, SPANS_MAX = 16000 };
 
-#define GAP_NS UINT64_C(1000000) /* work between two pause points */
+#define GAP_NS UINT64_C(1000000)    /* work between two pause points */
+#define SWITCH_NS UINT64_C(7000000) /* a visit, see above */
 
 #ifdef __SANITIZE_THREAD__
 enum { SAMPLE = 401 };
@@ -117,6 +120,7 @@ static struct {
 	struct random paths;
 	/* Time of the next request; UINT64_MAX: it comes when another ends. */
 	uint64_t arrival_ns;
+	uint64_t switch_ns; /* of each visit */
 	_Atomic uint64_t now_ns;
 	_Atomic uint32_t finished_count;
 	_Atomic uint64_t left_ns; /* work left in all requests under way */
@@ -231,6 +235,20 @@ bool __wrap_eventcount_wait(struct eventcount *ec, uint32_t ticket,
 	return patience_ns > 0;
 }
 
+__typeof__(visitor_step) __real_visitor_step, __wrap_visitor_step;
+
+/* Of the simulator, too, which lets time pass itself. */
+enum visit_step __wrap_visitor_step(struct visitor *v, uint64_t now_ns)
+{
+	enum visit_step step = __real_visitor_step(v, now_ns);
+	uint64_t ns = run.switch_ns;
+
+	if (step == VISIT_SWITCH && atomic_load(&clock_is_virtual))
+		while (ns > 0)
+			ns -= pass(ns);
+	return step;
+}
+
 static void handle(struct event *ev, void *arg)
 {
 	const struct trial *t = arg;
@@ -315,6 +333,7 @@ static void run_threads(struct trial *t, const struct cores *cores)
 	random_init(&run.paths, t->config.seed, STREAM_PATHS);
 	if (t->config.gap_count == 0)
 		run.arrival_ns = UINT64_MAX;
+	run.switch_ns = t->config.switch_ns;
 	fake_core_count = t->config.core_count;
 	g = group_new(&(struct group_config){ .schedule = &t->schedule,
 					      .cores = cores });
@@ -578,6 +597,7 @@ static void compare(const struct choice *c, const struct schedule *schedule,
 	if (c->client_count == 0)
 		set_gaps(&t.config);
 	t.config.pause_gap_ns = GAP_NS;
+	t.config.switch_ns = schedule->idle.patience_ns > 0 ? SWITCH_NS : 0;
 	t.config.request_count = REQUESTS;
 	t.config.warmup_count = 0;
 	t.config.watch = spans_add;
@@ -604,6 +624,8 @@ static bool try(const struct choice *c, const struct cores *cores)
 	set_all(&schedule, c);
 	if (!schedule_complete(&schedule, STAGES, c->core_count, error.text))
 		return false;
+	if (schedule.idle.patience_ns > 0 && schedule.has_thresholds)
+		return true;
 	accepted_count++;
 	if (accepted_count % sample == 0 || is_new_pair(c))
 		compare(c, &schedule, cores);
@@ -651,8 +673,12 @@ static void try_worker(const struct policy *p, const struct choice *c,
 	static const char *const looks[][2] = {
 		{ NULL, NULL },
 		{ "blind", NULL },
-		{ NULL, "backoff" },
-		{ "blind", "backoff=30000" },
+		{ NULL, "backoff=0:10:10000" },
+		{ "blind", "backoff=0:10:30000" },
+		{ "blind", "thesis" },
+		/* As code-step and code-pause, but with fewer visits. */
+		{ "blind", "backoff=1:100:20000:linear" },
+		{ "blind", "backoff=50000us:1000:20000:linear" },
 	};
 	bool is_partition = c->values[BALANCE_FLAG] != NULL &&
 			    strcmp(c->values[BALANCE_FLAG], "partition=1") == 0;
@@ -662,7 +688,9 @@ static void try_worker(const struct policy *p, const struct choice *c,
 	for (uint32_t i = 0; i < ARRAY_SIZE(slices) * ARRAY_SIZE(looks); i++) {
 		uint32_t look = i / ARRAY_SIZE(slices);
 		bool is_plain = look == 0, has_slice;
-		bool is_refused = p->needs_lengths && looks[look][0] != NULL;
+		bool is_refused =
+			looks[look][0] != NULL &&
+			(p->needs_lengths || c->values[STEAL_FLAG] != NULL);
 		uint32_t count;
 
 		tried.values[LOOK_FLAG] = looks[look][0];
