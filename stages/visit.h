@@ -188,7 +188,7 @@ struct visit_access {
 	uint64_t (*first_rank)(const struct visit_station *s);
 	/*
 	 * Only called for exclusive stages; may be NULL if there are none.
-	 * False: another worker is in the stage, and wakes one when it leaves.
+	 * False: another worker is in the stage.
 	 */
 	bool (*is_open)(const struct visit_station *s);
 	bool (*enter)(struct visit_station *s);

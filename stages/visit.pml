@@ -17,11 +17,16 @@
  *	SIZES		two parts and one place to sleep; worker 1 may take the
  *			small events of part 0, too, worker 0 only those
  *
+ * With BLIND, workers do not look: they visit each station that they may, in any
+ * order, and sleep if that was in vain and nobody was to be woken since the first
+ * of these visits.  They leave no notes; a worker that leaves a stage looks
+ * whether events wait there.  They do not steal, so not with STEAL or SIZES.
+ *
  * Checked: never two workers are in an exclusive stage; and in every final
  * state, every event was handled, and if the group was stopped, the workers and
  * group_stop() ended.  Steps and memory are as in eventcount.pml.  In the code,
  * a worker that leaves a stage also wakes others if events wait there without a
- * note; the model leaves this out, as it only adds wake-ups.
+ * note; but for BLIND the model leaves this out, as it only adds wake-ups.
  *
  * Mistakes that Spin must find, used by test/test_models.sh:
  *	NO_NOTE		a worker that finds a stage taken leaves no note
@@ -32,6 +37,8 @@
  *	WAKE_ONE	one worker is woken where it may be the wrong one
  *	OWN_WORK	thieves share a place to sleep, but no work
  *	QUIET_STOP	the stop wakes the sleepers of one place only
+ *	LATE_EPOCH	blind: the epoch is read after the visits, not before
+ *	NO_LAST_LOOK	blind: a worker that leaves a stage looks at no queue
  */
 #define EXCLUSIVE 1
 #define PARTED 2
@@ -92,6 +99,12 @@
 #else
 #define REACHES(w, s) (PLACE(w) == PLACE(s))
 #define WAKES_ALL(s) (KIND == STEAL && IS_EXCLUSIVE(s))
+#endif
+
+#ifdef BLIND
+#define FOUND found = true;
+#else
+#define FOUND
 #endif
 
 byte queued[STATIONS], accepted, handled, pending, ended;
@@ -179,6 +192,7 @@ inline look(s)
 	}
 }
 
+#ifndef BLIND
 /* pick(), find_victim() and has_work(). */
 inline find()
 {
@@ -188,7 +202,28 @@ inline find()
 	look(1)
 #endif
 }
+#endif
 
+#ifdef BLIND
+inline wake_if_waits(s)
+{
+	if
+	:: queued[s] > 0 -> wake(s)
+	:: else
+	fi
+}
+
+inline leave_station()
+{
+	is_taken = false;
+#ifndef NO_LAST_LOOK
+	wake_if_waits(0);
+#if KIND == PARTED
+	wake_if_waits(1)
+#endif
+#endif
+}
+#else
 inline leave_station()
 {
 #ifdef EARLY_LOOK
@@ -212,6 +247,7 @@ inline leave_station()
 	:: else
 	fi
 }
+#endif
 
 /* Until it is empty, unless another was faster. */
 inline visit()
@@ -235,6 +271,7 @@ inline visit()
 			:: !any -> break
 			:: else ->
 				any = false;
+				FOUND
 				inside = inside + IS_EXCLUSIVE(at);
 				assert(inside <= 1);
 				atomic {
@@ -252,21 +289,69 @@ inline visit()
 	at = NONE
 }
 
+#ifdef BLIND
+/* Visit `at`, if this worker may. */
+inline visit_if_may()
+{
+	if
+	:: MAY(me, at) -> visit()
+	:: else -> at = NONE
+	fi
+}
+
+/* A round: each station, until a visit finds an event. */
+inline find()
+{
+	found = false;
+#ifndef LATE_EPOCH
+	begun = epoch[PLACE(me)];
+#endif
+#if STATIONS == 2
+	if
+	:: at = 0; visit_if_may(); at = 1
+	:: at = 1; visit_if_may(); at = 0
+	fi;
+#else
+	at = 0;
+#endif
+	visit_if_may();
+#ifdef LATE_EPOCH
+	begun = epoch[PLACE(me)];
+#endif
+	at = (found -> 0 : NONE) /* 0: another round */
+}
+
+/* has_work() */
+inline look_again()
+{
+	at = (epoch[PLACE(me)] != begun -> 0 : NONE);
+	begun = 0
+}
+#define VISIT at = NONE
+#else
+#define look_again() find()
+#define VISIT visit()
+#endif
+
 proctype worker(byte me)
 {
 	byte ticket, at = NONE;
 	bool any, some;
+#ifdef BLIND
+	byte begun;
+	bool found;
+#endif
 
 	do
 	:: find();
 		if
-		:: at != NONE -> visit()
+		:: at != NONE -> VISIT
 		:: else ->
 			sleepers[PLACE(me)]++;
 			ticket = epoch[PLACE(me)];
-			find();
+			look_again();
 			if
-			:: at != NONE -> sleepers[PLACE(me)]--; visit()
+			:: at != NONE -> sleepers[PLACE(me)]--; VISIT
 			:: else ->
 				/* group_is_drained() */
 				any = stopping;

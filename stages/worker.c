@@ -21,8 +21,12 @@
  * `is_missed` first and looks at `is_taken` again second.  The worker that
  * leaves the stage clears `is_taken` first and looks at `is_missed` second, and
  * wakes a worker if it is set.  All four operations are sequentially
- * consistent, so at least one of the two workers sees what the other did.  A
- * blind worker finds out when it tries to enter, and does the same.
+ * consistent, so at least one of the two workers sees what the other did.
+ *
+ * A blind worker tries to enter, knows of no event, and leaves no note.  The
+ * worker that leaves wakes one if events wait.  Each of them exchanges
+ * `is_taken`: if the first one failed, then what it could see, the second one
+ * sees, too, when it looks at the queues after that.
  * visit.pml is a model of this.
  *
  * Pools of changing size work as SEDA's thread pool controller, but without a
@@ -104,11 +108,9 @@ static bool station_enter(struct station *s)
 	return s->entry == NULL || !atomic_exchange(&s->entry->is_taken, true);
 }
 
-/* A blind worker has not looked, so the note is left here. */
 static bool enter(struct visit_station *s)
 {
-	return station_enter(station_of(s)) ||
-	       (is_open(s) && station_enter(station_of(s)));
+	return station_enter(station_of(s));
 }
 
 /* Wake a worker for a new event. */
@@ -132,7 +134,7 @@ static void station_leave(struct station *s)
 {
 	if (s->entry == NULL)
 		return;
-	atomic_store(&s->entry->is_taken, false);
+	(void)atomic_exchange(&s->entry->is_taken, false);
 	bool is_missed = atomic_exchange(&s->entry->is_missed, false);
 
 	(void)eventcount_wake_one(&s->entry->left, EVENTCOUNT_ANY);

@@ -10,7 +10,8 @@
 #
 # Not all at once, which takes minutes and gigabytes: so eventcount.pml with two
 # senders and two workers, a stop with two stages, a stop with two senders;
-# pause.pml with two stages, three events, two paused ones; and scheduler.pml
+# pause.pml with two stages, three events, two paused ones; visit.pml with two
+# senders of blind workers at one exclusive stage; and scheduler.pml
 # with two threads, a stop with two waits of one thread.
 
 set -eu
@@ -80,6 +81,11 @@ expect_all 0 visit -DKIND=EXCLUSIVE -DSTOPS=1 -DSENDERS=1
 expect 0 visit -DKIND=PARTED -DSTOPS=1 -DSENDERS=1
 expect_all 0 visit -DKIND=STEAL -DSTOPS=1 -DSENDERS=1
 
+expect_all 0 visit -DBLIND -DKIND=KEYS
+expect_all 0 visit -DBLIND -DKIND=EXCLUSIVE -DSTOPS=1 -DSENDERS=1
+expect_all 0 visit -DBLIND -DKIND=PARTED -DSENDERS=1
+expect 0 visit -DBLIND -DKIND=EXCLUSIVE -DSENDERS=1
+
 expect 1 visit -DKIND=PARTED -DNO_NOTE
 expect 1 visit -DKIND=PARTED -DNO_LOOK_AGAIN
 expect 1 visit -DKIND=PARTED -DEARLY_LOOK
@@ -90,6 +96,8 @@ expect 1 visit -DKIND=KEYS -DWAKE_ONE
 expect 1 visit -DKIND=SIZES -DWAKE_ONE
 expect 1 visit -DKIND=STEAL -DOWN_WORK
 expect 1 visit -DKIND=PARTED -DQUIET_STOP -DSTOPS=1 -DSENDERS=1
+expect 1 visit -DBLIND -DKIND=KEYS -DLATE_EPOCH
+expect 1 visit -DBLIND -DKIND=PARTED -DNO_LAST_LOOK
 
 expect_all 0 queue -DSIZE=4
 expect 0 queue -DSIZE=4 -DPRODUCERS=3 -DCONSUMERS=1 -DEVENTS=1
