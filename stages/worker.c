@@ -960,7 +960,8 @@ static uint32_t read_totals(const struct visitor *v,
 
 static uint32_t epoch(const struct visitor *v)
 {
-	return eventcount_epoch(container_of(v, struct worker, visitor)->sleeps);
+	return eventcount_epoch(
+		container_of(v, struct worker, visitor)->sleeps);
 }
 
 const struct visit_access worker_access = {

@@ -176,14 +176,22 @@ static void expect_rests_in_help(const char *word, const char *value,
 static void test_rests_are_read(void)
 {
 	static const char *const refused_values[] = {
-		"backoff=0",           "backoff=",
-		"backoff=1:2",         "backoff=1:0:2",
-		"backoff=1:2:0",       "backoff=1:2:3:",
-		"backoff=1:2:3:4",     "backoff=1:2:3:doubling",
-		"backoff=-1:2:3",      "backoff=1000001:2:3",
-		"backoff=1ms:2:3",     "backoff=1:0.0001:3",
-		"backoff=:2:3",        "backoff=3600000001us:2:3",
-		"backoff=1:2:3:linea", "thesis=1",
+		"backoff=0",
+		"backoff=",
+		"backoff=1:2",
+		"backoff=1:0:2",
+		"backoff=1:2:0",
+		"backoff=1:2:3:",
+		"backoff=1:2:3:4",
+		"backoff=1:2:3:doubling",
+		"backoff=-1:2:3",
+		"backoff=1000001:2:3",
+		"backoff=1ms:2:3",
+		"backoff=1:0.0001:3",
+		"backoff=:2:3",
+		"backoff=3600000001us:2:3",
+		"backoff=1:2:3:linea",
+		"thesis=1",
 		"code",
 	};
 	struct schedule s;
@@ -191,9 +199,9 @@ static void test_rests_are_read(void)
 	expect_rests("backoff", &idle_thesis);
 	expect_rests("backoff=250", &(struct idle){ IDLE_BACKOFF, 64, 0, 1000,
 						    250000, false });
-	expect_rests("backoff=0:10:10000",
-		     &(struct idle){ IDLE_BACKOFF, 0, 0, 10000, 10000000,
-				     false });
+	expect_rests(
+		"backoff=0:10:10000",
+		&(struct idle){ IDLE_BACKOFF, 0, 0, 10000, 10000000, false });
 	expect_rests("backoff=70us:0.5:3.25:linear",
 		     &(struct idle){ IDLE_BACKOFF, 0, 70000, 500, 3250, true });
 	expect_rests_in_help("thesis", "backoff=64:1:1000", &idle_thesis);

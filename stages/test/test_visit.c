@@ -363,7 +363,7 @@ static void test_a_blind_worker_makes_rounds(void)
 	struct sole s;
 	uint32_t policy_count = 0;
 
-	for (const struct policy *const *p = policy_list; each_policy(*p);
+	for (const struct policy *const *p = policy_list(); each_policy(*p);
 	     p++) {
 		if (!sole_init_blind(&s, *p, "wake"))
 			continue;
@@ -409,9 +409,9 @@ static void expect_rests(const char *idle, uint32_t first_visits,
 
 static void test_rests_are_as_long_as_the_rule_says(void)
 {
-	static const uint64_t thesis[] = { 1000,   2000,    4000,    8000,
-					   16000,  32000,   64000,   128000,
-					   256000, 512000,  1000000, 1000000,
+	static const uint64_t thesis[] = { 1000,   2000,   4000,    8000,
+					   16000,  32000,  64000,   128000,
+					   256000, 512000, 1000000, 1000000,
 					   1000000 };
 	static const uint64_t steps[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
 	static const uint64_t first_day[] = { 10000, 20000, 40000, 50000,

@@ -147,7 +147,7 @@ static void test_fleet_is_read(void)
 static void test_faults_are_named(void)
 {
 	static const struct {
-		const char *const arguments[8];
+		const char *const arguments[9];
 		const char *named;
 	} cases[] = {
 		{ { "--load", "1" }, "--graph" },
@@ -181,6 +181,9 @@ static void test_faults_are_named(void)
 		{ { GRAPH, "--load", "1", "--dispatch", "best" }, "'best'" },
 		{ { GRAPH, "--dispatch", "split", "--dispatch-limit", "2" },
 		  "--dispatch-limit" },
+		{ { GRAPH, "--load", "1", "--look", "blind", "--idle",
+		    "code-pause" },
+		  "--idle: patience in microseconds needs --switch" },
 		{ { GRAPH, "--load", "1", "--dispatch-queue", "size" },
 		  "--dispatch-limit" },
 	};
