@@ -107,7 +107,7 @@ enum idle_word {
 	  "that it visits next, for 1 ns, then visits the next; each time "    \
 	  "1 ns longer, up to 1 ms.")                                          \
 	X(IDLE_WORD_CODE_PAUSE, "code-pause", "", NUMBER_NONE, 0, 0,           \
-	  "backoff=200000us:1000:20000:linear: as the author did before that",  \
+	  "backoff=200000us:1000:20000:linear: as the author did before that", \
 	  "A worker that has found nothing for 200 ms waits for an event at "  \
 	  "the stage that it visits then, for 1 ms, then visits the next; "    \
 	  "each time 1 ms longer, up to 20 ms.")

@@ -136,21 +136,22 @@ enum look {
  * a round: it sleeps when it has visited each of its stations in vain since it
  * was woken or found an event.
  *
- * Backoff: it makes visits in vain for as long as its patience lasts.  From then
- * on it rests after each visit in vain, at the station of that visit, and longer
- * each time.  An event that arrives at this station wakes it, and is
+ * Backoff: it makes visits in vain for as long as its patience lasts.  From
+ * then on it rests after each visit in vain, at the station of that visit, and
+ * longer each time.  An event that arrives at this station wakes it, and is
  * what it visits next; one at another station waits.  A visit that finds an
  * event, or being woken, ends the search: the next one begins with patience and
  * with the shortest rest.  Patience is for blind visits; a worker that sees the
- * queues rests as soon as it sees nothing.  It should be a round, at least: SRPT
- * and DBR begin again at the same stage after each find, and if they rest on the
- * way, they may never come to the stages after a busy one.
+ * queues rests as soon as it sees nothing.  It should be a round, at least:
+ * SRPT and DBR begin again at the same stage after each find, and if they rest
+ * on the way, they may never come to the stages after a busy one.
  *
  * All that the thesis says of it (Gordon, UCAM-CL-TR-781, section 2.4.2, of
  * Cohort scheduling): "If a thread repeatedly polls empty queues, it sleeps for
  * exponentially increasing periods of time so the server can idle."  MG1, SRPT
- * and DBR share this (3.1.2).  It has no numbers; those of idle_thesis are ours.
- * Its author published two programs, neither of which doubles: see below.
+ * and DBR share this (3.1.2).  It has no numbers; those of idle_thesis are
+ * ours.  Its author published two programs, neither of which doubles: see
+ * below.
  */
 enum idle_kind {
 	IDLE_WAKE,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * After Gordon, UCAM-CL-TR-781, sections 2.4 and 3.1 (policies, regimes, blind
- * visits and exponential idling), and Larus and Parkes, "Using Cohort Scheduling to Enhance Server
- * Performance", USENIX 2002, section 4.1 (thresholds), and their technical
- * report, BalanceLoad (stealing).
+ * visits and exponential idling), and Larus and Parkes, "Using Cohort
+ * Scheduling to Enhance Server Performance", USENIX 2002, section 4.1
+ * (thresholds), and their technical report, BalanceLoad (stealing).
  */
 #include "stages/visit.h"
 
@@ -521,7 +521,7 @@ static enum visit_step steal_or_rest(struct visitor *v)
 	return VISIT_REST;
 }
 
-/* Of its stations, the one that a blind worker visits; POLICY_IDLE: it rests. */
+/* The station that a blind worker visits; POLICY_IDLE: it rests. */
 static uint32_t pick_blindly(struct visitor *v)
 {
 	bool was_woken = v->was_woken;

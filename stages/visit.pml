@@ -17,10 +17,11 @@
  *	SIZES		two parts and one place to sleep; worker 1 may take the
  *			small events of part 0, too, worker 0 only those
  *
- * With BLIND, workers do not look: they visit each station that they may, in any
- * order, and sleep if that was in vain and nobody was to be woken since the first
- * of these visits.  They leave no notes; a worker that leaves a stage looks
- * whether events wait there.  They do not steal, so not with STEAL or SIZES.
+ * With BLIND, workers do not look: they visit each station that they may, in
+ * any order, and sleep if that was in vain and nobody was to be woken since the
+ * first of these visits.  They leave no notes; a worker that leaves a stage
+ * looks whether events wait there.  They do not steal, so not with STEAL or
+ * SIZES.
  *
  * Checked: never two workers are in an exclusive stage; and in every final
  * state, every event was handled, and if the group was stopped, the workers and

@@ -2,11 +2,11 @@
 /*
  * Promises: with one worker at a stage, waiting events are handled in the order
  * of the discipline, also where a cutoff pauses them; a stage over its
- * threshold interrupts a visit, but not an interruption; a blind worker looks at
- * no queue but by a visit, makes a whole round before it sleeps, and another if
- * somebody was to be woken meanwhile; --idle backoff rests as its numbers say,
- * and a worker that was woken visits where the event is; a policy that breaks
- * its contract is named.
+ * threshold interrupts a visit, but not an interruption; a blind worker looks
+ * at no queue but by a visit, makes a whole round before it sleeps, and another
+ * if somebody was to be woken meanwhile; --idle backoff rests as its numbers
+ * say, and a worker that was woken visits where the event is; a policy that
+ * breaks its contract is named.
  *
  * All events wait until the first one, which is held at the gate (line.h), goes
  * on.
