@@ -9,9 +9,9 @@
  * others.  The threads' clock is replaced by one that moves only in handlers,
  * by the work that the model says, and in rests of --idle backoff; and, where
  * patience is a time, by SWITCH_NS for each visit, or it would never be over.
- * After each GAP_NS of work a handler may be paused.  A new request is sent, from another
- * thread, when one ends; or at given times, in the middle of a handler or a
- * rest, which then waits for it.
+ * After each GAP_NS of work a handler may be paused.  A new request is sent,
+ * from another thread, when one ends; or at given times, in the middle of a
+ * handler or a rest, which then waits for it.
  *
  * Where several threads must act (pools, partitions) or none does (thread per
  * connection), one request is under way at a time; then only the order of
@@ -29,8 +29,9 @@
  * once, with more than one request; so a pause is compared with one worker
  * only, and in pools never.  Nor rests of several workers, as the clock would
  * have to know when all of them rest.  Nor thresholds together with patience in
- * time: threads do not look at the clock when a visit is interrupted.  Nor what is not simulated: --pool auto,
- * exclusive stages, full queues, the thread models of servlib.
+ * time: threads do not look at the clock when a visit is interrupted.  Nor what
+ * is not simulated: --pool auto, exclusive stages, full queues, the thread
+ * models of servlib.
  */
 #include "base/error.h"
 #include "base/test/check.h"
