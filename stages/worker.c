@@ -783,8 +783,8 @@ static bool push_thread(uint32_t part, struct event *ev, bool is_inside,
 }
 
 /* See stage_send_at(), stage_send_to() and stage_send_accepted(). */
-static bool send(const struct blocking_site *at, struct stage *s,
-		 struct event *ev, uint32_t wish, bool is_accepted)
+static bool send_event(const struct blocking_site *at, struct stage *s,
+		       struct event *ev, uint32_t wish, bool is_accepted)
 {
 	struct stage_group *g = s->group;
 	bool is_inside = handling.group == g;
@@ -846,17 +846,17 @@ static bool send(const struct blocking_site *at, struct stage *s,
 bool stage_send_at(const struct blocking_site *at, struct stage *s,
 		   struct event *ev)
 {
-	return send(at, s, ev, PART_ANY, false);
+	return send_event(at, s, ev, PART_ANY, false);
 }
 
 bool stage_send_to(struct stage *s, struct event *ev, uint32_t part)
 {
-	return send(BLOCKING_SITE(), s, ev, part, false);
+	return send_event(BLOCKING_SITE(), s, ev, part, false);
 }
 
 bool stage_send_accepted(struct stage *s, struct event *ev, uint32_t part)
 {
-	return send(BLOCKING_SITE(), s, ev, part, true);
+	return send_event(BLOCKING_SITE(), s, ev, part, true);
 }
 
 uint32_t group_current_part(void)
