@@ -42,6 +42,10 @@ readelf -d two_shared | has 'libstages.so.0' ||
 	fail "the example does not need libstages.so.0"
 ! readelf -d two_static | has libstages ||
 	fail "the static example needs the shared library"
+"${compile[@]}" -std=gnu11 -o pubsub "$sources"/pubsub/*.c "${shared[@]}" ||
+	fail "pubsub was not built with the shared library"
+LD_LIBRARY_PATH=$lib ./pubsub --check --subscriptions 100 --publications 20 \
+	--attributes 4 --values 3 >/dev/null || fail "pubsub found wrong matches"
 
 # Every name is one of the headers, and both libraries have the same.
 nm -D --defined-only "$lib/libstages.so" | awk '{ print $3 }' | sort >names
