@@ -5,9 +5,9 @@
  *
  * Closure 0 is a parent; it invokes CHILDREN children and waits for them.  Each
  * child waits for an event once, which a thread of its own resumes.  With
- * CANCELS, another thread cancels the session of all of them.  At some moment
- * the group is stopped.  There are WORKERS workers; any queued closure may be
- * the next.
+ * CANCELS, another thread cancels the session of all of them, and an event may
+ * never come.  At some moment the group is stopped.  There are WORKERS workers;
+ * any queued closure may be the next.
  *
  * Checked: each closure ends once, and nothing is done with it after that; the
  * parent goes on when all children have ended; and when the group is drained,
@@ -185,6 +185,12 @@ proctype resumer(byte c)
 	/* For ever, if the child ends before it asks. */
 end_of_wait:
 	has_asked[c];
+#if CANCELS
+	if
+	:: true
+	:: true -> goto done
+	fi;
+#endif
 	atomic { was = wake[c]; wake[c] = WOKEN };
 	if
 #ifdef BLIND_RESUME
@@ -199,7 +205,8 @@ end_of_wait:
 #ifndef BLIND_RESUME
 	:: else
 #endif
-	fi
+	fi;
+done:
 }
 
 proctype canceller()

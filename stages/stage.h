@@ -822,8 +822,8 @@ closure_go_to(struct closure *c, struct stage *s, closure_fn *next)
 
 /*
  * Any thread may call this, once for each wait for an event, also before the
- * method has returned; not when the closure has ended, as it may after
- * session_cancel().
+ * method has returned.  For a closure that has ended, as it may after
+ * session_cancel(), it does nothing; but its memory must still be there.
  */
 void closure_resume(struct closure *c);
 

@@ -115,6 +115,15 @@ for mistake in EARLY_RETURN SENT_PAUSES LATE_CLEAR OLD_THREAD NO_NEXT NO_GIVE \
 	expect 1 pause -D$mistake
 done
 
+expect_all 0 closure
+expect_all 0 closure -DCANCELS=0
+expect 0 closure -DWORKERS=1
+
+for mistake in NO_HOLD LATE_COUNT BLIND_CANCEL BLIND_RESUME LATE_LIST EARLY_LOOK
+do
+	expect 1 closure -D$mistake
+done
+
 expect_all 0 scheduler -DPOSTERS=2 -DROUNDS=1 -DSTOPS=0
 expect 0 scheduler -DPOSTERS=1 -DROUNDS=2 -DSTOPS=1
 
