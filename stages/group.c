@@ -232,7 +232,8 @@ static bool plan_station(struct stage_group *g, struct stage *s, uint32_t part,
 	enum policy_workers workers = g->schedule.policy->workers;
 	struct station *new = &g->stations[g->station_count++];
 
-	s->stations[part * s->stations_per_part + number] = new;
+	new->number = part * s->stations_per_part + number;
+	s->stations[new->number] = new;
 	new->stage = s;
 	new->visited.stage = s->index;
 	new->visited.part = part;
@@ -635,6 +636,11 @@ bool group_partition(struct stage_group *g, const uint32_t *parts)
 uint32_t stage_part(const struct stage *s)
 {
 	return atomic_load_explicit(&s->part, memory_order_relaxed);
+}
+
+uint32_t stage_private_count(const struct stage *s)
+{
+	return s->group->part_count * s->stations_per_part;
 }
 
 void group_stop(struct stage_group *g)

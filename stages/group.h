@@ -57,6 +57,7 @@ enum { POOL_AUTO_PER_CORE = 2 }; /* the most threads for each stage */
 struct station {
 	struct visit_station visited;
 	struct stage *stage; /* NULL: the central queue */
+	uint32_t number;     /* among the stations of its stage */
 	struct queue *queue;
 	struct queue *passed; /* events paused by a cutoff; NULL: no cutoff */
 	struct entry *entry;  /* NULL: any number of workers may visit */

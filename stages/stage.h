@@ -666,6 +666,17 @@ void stage_take(enum resource r, int64_t amount);
 void stage_pause_point(void);
 
 /*
+ * Data private to a worker (Larus and Parkes, 3.4): while the handler of an
+ * exclusive stage or of one partitioned by key runs, no other handler of that
+ * stage has the same number.  So an array with an element for each number needs
+ * no lock.  0 outside handlers.
+ */
+uint32_t stage_private_number(void);
+
+/* Numbers are below this, once the group has started. */
+uint32_t stage_private_count(const struct stage *s);
+
+/*
  * In a partitioned graph: stage i belongs to parts[i] from now on.  Events that
  * are queued stay in their part and are handled there.  Before the first call
  * the stages are divided evenly, in pipeline order.  False: the graph is not

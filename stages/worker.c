@@ -238,6 +238,7 @@ struct handling {
 	struct worker *worker;     /* NULL: not a worker */
 	const struct stage *stage; /* whose handler runs */
 	uint32_t part;
+	uint32_t station;       /* the number of the event's station */
 	struct fibre *fibre;    /* the handler's; NULL: it cannot pause */
 	enum visit_pause pause; /* why the event is paused */
 	uint64_t start_ns;      /* start of the event's turn */
@@ -265,6 +266,8 @@ static void worker_set_current(struct worker *w)
 		.group = w != NULL ? w->group : NULL,
 		.worker = w,
 		.part = w != NULL ? w->visitor.part : 0,
+		/* With user-level threads, each part has one station. */
+		.station = w != NULL ? w->visitor.part : 0,
 	};
 }
 
@@ -531,6 +534,7 @@ static uint64_t handle_event(struct station *from, struct event *ev,
 	uint64_t number = ev->number;
 
 	handling.part = visitor_sends_to(&handling.worker->visitor);
+	handling.station = from->number;
 	begin_turn(s, from->visited.part, ev, ns,
 		   event_inside(ev)->fibre != NULL);
 
@@ -617,6 +621,11 @@ static NOINLINE void set_handling(const struct handling *h)
 	handling = *h;
 }
 
+static NOINLINE void set_station(uint32_t number)
+{
+	handling.station = number;
+}
+
 /* Run `ev`, then what its handlers send, until nothing is left. */
 static void run_in_caller(struct stage_group *g, struct event *ev)
 {
@@ -632,6 +641,7 @@ static void run_in_caller(struct stage_group *g, struct event *ev)
 
 		uint64_t start_ns = enter_and_wait(s, ns);
 
+		set_station(s->number);
 		begin_call(call.stage, ev, ns, start_ns);
 		call_handler(&call);
 		ns = end_call(call.stage);
@@ -857,6 +867,11 @@ bool stage_send_to(struct stage *s, struct event *ev, uint32_t part)
 bool stage_send_accepted(struct stage *s, struct event *ev, uint32_t part)
 {
 	return send_event(BLOCKING_SITE(), s, ev, part, true);
+}
+
+uint32_t stage_private_number(void)
+{
+	return handling.station;
 }
 
 uint32_t group_current_part(void)

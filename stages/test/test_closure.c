@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { DEPTH = 6, TREES = 20, WAITING = 64, ROUNDS = 20 };
 
@@ -376,6 +377,47 @@ static void test_session_stays_on_its_worker(const struct line_setup *setup)
 	CHECK_NUMBER(end_counts[CLOSURE_DONE], ==, 1);
 }
 
+/* --- Data private to a worker. --- */
+
+enum { PRIVATE_MAX = 64, ADDERS = 500 };
+
+/* Not atomic: ThreadSanitizer would see two threads at one element. */
+static uint32_t sums[KINDS][PRIVATE_MAX];
+
+static enum closure_action add_privately(struct closure *c, void *arg)
+{
+	uint32_t kind = (uint32_t)((struct stage **)arg - stages);
+	uint32_t number = stage_private_number();
+
+	CHECK_NUMBER(number, <, stage_private_count(stages[kind]));
+	sums[kind][number]++;
+	return kind == KEYED ? CLOSURE_COMPLETE :
+			       closure_go_to(c, stages[KEYED], add_privately);
+}
+
+static void test_private_data_needs_no_lock(const struct line_setup *setup)
+{
+	static struct waiter adders[ADDERS];
+	struct stage_group *g = start_group(setup, ADDERS);
+
+	memset(sums, 0, sizeof(sums));
+	for (uint32_t i = 0; i < ADDERS; i++) {
+		adders[i] = (struct waiter){ .closure.end = end_waiter,
+					     .closure.event.key = i };
+		CHECK(closure_start(&adders[i].closure, stages[EXCLUSIVE],
+				    add_privately));
+	}
+	stop_group(g);
+	for (uint32_t kind = EXCLUSIVE; kind < KINDS; kind++) {
+		uint32_t sum = 0;
+
+		for (uint32_t i = 0; i < PRIVATE_MAX; i++)
+			sum += sums[kind][i];
+		CHECK_NUMBER(sum, ==, ADDERS);
+	}
+	CHECK_NUMBER(stage_private_number(), ==, 0);
+}
+
 int main(void)
 {
 	watchdog_start();
@@ -385,5 +427,6 @@ int main(void)
 	line_each_setup(test_cancelled_session_ends_all);
 	line_each_setup(test_cancelled_session_begins_nothing);
 	line_each_setup(test_session_stays_on_its_worker);
+	line_each_setup(test_private_data_needs_no_lock);
 	return 0;
 }
