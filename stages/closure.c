@@ -80,14 +80,32 @@ static void session_leave(struct closure *c)
 
 /* --- Sending, continuing and ending. --- */
 
+/*
+ * The replica of a session.  Stations take keys by their remainder, so this
+ * takes other bits of it.
+ */
+static uint32_t session_part(const struct session *s,
+			     const struct stage_group *g)
+{
+	const uint32_t golden = 2654435769u; /* as in visit.c */
+
+	return (s->key * golden >> 16) % g->part_count;
+}
+
 /* False: its stage has no slot for it. */
 static bool send(struct closure *c)
 {
-	uint32_t part = c->session != NULL && c->stage->group->part_count > 1 ?
-				c->session->key % c->stage->group->part_count :
+	uint32_t part = c->session != NULL ?
+				session_part(c->session, c->stage->group) :
 				c->part;
 
 	return stage_send_accepted(c->stage, &c->event, part);
+}
+
+/* Why a closure ends that found no slot. */
+static enum closure_end refusal(const struct closure *c)
+{
+	return is_cancelled(c) ? CLOSURE_CANCELLED : CLOSURE_REFUSED;
 }
 
 /*
@@ -99,17 +117,15 @@ static void end(struct closure *c, enum closure_end how)
 	for (;;) {
 		struct closure *parent = c->parent;
 
+		handling_disown(&c->event);
 		c->end(c, how);
 		if (parent == NULL || atomic_fetch_sub(&parent->left, 1) != 1)
 			return;
 		c = parent;
 		if (c->method != NULL && !is_cancelled(c) && send(c))
 			return;
-		how = CLOSURE_DONE;
-		if (is_cancelled(c))
-			how = CLOSURE_CANCELLED;
-		else if (c->method != NULL)
-			how = CLOSURE_REFUSED;
+		how = c->method == NULL && !is_cancelled(c) ? CLOSURE_DONE :
+							      refusal(c);
 	}
 }
 
@@ -120,15 +136,15 @@ static void go_on(struct closure *c)
 
 	atomic_store(&c->wake, RUNS);
 	if (!send(c))
-		end(c, CLOSURE_REFUSED);
+		end(c, refusal(c));
 	group_let_go(g);
 }
 
 /*
  * Start the children of `c`, which is their parent if it `waits`, and may have
- * gone when this returns.  False: it waits, but has none.
+ * gone when this returns.
  */
-static bool start_children(struct closure *c, bool waits)
+static void start_children(struct closure *c, bool waits)
 {
 	struct closure *child = NULL, *next;
 	uint32_t count = 0;
@@ -147,9 +163,8 @@ static bool start_children(struct closure *c, bool waits)
 		child->parent = waits ? c : NULL;
 		child->part = c->part;
 		if (!send(child))
-			end(child, CLOSURE_REFUSED);
+			end(child, refusal(child));
 	}
-	return !waits || count > 0;
 }
 
 /* Wait for closure_resume().  From here on `c` may belong to another thread. */
@@ -171,29 +186,23 @@ static void wait_for_event(struct closure *c)
 /* What the method has said; false: `c` may belong to somebody else now. */
 static bool act(struct closure *c, enum closure_action action)
 {
+	bool waits = action == CLOSURE_WAIT_FOR_CHILDREN && c->children != NULL;
+
+	start_children(c, waits);
 	switch (action) {
 	case CLOSURE_COMPLETE:
-		(void)start_children(c, false);
 		end(c, CLOSURE_DONE);
 		return false;
 	case CLOSURE_DISPATCH_CHILDREN:
-		return start_children(c, false);
+		return true;
 	case CLOSURE_WAIT_FOR_CHILDREN:
-		if (c->children != NULL) {
-			(void)start_children(c, true);
-			return false;
-		}
-		if (c->method == NULL)
-			end(c, CLOSURE_DONE);
-		return c->method != NULL;
+		return !waits;
 	case CLOSURE_WAIT_FOR_EVENT:
-		(void)start_children(c, false);
 		wait_for_event(c);
 		return false;
 	case CLOSURE_GO_TO:
-		(void)start_children(c, false);
 		if (!send(c))
-			end(c, CLOSURE_REFUSED);
+			end(c, refusal(c));
 		return false;
 	}
 	return false;
@@ -202,28 +211,29 @@ static bool act(struct closure *c, enum closure_action action)
 void closure_handle(struct event *ev, void *arg)
 {
 	struct closure *c = container_of(ev, struct closure, event);
+	const struct stage_group *g = c->stage->group;
+	enum closure_action action;
 
 	c->part = group_current_part();
-	for (;;) {
-		if (is_cancelled(c)) {
-			end(c, CLOSURE_CANCELLED);
+	do {
+		if (is_cancelled(c) || c->method == NULL) {
+			end(c,
+			    is_cancelled(c) ? CLOSURE_CANCELLED : CLOSURE_DONE);
 			return;
 		}
 		assert(c->children == NULL);
-		if (!act(c, c->method(c, arg)))
-			return;
-	}
+		action = c->method(c, arg);
+		assert(c->stage->group == g); /* closure_go_to() */
+	} while (act(c, action));
 }
 
 bool closure_start(struct closure *c, struct stage *s, closure_fn *method)
 {
 	c->stage = s;
 	c->method = method;
-	if (c->session != NULL)
-		c->event.key = c->session->key;
 	return stage_send_to(s, &c->event,
 			     c->session != NULL ?
-				     c->session->key % s->group->part_count :
+				     session_part(c->session, s->group) :
 				     PART_ANY);
 }
 
@@ -234,8 +244,6 @@ void closure_invoke(struct closure *parent, struct closure *child,
 	child->stage = s;
 	child->method = method;
 	child->session = parent->session;
-	if (child->session != NULL)
-		child->event.key = child->session->key;
 	child->event.born_ns = parent->event.born_ns;
 	child->event.patience_ns = parent->event.patience_ns;
 	child->next = parent->children;
@@ -252,7 +260,7 @@ void closure_resume(struct closure *c)
 
 void session_cancel(struct session *s)
 {
-	struct closure *c;
+	struct closure *c, *next, *mine = NULL;
 
 	session_lock(s);
 	atomic_store(&s->is_cancelled, true);
@@ -260,9 +268,13 @@ void session_cancel(struct session *s)
 		unlink_waiting(c);
 		if (atomic_exchange(&c->wake, WOKEN) != WAITS)
 			continue; /* whoever was first goes on with it */
-		session_unlock(s);
-		go_on(c);
-		session_lock(s);
+		c->next_waiting = mine;
+		mine = c;
 	}
 	session_unlock(s);
+	/* When the last one has ended, the session may have gone. */
+	for (c = mine; c != NULL; c = next) {
+		next = c->next_waiting;
+		go_on(c);
+	}
 }

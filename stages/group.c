@@ -409,16 +409,20 @@ static void plan_staying(struct stage_group *g, uint32_t part, struct stage *s)
 
 enum { STACKS_MAX = 131072 };
 
-/* See group_config.stacks_max. */
-static struct fibre_stacks plan_stacks(const struct stage_group *g)
+/* See group_config.stacks_max.  The parts from `part` on share the guards. */
+static struct fibre_stacks plan_stacks(const struct stage_group *g,
+				       uint32_t part)
 {
 	struct fibre_stacks stacks = g->stacks;
+	uint32_t guards = fibres_guards_left() / (g->part_count - part);
 	uint64_t slots = 0;
 
 	for (uint32_t s = 0; s < g->stage_count; s++)
 		slots += g->stages[s]->config.slots;
 	if (stacks.count == 0)
 		stacks.count = (uint32_t)min_u64(slots + 1, STACKS_MAX);
+	if (!stacks.may_lack_guards && guards > 0)
+		stacks.count = min_u32(stacks.count, guards);
 	return stacks;
 }
 
@@ -431,7 +435,7 @@ static bool plan_scheduler(struct stage_group *g, uint32_t part)
 	p->scheduler = scheduler_new(&(struct scheduler_config){
 		.policy = g->schedule.policy->threads,
 		.shared = schedule_resources(&g->schedule, resources_process()),
-		.stacks = plan_stacks(g),
+		.stacks = plan_stacks(g, part),
 		.run = worker_run_thread,
 		.sleeps = p->sleeps,
 	});

@@ -198,6 +198,12 @@ bool stage_send_to(struct stage *s, struct event *ev, uint32_t part);
  */
 bool stage_send_accepted(struct stage *s, struct event *ev, uint32_t part);
 
+/*
+ * The event is no longer that of the running handler, if it was: the rest of
+ * the handler can neither pause nor wait.
+ */
+void handling_disown(const struct event *ev);
+
 /* The part to which the running handler sends. */
 uint32_t group_current_part(void);
 

@@ -28,7 +28,7 @@ enum { STAGES_MAX = 32 }; /* stages of a group */
 
 struct stage_view {
 	uint32_t queued_count; /* events waiting that this worker may take */
-	/* Moving means (tally.h); 0: not known yet. */
+	/* Moving means; 0: not known yet. */
 	double arrivals_per_s; /* for each worker that visits the stage */
 	double service_ns;     /* time of one event in the handler */
 	/*
@@ -132,7 +132,9 @@ double resources_utilisation(const struct resources *r, enum resource which);
 struct thread_policy {
 	size_t state_bytes; /* per scheduler; zeroed before start() */
 	/*
-	 * `shared`: use and limits of all schedulers together (resources.h);
+	 * NULL: nothing is to be done.
+	 *
+	 * `shared`: use and limits of all schedulers together;
 	 * outlives `state`.  NULL: resources are ignored; all threads are at
 	 * one place, first come, first served, and nothing is learned.
 	 */
@@ -209,11 +211,13 @@ bool policy_register(const struct policy *p);
 
 /*
  * In a shared object with one policy: the programs of this project load it by
- * --policy-file, and refuse one that was built with another struct policy.
+ * --policy-file, and refuse one whose struct policy has another size.
  */
 #define STAGES_POLICY_FILE(own)                                                \
-	extern const struct policy *const stages_policy;                       \
-	extern const size_t stages_policy_bytes;                               \
+	__attribute__((visibility(                                             \
+		"default"))) extern const struct policy *const stages_policy;  \
+	__attribute__((visibility(                                             \
+		"default"))) extern const size_t stages_policy_bytes;          \
 	const struct policy *const stages_policy = &(own);                     \
 	const size_t stages_policy_bytes = sizeof(struct policy)
 

@@ -30,8 +30,8 @@ static bool load(const char *path, struct error *error)
 	return policy_register(*p) ||
 	       error_fail(error,
 			  "its policy is not complete, has the name of another "
-			  "one, or is the %dth",
-			  POLICIES_MAX + 1);
+			  "one, or there are %d already",
+			  POLICIES_MAX);
 }
 
 bool policy_load(const char *path, struct error *error)

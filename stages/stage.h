@@ -15,9 +15,10 @@
  * Ownership  An event has one owner at a time: the sender, then the queue,
  *            then the running handler.  stages/ never allocates or frees one.
  * Threads    stage_send(), group_partition() and the functions that only read
- *            may be called from any thread, once group_start() has returned.
- *            One thread, which is not in a handler, calls the others in the
- *            order of this file.  A group starts only once.
+ *            may be called from any thread, once group_start() has returned;
+ *            those that are for handlers, and those of closures, say so.  One
+ *            thread, which is not in a handler, calls the others of a group
+ *            in the order of this file.  A group starts only once.
  * Limits     STAGES_MAX stages.  Queues never grow; a full queue refuses.
  *            Only group_stop() waits.  The stacks of handlers that pause or
  *            wait: struct group_config.
@@ -450,7 +451,7 @@ struct event {
 	uint32_t key;
 	/* For edf: the time by which it should be done; 0: none. */
 	uint64_t deadline_ns;
-	uint64_t number; /* appears in traces, see tally.h */
+	uint64_t number; /* appears in traces (stats.h) */
 
 	/*
 	 * Set by stages/; handlers may read them.  A handler that sends an
@@ -463,7 +464,7 @@ struct event {
 	/* Time in all queues up to now, also while paused. */
 	uint64_t waited_ns;
 
-	/* The rest belongs to stages/ (event.h). */
+	/* The rest belongs to stages/. */
 	uint64_t opaque[EVENT_OPAQUE_WORDS];
 };
 
@@ -527,7 +528,7 @@ struct caller_threads {
 struct group_config {
 	const struct schedule *schedule; /* complete; copied */
 	const struct cores *cores;       /* must outlive the group */
-	/* Count hardware events, if allowed: tally.h. */
+	/* Count hardware events, if allowed (stats.h). */
 	bool counts_hardware;
 	/*
 	 * With user-level threads: the stacks of each part.  0: as many as all
@@ -541,7 +542,7 @@ struct group_config {
 	uint32_t stacks_max;
 	/*
 	 * Handlers that may pause, or wait, run on stacks of this size, in
-	 * whole pages; 0: 64 KiB, and never less than 16.  Below each is a
+	 * whole pages; 0: 64 KiB, and never less than 16 KiB.  Below each is a
 	 * guard of 64 KiB: a handler that needs more ends the program.
 	 */
 	size_t stack_bytes;
@@ -730,7 +731,9 @@ void group_free(struct stage_group *g);
  *            a waiting parent goes on, so a child may be part of its parent.
  * Threads    A closure is in one method at a time, and in none while it waits.
  *            `end` is called by a worker, by closure_resume(), or by
- *            session_cancel().
+ *            session_cancel(); it is no handler: it neither pauses nor waits.
+ *            With a policy without workers, these two run methods, too, as
+ *            stage_send() runs handlers; so their callers hold no lock.
  * Limits     Slots of its stage, as for events: a closure that finds none ends
  *            with CLOSURE_REFUSED.  A closure that waits takes no slot, but
  *            needs one to go on.
@@ -754,10 +757,10 @@ enum closure_end {
 };
 
 /*
- * Closures that can be cancelled together, and whose `key` is that of their
- * events: at a partitioned stage one worker handles them, and in a replicated
- * graph one replica.  A struct of zeros, but for the key; it outlives its
- * closures.
+ * Closures that can be cancelled together.  In a replicated graph, those of one
+ * key go to one replica, unless another steals them.  For one worker at a
+ * partitioned stage, set event.key, too.  A struct of zeros, but for the key;
+ * it outlives its closures.
  */
 struct session {
 	uint32_t key;
@@ -774,7 +777,7 @@ struct closure {
 	struct session *session; /* NULL: none; a child has its parent's */
 	/* The rest belongs to stages/. */
 	struct stage *stage;
-	closure_fn *method; /* NULL: it ends */
+	closure_fn *method; /* called next; NULL: it ends instead */
 	struct closure *parent, *children, *next;
 	_Atomic uint32_t left; /* children that have not ended */
 	_Atomic uint32_t wake;
@@ -785,7 +788,10 @@ struct closure {
 /* The handler of a stage of closures. */
 void closure_handle(struct event *ev, void *arg);
 
-/* Call `method` at `s`.  False, as for stage_send(): nothing has happened. */
+/*
+ * Call `method` at `s`; any thread may call this.  False, as for stage_send():
+ * nothing has happened.
+ */
 STAGES_MUST_CHECK bool closure_start(struct closure *c, struct stage *s,
 				     closure_fn *method);
 
@@ -796,7 +802,10 @@ STAGES_MUST_CHECK bool closure_start(struct closure *c, struct stage *s,
 void closure_invoke(struct closure *parent, struct closure *child,
 		    struct stage *s, closure_fn *method);
 
-/* --- What a method returns, besides CLOSURE_COMPLETE. --- */
+/*
+ * --- What a method returns, besides CLOSURE_COMPLETE.  With a `next` of NULL
+ * the closure ends instead of going on. ---
+ */
 
 /* Start the children, without waiting for them, and go on with `next`. */
 static inline enum closure_action closure_dispatch_children(struct closure *c,
@@ -806,7 +815,7 @@ static inline enum closure_action closure_dispatch_children(struct closure *c,
 	return CLOSURE_DISPATCH_CHILDREN;
 }
 
-/* Go on with `next` when all children have ended; NULL: end then. */
+/* Go on with `next` when all children have ended. */
 static inline enum closure_action closure_wait_for_children(struct closure *c,
 							    closure_fn *next)
 {
@@ -822,7 +831,7 @@ static inline enum closure_action closure_wait_for_event(struct closure *c,
 	return CLOSURE_WAIT_FOR_EVENT;
 }
 
-/* Go on with `next` at another stage. */
+/* Go on with `next` at another stage of the same group. */
 static inline enum closure_action
 closure_go_to(struct closure *c, struct stage *s, closure_fn *next)
 {
@@ -832,16 +841,21 @@ closure_go_to(struct closure *c, struct stage *s, closure_fn *next)
 }
 
 /*
- * Any thread may call this, once for each wait for an event, also before the
- * method has returned.  For a closure that has ended, as it may after
- * session_cancel(), it does nothing; but its memory must still be there.
+ * Any thread may call this, also before the method that waits has returned, but
+ * not before it has begun: then it is lost.  Several calls count as one.  For a
+ * closure that has ended, as it may after session_cancel(), it does nothing;
+ * but its memory must still be there.  The group must not be freed before it
+ * returns.
  */
 void closure_resume(struct closure *c);
 
 /*
- * Any thread may call this, again and again: no method of the session's
- * closures is begun from now on.  Those that wait for an event end; those that
- * wait for children do when these have ended; the others when it is their turn.
+ * Any thread may call this, again and again, as long as the session and the
+ * group live when it begins.  Methods of the session's closures that have not
+ * begun will not begin, except one that a worker is about to begin; when every
+ * `end` was called, none runs.  Closures that wait for an event end at once;
+ * those that wait for children when these have ended; the others when it is
+ * their turn.
  */
 void session_cancel(struct session *s);
 

@@ -792,6 +792,21 @@ static bool push_thread(uint32_t part, struct event *ev, bool is_inside,
 	return true;
 }
 
+static void forbid_pauses(const struct event *ev)
+{
+	if (handling.fibre != NULL && ev == handling.worker->visitor.event)
+		handling.fibre = NULL;
+	if (handling.called == ev)
+		handling.called = NULL;
+}
+
+void handling_disown(const struct event *ev)
+{
+	forbid_pauses(ev);
+	if (handling.event == ev)
+		handling.event = NULL;
+}
+
 /* See stage_send_at(), stage_send_to() and stage_send_accepted(). */
 static bool send_event(const struct blocking_site *at, struct stage *s,
 		       struct event *ev, uint32_t wish, bool is_accepted)
@@ -806,10 +821,7 @@ static bool send_event(const struct blocking_site *at, struct stage *s,
 	 * The handler gives its event away, so the rest of the handler cannot
 	 * be paused, even if the event is refused.
 	 */
-	if (handling.fibre != NULL && ev == handling.worker->visitor.event)
-		handling.fibre = NULL;
-	if (handling.called == ev)
-		handling.called = NULL;
+	forbid_pauses(ev);
 	/* Nor can it wait, if it gives the event to another group. */
 	if (!is_inside && handling.event == ev)
 		handling.event = NULL;

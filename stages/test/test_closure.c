@@ -368,7 +368,8 @@ static void test_session_stays_on_its_worker(const struct line_setup *setup)
 {
 	struct session session = { .key = 5 };
 	struct family f = { .closure = { .end = end_child,
-					 .session = &session } };
+					 .session = &session,
+					 .event.key = session.key } };
 	struct stage_group *g = start_group(setup, 4);
 
 	CHECK(closure_start(&f.closure, stages[KEYED], note_worker));
@@ -418,6 +419,77 @@ static void test_private_data_needs_no_lock(const struct line_setup *setup)
 	CHECK_NUMBER(stage_private_number(), ==, 0);
 }
 
+/* --- What has nothing left to do ends. --- */
+
+static void end_and_free(struct closure *c, enum closure_end how)
+{
+	count_end(how);
+	memset(c, 0xff, sizeof(*c)); /* nobody looks at it any more */
+	free(c);
+}
+
+static enum closure_action wait_for_nobody(struct closure *c, void *arg)
+{
+	(void)arg;
+	return closure_wait_for_children(c, NULL);
+}
+
+static enum closure_action go_nowhere(struct closure *c, void *arg)
+{
+	(void)arg;
+	return closure_go_to(c, stages[EXCLUSIVE], NULL);
+}
+
+static enum closure_action dispatch_nobody(struct closure *c, void *arg)
+{
+	(void)arg;
+	return closure_dispatch_children(c, NULL);
+}
+
+static void test_nothing_to_go_on_with_is_an_end(const struct line_setup *setup)
+{
+	closure_fn *const methods[] = { wait_for_nobody, go_nowhere,
+					dispatch_nobody };
+	struct stage_group *g = start_group(setup, ARRAY_SIZE(methods));
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(methods); i++) {
+		struct closure *c = calloc(1, sizeof(*c));
+
+		c->end = end_and_free;
+		CHECK(closure_start(c, stages[SHARED], methods[i]));
+	}
+	stop_group(g);
+	CHECK_NUMBER(end_counts[CLOSURE_DONE], ==, ARRAY_SIZE(methods));
+	CHECK_NUMBER(ended_count(), ==, ARRAY_SIZE(methods));
+}
+
+/*
+ * As many wait as have slots at their stage, one after the other; when they are
+ * cancelled at once, some find no slot, but none was refused.
+ */
+static void test_cancelled_without_a_slot(const struct line_setup *setup)
+{
+	struct session session = { .key = 3 };
+	struct stage_group *g = start_group(setup, 1);
+	uint32_t started = 0;
+
+	for (uint32_t i = 0; i < WAITING; i++) {
+		waiters[i] = (struct waiter){ .closure.end = end_waiter,
+					      .closure.session = &session,
+					      .rounds = 1 };
+		while (!closure_start(&waiters[i].closure, stages[SHARED],
+				      await))
+			(void)sched_yield();
+		while (waiters[i].waits == 0)
+			(void)sched_yield();
+		started++;
+	}
+	session_cancel(&session);
+	stop_group(g);
+	CHECK_NUMBER(end_counts[CLOSURE_CANCELLED], ==, started);
+	CHECK_NUMBER(ended_count(), ==, started);
+}
+
 int main(void)
 {
 	watchdog_start();
@@ -428,5 +500,7 @@ int main(void)
 	line_each_setup(test_cancelled_session_begins_nothing);
 	line_each_setup(test_session_stays_on_its_worker);
 	line_each_setup(test_private_data_needs_no_lock);
+	line_each_setup(test_nothing_to_go_on_with_is_an_end);
+	line_each_setup(test_cancelled_without_a_slot);
 	return 0;
 }

@@ -263,8 +263,9 @@ static struct fibre *take_first_time(struct fibres *set)
 	f->top = f->stack + f->stack_bytes -
 		 (size_t)(i % COLOURS) * COLOUR_BYTES;
 	f->has_returned = true;
-	if (set->has_light_guards)
-		(void)madvise(from, GUARD_BYTES, GUARD_ADVICE);
+	if (set->has_light_guards &&
+	    madvise(from, GUARD_BYTES, GUARD_ADVICE) != 0)
+		(void)mprotect(from, GUARD_BYTES, PROT_NONE);
 	return f;
 }
 
@@ -324,6 +325,22 @@ struct fibres *fibres_new(const struct fibre_stacks *config)
 		return set;
 	fibres_free(set);
 	return NULL;
+}
+
+uint32_t fibres_guards_left(void)
+{
+	size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+	void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool is_light =
+		page != MAP_FAILED && madvise(page, bytes, GUARD_ADVICE) == 0;
+	uint32_t mapped = atomic_load(&mapped_count);
+
+	if (page != MAP_FAILED)
+		(void)munmap(page, bytes);
+	if (is_light)
+		return UINT32_MAX;
+	return mapped < GUARDS_MAPPED_MAX ? GUARDS_MAPPED_MAX - mapped : 0;
 }
 
 uint32_t fibres_count(const struct fibres *set)

@@ -41,7 +41,7 @@
 struct fibre;
 struct fibres;
 
-/* Free fibres of a set that keep memory: 2 MiB, if each used its whole stack */
+/* Free fibres of a set that keep the memory that they have used. */
 enum { FIBRES_WARM_MAX = 32 };
 
 typedef void fibre_fn(void *arg);
@@ -62,6 +62,9 @@ struct fibre_stacks {
 
 /* NULL: no memory, or no guards. */
 struct fibres *fibres_new(const struct fibre_stacks *config);
+
+/* For how many more stacks the process can have guards. */
+uint32_t fibres_guards_left(void);
 
 /* Those that were asked for, or fewer for want of guards. */
 uint32_t fibres_count(const struct fibres *set);
