@@ -168,11 +168,11 @@ verdicts "thresholds: throughput" 9 |
 expect "Mean response rate" 5 9 <<'END'
 Color|110|the baseline
 SEDA|110|differs: equal
-Cohort|58.5|no verdict: answers 50 % of the requests that come
+Cohort|58.5|no verdict: keeps up with 50 % of the load
 DBR|110|differs: equal
 END
 verdicts "Mean response time" 9 |
-	has -x 'Cohort|no verdict: answers 50 % of the requests that come' ||
+	has -x 'Cohort|no verdict: keeps up with 50 % of the load' ||
 	fail "overloaded: $(cat "$work/claims.md")"
 verdicts "Maximum response rate" 9 | has -x 'SEDA|the opposite' ||
 	fail "rate: $(cat "$work/claims.md")"
