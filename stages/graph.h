@@ -48,7 +48,12 @@ MUST_CHECK bool graph_load(struct stage_graph *g, const char *path,
 
 /*
  * Divide the stages into `part_count` parts of about equal work, so that few
- * events pass between parts: parts[i] < part_count.  Parts are numbered by
+ * events pass between parts: parts[i] < part_count.  METIS proposes the parts;
+ * its answer is overridden in two cases, whatever passes between parts then.  A
+ * stage leaves the heaviest part for another one if the heavier of the two
+ * becomes at least 5 % lighter; and a part that METIS has left empty (of three
+ * parts of graphs/image.json, of three or four of graphs/search.json) gets the
+ * stage of the heaviest part that divides its work best.  Parts are numbered by
  * their first stages; none is empty unless there are more parts than stages.
  * The same weights always give the same parts.
  *

@@ -290,6 +290,10 @@ static void write_run(struct json *j, const struct stages_bench_options *o,
 	for (int i = 0; i < FIGURES; i++)
 		json_add_number(j, figures[i].name, r->values[i]);
 	json_close(j);
+	json_open_array(j, "half_means_ms");
+	for (int i = 0; i < 2; i++)
+		json_add_number(j, NULL, r->half_means_ms[i]);
+	json_close(j);
 	json_open_array(j, "stages");
 	for (uint32_t i = 0; i < o->model.stage_count; i++) {
 		json_open_object(j, NULL);

@@ -497,6 +497,19 @@ static double find_value(const struct figure *f, const struct run *r,
 	return per > 0 ? value / per * f->factor : 0;
 }
 
+/* Times are in the order in which requests ended. */
+static void find_half_means(const struct times *t, double means_ms[2])
+{
+	struct times halves[2] = {
+		{ .ns = t->ns, .count = t->count / 2 },
+		{ .ns = t->ns + t->count / 2,
+		  .count = t->count - t->count / 2 },
+	};
+
+	for (int i = 0; i < 2; i++)
+		means_ms[i] = times_mean(&halves[i]) / 1e6;
+}
+
 static void fill_result(struct run *r, struct run_result *out)
 {
 	struct counts all = count_all(r);
@@ -504,6 +517,7 @@ static void fill_result(struct run *r, struct run_result *out)
 	all.of[NS] = r->end_ns;
 	*out = (struct run_result){ .finished_count = r->finished_count,
 				    .step_count = r->step_count };
+	find_half_means(&r->responses, out->half_means_ms);
 	quantiles_sort(r->responses.ns, r->responses.count);
 	quantiles_sort(r->starts.ns, r->starts.count);
 	for (uint32_t i = 0; i < FIGURES; i++)

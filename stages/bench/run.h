@@ -92,6 +92,11 @@ struct run_pool {
 
 struct run_result {
 	double values[FIGURES]; /* of `figures`; NAN: too few samples for it */
+	/*
+	 * Mean response times of the first half of the requests that ended, and
+	 * of the others: if they differ, they depend on the length of the run.
+	 */
+	double half_means_ms[2];
 	/* Counts of the whole run. */
 	uint64_t finished_count; /* requests */
 	uint64_t step_count;     /* stages on their paths */

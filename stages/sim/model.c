@@ -498,16 +498,43 @@ static bool read_entries(struct model *m, const cJSON *json,
 			  sum);
 }
 
-static bool read_routes(const struct model *m, struct model_stage *s,
+/* The routes of requests that have passed another stage. */
+static bool read_routes_after(struct model *m, struct model_stage *s,
+			      const cJSON *after, struct error *error)
+{
+	uint32_t turn = m->stage_count;
+	double sum;
+
+	if (!cJSON_IsObject(after) || cJSON_GetArraySize(after) != 1)
+		return error_fail(error, "it must name one stage");
+	turn = find_stage(m, after->child->string);
+	if (turn == m->stage_count)
+		return error_fail(error, "there is no stage '%.64s'",
+				  after->child->string);
+	if (m->turn != m->stage_count && m->turn != turn)
+		return error_fail(error,
+				  "'%.64s': another stage has one after "
+				  "'%.64s'",
+				  after->child->string,
+				  m->stages[m->turn].name);
+	m->turn = turn;
+	memset(s->routes[1], 0, sizeof(s->routes[1]));
+	return read_shares(m, after->child, s->routes[1], &sum, error);
+}
+
+static bool read_routes(struct model *m, struct model_stage *s,
 			const cJSON *json, struct error *error)
 {
 	const cJSON *routes = find_item(json, "routes");
+	const cJSON *after = find_item(json, "routes_after");
 	struct error why;
 	double sum;
 
-	return routes == NULL ||
-	       read_shares(m, routes, s->routes, &sum, &why) ||
-	       error_fail(error, "routes: %s", why.text);
+	if (routes != NULL && !read_shares(m, routes, s->routes[0], &sum, &why))
+		return error_fail(error, "routes: %s", why.text);
+	memcpy(s->routes[1], s->routes[0], sizeof(s->routes[1]));
+	return after == NULL || read_routes_after(m, s, after, &why) ||
+	       error_fail(error, "routes_after: %s", why.text);
 }
 
 /* *out stays 0 without the member. */
@@ -538,10 +565,11 @@ static const struct flag stage_keys[] = {
 	{ .name = "takes" },
 	{ .name = "takes_per_size" },
 	{ .name = "routes" },
+	{ .name = "routes_after" },
 	{ 0 },
 };
 
-static bool read_stage(const struct model *m, struct model_stage *s,
+static bool read_stage(struct model *m, struct model_stage *s,
 		       const cJSON *json, const char *folder,
 		       struct error *error)
 {
@@ -566,53 +594,84 @@ static bool read_stage(const struct model *m, struct model_stage *s,
 	return true;
 }
 
-/* The stages that requests come to, from the entries on. */
-static void find_reached(const struct model *m, bool reached[STAGES_MAX])
-{
-	bool is_changed = true;
+/*
+ * A place of a request: a stage, and whether it has passed `turn`, of which
+ * `turn` itself counts.  Places are numbered: stage, or STAGES_MAX + stage.
+ */
+enum { WHERE_MAX = 2 * STAGES_MAX };
 
-	for (uint32_t i = 0; i < m->stage_count; i++)
-		reached[i] = m->entries[i] > 0;
-	while (is_changed) {
-		is_changed = false;
-		for (uint32_t i = 0; i < m->stage_count; i++)
-			for (uint32_t to = 0; to < m->stage_count; to++)
-				if (reached[i] && !reached[to] &&
-				    m->stages[i].routes[to] > 0)
-					is_changed = reached[to] = true;
-	}
+static uint32_t place_of(const struct model *m, uint32_t stage, bool has_passed)
+{
+	return has_passed || stage == m->turn ? STAGES_MAX + stage : stage;
 }
 
-static bool has_end(const struct model *m, uint32_t stage)
+/* Of the stages that may follow this place, by stage. */
+static const double *routes_from(const struct model *m, uint32_t place)
+{
+	return m->stages[place % STAGES_MAX].routes[place / STAGES_MAX];
+}
+
+/* The place after this one, if the request goes to `stage`. */
+static uint32_t next_place(const struct model *m, uint32_t place,
+			   uint32_t stage)
+{
+	return place_of(m, stage, place >= STAGES_MAX);
+}
+
+static bool has_end(const struct model *m, uint32_t place)
 {
 	double sum = 0;
 
 	for (uint32_t to = 0; to < m->stage_count; to++)
-		sum += m->stages[stage].routes[to];
+		sum += routes_from(m, place)[to];
 	return sum < 1 - 1e-9;
 }
 
-/* The stages from which a request may come to its end. */
-static void find_ending(const struct model *m, bool ends[STAGES_MAX])
+/* The places that requests come to, from the entries on. */
+static void find_reached(const struct model *m, bool reached[WHERE_MAX])
 {
 	bool is_changed = true;
 
+	memset(reached, 0, WHERE_MAX * sizeof(*reached));
 	for (uint32_t i = 0; i < m->stage_count; i++)
-		ends[i] = has_end(m, i);
+		if (m->entries[i] > 0)
+			reached[place_of(m, i, false)] = true;
 	while (is_changed) {
 		is_changed = false;
-		for (uint32_t i = 0; i < m->stage_count; i++)
-			for (uint32_t to = 0; to < m->stage_count; to++)
-				if (!ends[i] && ends[to] &&
-				    m->stages[i].routes[to] > 0)
-					is_changed = ends[i] = true;
+		for (uint32_t from = 0; from < WHERE_MAX; from++)
+			for (uint32_t i = 0; i < m->stage_count; i++) {
+				uint32_t to = next_place(m, from, i);
+
+				if (reached[from] && !reached[to] &&
+				    routes_from(m, from)[i] > 0)
+					is_changed = reached[to] = true;
+			}
+	}
+}
+
+/* The places from which a request may come to its end. */
+static void find_ending(const struct model *m, bool ends[WHERE_MAX])
+{
+	bool is_changed = true;
+
+	for (uint32_t place = 0; place < WHERE_MAX; place++)
+		ends[place] = place % STAGES_MAX < m->stage_count &&
+			      has_end(m, place);
+	while (is_changed) {
+		is_changed = false;
+		for (uint32_t from = 0; from < WHERE_MAX; from++)
+			for (uint32_t i = 0; i < m->stage_count; i++)
+				if (!ends[from] &&
+				    routes_from(m, from)[i] > 0 &&
+				    ends[next_place(m, from, i)])
+					is_changed = ends[from] = true;
 	}
 }
 
 /* Does each stage have requests that come, end, and fit into the memory? */
 static bool check_flow(const struct model *m, struct error *error)
 {
-	bool reached[STAGES_MAX], ends[STAGES_MAX];
+	bool reached[WHERE_MAX], ends[WHERE_MAX];
 
 	find_reached(m, reached);
 	find_ending(m, ends);
@@ -620,13 +679,16 @@ static bool check_flow(const struct model *m, struct error *error)
 		const struct model_stage *s = &m->stages[i];
 		double taken = s->takes + m->size.mean * s->takes_per_size;
 
-		if (!reached[i])
+		uint32_t after = STAGES_MAX + i;
+
+		if (!reached[i] && !reached[after])
 			return error_fail(error,
 					  "stage '%.64s': no request comes to "
 					  "it: it is no entry, and no route "
 					  "from one leads to it",
 					  s->name);
-		if (!ends[i])
+		if ((reached[i] && !ends[i]) ||
+		    (reached[after] && !ends[after]))
 			return error_fail(error,
 					  "stage '%.64s': routes: a request "
 					  "never ends",
@@ -673,6 +735,7 @@ static bool read_graph(struct model *m, const cJSON *json, const char *folder,
 				  error) ||
 	    !read_names(m, stages, error) || !read_entries(m, json, error))
 		return false;
+	m->turn = m->stage_count;
 	m->memory = (uint64_t)keys.memory;
 	m->has_size = find_item(json, "size") != NULL;
 	m->has_deadline = find_item(json, "deadline_us") != NULL;
@@ -755,6 +818,7 @@ void model_draw(const struct model *m, struct random *r, struct model_path *out)
 	double size = m->has_size ? distribution_draw(&m->size, r) : 0;
 	double work_ns = 0;
 	uint32_t at = draw_stage(m, m->entries, r);
+	bool has_passed = false;
 
 	out->step_count = 0;
 	while (at < m->stage_count && out->step_count < MODEL_STEPS_MAX) {
@@ -768,7 +832,8 @@ void model_draw(const struct model *m, struct random *r, struct model_path *out)
 			.service_ns = (uint64_t)whole(ns),
 			.taken = whole(s->takes + size * s->takes_per_size),
 		};
-		at = draw_stage(m, s->routes, r);
+		has_passed = has_passed || at == m->turn;
+		at = draw_stage(m, s->routes[has_passed], r);
 	}
 	out->size = m->has_size ? size : work_ns / 1000;
 	out->deadline_ns =
@@ -779,43 +844,46 @@ void model_draw(const struct model *m, struct random *r, struct model_path *out)
 }
 
 /*
- * Mean visits of a request to each stage, v = entries + v P, by adding up the
+ * Mean visits of a request to each place, v = entries + v P, by adding up the
  * terms of v = entries (1 + P + P^2 + ...).
  */
-static void count_visits(const struct model *m, double visits[STAGES_MAX])
+static void count_visits(const struct model *m, double visits[WHERE_MAX])
 {
-	double reached[STAGES_MAX];
+	double reached[WHERE_MAX] = { 0 };
 	double left = 1;
 
-	memcpy(reached, m->entries, sizeof(reached));
-	memset(visits, 0, STAGES_MAX * sizeof(*visits));
+	for (uint32_t i = 0; i < m->stage_count; i++)
+		reached[place_of(m, i, false)] = m->entries[i];
+	memset(visits, 0, WHERE_MAX * sizeof(*visits));
 	for (int round = 0; left > 1e-12 && round < VISIT_ROUNDS; round++) {
-		double next[STAGES_MAX] = { 0 };
+		double next[WHERE_MAX] = { 0 };
 
 		left = 0;
-		for (uint32_t i = 0; i < m->stage_count; i++) {
-			visits[i] += reached[i];
+		for (uint32_t from = 0; from < WHERE_MAX; from++) {
+			visits[from] += reached[from];
 			for (uint32_t to = 0; to < m->stage_count; to++)
-				next[to] +=
-					reached[i] * m->stages[i].routes[to];
+				next[next_place(m, from, to)] +=
+					reached[from] *
+					routes_from(m, from)[to];
 		}
 		memcpy(reached, next, sizeof(next));
-		for (uint32_t i = 0; i < m->stage_count; i++)
-			left += reached[i];
+		for (uint32_t place = 0; place < WHERE_MAX; place++)
+			left += reached[place];
 	}
 }
 
 double model_work_ns(const struct model *m, double by_stage[STAGES_MAX])
 {
-	double visits[STAGES_MAX];
+	double visits[WHERE_MAX];
 	double sum = 0;
 
 	count_visits(m, visits);
 	for (uint32_t i = 0; i < m->stage_count; i++) {
 		const struct model_stage *s = &m->stages[i];
 
-		by_stage[i] = visits[i] * (m->size.mean * s->ns_per_size +
-					   1000 * s->service_us.mean);
+		by_stage[i] = (visits[i] + visits[STAGES_MAX + i]) *
+			      (m->size.mean * s->ns_per_size +
+			       1000 * s->service_us.mean);
 		sum += by_stage[i];
 	}
 	return sum;
@@ -823,7 +891,7 @@ double model_work_ns(const struct model *m, double by_stage[STAGES_MAX])
 
 void model_weigh(const struct model *m, struct stage_graph *out)
 {
-	double visits[STAGES_MAX], by_stage[STAGES_MAX];
+	double visits[WHERE_MAX], by_stage[STAGES_MAX];
 
 	count_visits(m, visits);
 	(void)model_work_ns(m, by_stage);
@@ -833,6 +901,8 @@ void model_weigh(const struct model *m, struct stage_graph *out)
 		out->service_ns[i] = (uint64_t)whole(1e6 * by_stage[i]);
 		for (uint32_t to = 0; to < m->stage_count; to++)
 			out->sent_counts[i][to] = (uint64_t)whole(
-				1e6 * visits[i] * m->stages[i].routes[to]);
+				1e6 * (visits[i] * m->stages[i].routes[0][to] +
+				       visits[STAGES_MAX + i] *
+					       m->stages[i].routes[1][to]));
 	}
 }

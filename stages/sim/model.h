@@ -16,15 +16,18 @@
  *	     "service_us": DISTRIBUTION,   work drawn for each event; or both
  *	     "takes": 4096,                bytes that a request has more after
  *	     "takes_per_size": -3,         the step, or, below 0, less; optional
- *	     "routes": {"scale": 0.9}}     probability of each next stage
+ *	     "routes": {"scale": 0.9},     probability of each next stage
+ *	     "routes_after": {             the same for requests that have passed
+ *	       "blur": {"encode": 1}}}     this stage; optional
  *	  ]
  *	}
  *
  * Other keys are refused, so that a misspelt one is not taken for a missing
  * one; so is a stage that no request comes to, or from which none ends, or that
- * takes more than the memory in the mean.  A stage may send to any stage, also
- * to itself and to earlier ones.  The whole path of a request is drawn when the
- * request begins, so that its work is known.
+ * takes more than the memory in the mean.  All `routes_after` of a file name the
+ * same stage.  A stage may send to any stage, also to itself and to earlier
+ * ones.  The whole path of a request is drawn when the request begins, so that
+ * its work is known.
  *
  * Threads    Any number may use a loaded model, because it is never changed.
  * Limits     STAGES_MAX stages; a path ends after MODEL_STEPS_MAX steps.
@@ -88,8 +91,11 @@ struct model_stage {
 	double ns_per_size;
 	struct distribution service_us;
 	double takes, takes_per_size; /* bytes */
-	/* By stage; the remaining probability is that of the end. */
-	double routes[STAGES_MAX];
+	/*
+	 * By whether the request has passed the stage `turn`, and by stage; the
+	 * remaining probability is that of the end.
+	 */
+	double routes[2][STAGES_MAX];
 };
 
 struct model {
@@ -98,6 +104,7 @@ struct model {
 	struct distribution size;
 	struct distribution deadline_us;
 	double entries[STAGES_MAX]; /* by stage; their sum is 1 */
+	uint32_t turn;              /* a stage; stage_count: none */
 	uint32_t stage_count;       /* >= 1 */
 	struct model_stage stages[STAGES_MAX];
 };

@@ -8,8 +8,9 @@
 root=$1
 
 # results: `loadgen compare` of arms on standard input, each with the ratio of
-# its throughput to the first arm's, the scatter of its logarithm, and the same
-# for p90.  Six rounds.
+# its throughput to the first arm's, the scatter of its logarithm, the same for
+# p90 and, if it is not 1, by how much the mean response time grows from the
+# first half of a run to the second.  Six rounds.
 results() {
 	jq -Rn '
 	[inputs | split("|") | {name: .[0], numbers: (.[1:] | map(tonumber))}] as $arms
@@ -25,6 +26,7 @@ results() {
 		runs: [range(6) as $round | $arms[]
 			| (.numbers[0] * (.numbers[1] * $z[$round] | exp)) as $rate
 			| (.numbers[2] * (.numbers[3] * $z[$round] | exp)) as $p90
+			| (.numbers[4] // 1) as $growth
 			| {arm: .name, load: "closed", repetition: ($round + 1),
 				slice: 1, attempt: 1, result: {
 				bytes_per_s: 4e7,
@@ -34,9 +36,9 @@ results() {
 				megapixels_per_s: 100, makespan_s: (20 / $rate),
 				intervals: [{end_s: 5, bytes_per_s: 4e7,
 					cumulative_bytes_per_s: 4e7}],
-				response_ms: {mean: 50, p50: 50, p90: (100 * $p90),
+				response_ms: {mean: (50 * $p90), p50: 50, p90: (100 * $p90),
 					p99: 200, "p99.9": 200, max: 200},
-				half_means_ms: [50, 50], size_classes: [],
+				half_means_ms: [50, 50 * $growth], size_classes: [],
 				percentiles: [], responses: {"200": 4697},
 				transport_errors: 0, warnings: [], files: 4697,
 				server: {cpu_s: 40, cpu_percent: 190,
@@ -47,13 +49,15 @@ results() {
 				uploaded_bytes: 1e9, connections: 16}}]}'
 }
 
-# search: arms with rates and response times of six rounds.
+# search: arms with rates and response times of six rounds, and by how much these
+# grow within a run; 112 requests come per second.
 search() {
-	jq -Rn '{runs: [inputs | split("|") as [$arm, $load, $rates, $times]
+	jq -Rn '{rate_per_s: 112, runs: [inputs | split("|") as [$arm, $load, $rates, $times, $growth]
 		| ($rates | split(" ")) as $r | ($times | split(" ")) as $t
 		| range(6) | {arm: $arm, load: $load, round: (. + 1), figures: {
 			requests_per_s: ($r[.] | tonumber),
-			response_ms_mean: ($t[.] | tonumber)}}]}'
+			response_ms_mean: ($t[.] | tonumber)},
+			half_means_ms: [1, ($growth // 1 | tonumber)]}]}'
 }
 
 # verdicts HEADING NUMBER...: the first cell and these of the table below it
@@ -92,13 +96,41 @@ Thread per connection (8)|0.99|0.05|1.65|0.002
 Thread per connection (16)|0.965|0.028|3.58|0.002
 DBR|0.5|0.003|1|0.002
 END
+mkdir "$work/thesis-regimes"
+results >"$work/thesis-regimes/results.json" <<'END'
+Cohort exhaustive|1|0|1|0
+Cohort n-gated=4|0.9|0.003|1.21|0.002
+Cohort n-gated=10|0.9|0.003|1.17|0.002|1.3
+Cohort n-gated=20|1|0.003|1.3|0.002
+END
 search >"$work/search-threads.json" <<'END'
 Color|open|100 110 120 100 110 120|10 11 12 10 11 12
 SEDA|open|100 110 120 100 110 120|20 22 24 20 22 24
+Cohort|open|50 60 58 61 50 59|400 420 440 400 420 440
 DBR|open|100 110 121 100 109 120|10 300 11 11 12 10
 Color|closed|200 200 200 200 200 200|1 1 1 1 1 1
 SEDA|closed|220 210 220 210 220 210|1 1 1 1 1 1
-DBR|closed|170 165 170 165 190 165|1 1 1 1 1 1
+Cohort|closed|190 180 190 180 190 180|1 1 1 1 1 1|1.3
+DBR|closed|170 165 170 165 190 165|1 1 1 1 1 1|1.05
+END
+# Simulated: the share of the cores that worked, of the load.
+simulated() {
+	search | jq 'del(.rate_per_s) | .runs |= map(.figures.response_ms_p90 =
+		.figures.response_ms_mean | .result = {offered_load: 0.8,
+		utilisation: (if .arm == "4 partitions" then 0.4 else 0.79 end)})'
+}
+for cores in 8 16; do
+	simulated >"$work/search-balance-$cores.json" <<'END'
+Cohort|open|100 110 120 100 110 120|10 11 12 10 11 12
+2 replicas|open|100 110 120 100 110 120|5 5.5 6 5 5.5 6
+4 partitions|open|50 60 58 61 50 59|400 420 440 400 420 440
+Cohort|closed|200 210 220 200 210 220|1 1 1 1 1 1
+4 partitions|closed|100 105 110 100 105 110|1 1 1 1 1 1
+END
+done
+simulated >"$work/search-image.json" <<'END'
+MG1|closed|100 110 120 100 110 120|10 11 12 10 11 12
+SEDA underthreaded|closed|40 44 48 40 44 48|32 35 38 32 35 38
 END
 "$root/script/reproduce" thesis --report --output "$work" >"$work/out" \
 	2>"$work/log" || fail "--report: $(cat "$work/log")"
@@ -137,29 +169,65 @@ DBR||
 END
 grep -q '^| SEDA | 103.69 | 22.2. | 43.31 | 180.00 | 73.50 | 95.0 | 91.08 | ' \
 	"$work/claims.md" || fail "makespan: $(cat "$work/claims.md")"
-[ "$(grep -c '^Power: ' "$work/claims.md")" = 2 ] || fail "no power"
+[ "$(grep -c '^Power: ' "$work/claims.md")" = 5 ] || fail "no power"
 # Not one of the parts that are missing.
-! grep -qE 'egimes|after decode|imulated:.*least' "$work/claims.md" ||
+! grep -qE 'after decode|imulated:.*least' "$work/claims.md" ||
 	fail "a part that is missing: $(cat "$work/claims.md")"
 
+# Response times that grow within a run say nothing about the next run.
+expect "thresholds: mean response time" 4 5 9 <<'END'
+Cohort exhaustive|1.000|50.0|the baseline
+Cohort n-gated=4|1.210|60.5|agrees
+Cohort n-gated=10|1.170|58.5|no verdict: no steady state
+Cohort n-gated=20|1.090|65.0|agrees, larger
+END
+verdicts "thresholds: throughput" 9 |
+	has -x 'Cohort n-gated=10|no verdict: no steady state' ||
+	fail "no steady state: $(cat "$work/claims.md")"
+
 # Paired by round, as above: where all rounds are alike, or not.
-expect "Mean response rate" 5 9 <<'END'
+expect "(table 4.9)" 5 9 <<'END'
 Color|110|the baseline
 SEDA|110|differs: equal
+Cohort|58.5|no verdict: keeps up with 50 % of the load
 DBR|110|differs: equal
 END
-verdicts "Maximum response rate" 9 | has -x 'SEDA|the opposite' ||
+verdicts "(table 4.11)" 9 |
+	has -x 'Cohort|no verdict: keeps up with 50 % of the load' ||
+	fail "overloaded: $(cat "$work/claims.md")"
+verdicts "(table 4.10" 9 | has -x 'SEDA|the opposite' ||
 	fail "rate: $(cat "$work/claims.md")"
-verdicts "Maximum response rate" 9 | has -x 'DBR|agrees' ||
+verdicts "(table 4.10" 9 | has -x 'Cohort|no verdict: no steady state' ||
+	fail "unsteady: $(cat "$work/claims.md")"
+verdicts "(table 4.10" 9 | has -x 'DBR|agrees' ||
 	fail "rate: $(cat "$work/claims.md")"
-verdicts "Mean response time" 9 | has -x 'SEDA|agrees, smaller' ||
+verdicts "(table 4.11)" 9 | has -x 'SEDA|agrees, smaller' ||
 	fail "time: $(cat "$work/claims.md")"
-verdicts "Mean response time" 9 | has -x 'DBR|not seen' ||
+verdicts "(table 4.11)" 9 | has -x 'DBR|not seen' ||
 	fail "time: $(cat "$work/claims.md")"
+
+# Load balancing has a verdict with as many cores as the thesis, and with none if
+# an arm does not keep up.
+expect "(table 4.14)" 9 14 <<'END'
+Cohort|the baseline|
+2 replicas|differs: equal|
+4 partitions|no verdict: keeps up with 50 % of the load|no verdict: keeps up with 50 % of the load
+END
+verdicts "(table 4.15" 9 14 | has -x '4 partitions|the opposite|' ||
+	fail "greatest rate: $(cat "$work/claims.md")"
+verdicts "(table 4.16)" 9 | has -x '2 replicas|agrees, smaller' ||
+	fail "time: $(cat "$work/claims.md")"
+expect "Responses/s (table 4.5)" 3 9 <<'END'
+MG1|59.35|the baseline
+SEDA underthreaded|28.34|agrees, larger
+END
+verdicts "times (table 4.5), s" 3 9 | has -x 'SEDA underthreaded|0.98|agrees' ||
+	fail "p90: $(cat "$work/claims.md")"
 
 # The same tables from files as they are shipped, and nothing else beside them.
 mkdir "$work/shipped"
-for name in thesis search-threads; do
+for name in thesis thesis-regimes search-threads search-balance-8 \
+	search-balance-16 search-image; do
 	file=$work/$name.json
 	[ -e "$file" ] || file=$work/$name/results.json
 	gzip -c "$file" >"$work/shipped/$name.json.gz"
@@ -168,7 +236,9 @@ done
 	>"$work/out" 2>"$work/log" || fail "shipped: $(cat "$work/log")"
 cmp "$work/claims.md" "$work/shipped/claims.md" >&2 || fail "other tables"
 [ "$(ls "$work/shipped" | tr '\n' ' ')" = \
-	"claims.md search-threads.json.gz thesis.json.gz " ] ||
+	"claims.md search-balance-16.json.gz search-balance-8.json.gz\
+ search-image.json.gz search-threads.json.gz thesis-regimes.json.gz\
+ thesis.json.gz " ] ||
 	fail "beside the files: $(ls "$work/shipped")"
 
 # Without data, there is no report, and a folder is not made.

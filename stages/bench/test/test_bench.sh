@@ -66,6 +66,9 @@ check_counts
 check_rows "$count"
 holds '.mode == "load" and (.runs | length) == '$((2 * count))
 holds 'all(.runs[]; .finished == 50 and .figures.requests_per_s > 0)'
+# The means of both halves are those of the whole.
+holds 'all(.runs[]; (.half_means_ms | add / 2) / .figures.response_ms_mean |
+	. > 0.999999 and . < 1.000001)'
 # 40 response times are too few for a p90 or p99.
 holds 'all(.runs[].figures; .response_ms_p50 > 0 and
 	.response_ms_p90 == null and .response_ms_p99 == null)'
