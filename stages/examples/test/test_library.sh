@@ -46,6 +46,21 @@ readelf -d two_shared | has 'libstages.so.0' ||
 	fail "pubsub was not built with the shared library"
 LD_LIBRARY_PATH=$lib ./pubsub --check --subscriptions 100 --publications 20 \
 	--attributes 4 --values 3 >/dev/null || fail "pubsub found wrong matches"
+if pkg-config --exists lmdb zlib; then
+	read -ra lmdb <<<"$(pkg-config --cflags --libs lmdb zlib)"
+	"${compile[@]}" -std=gnu11 -o search_index \
+		"$sources"/search/{indexer,index,words}.c "${lmdb[@]}" ||
+		fail "search_index was not built"
+	"${compile[@]}" -std=gnu11 -o search \
+		"$sources"/search/{main,check,index,query,server,words,workload}.c \
+		"${shared[@]}" "${lmdb[@]}" -lm ||
+		fail "search was not built with the shared library"
+	./search_index index "$sources" >/dev/null || fail "there is no index"
+	LD_LIBRARY_PATH=$lib ./search --check --count 50 index >/dev/null ||
+		fail "search gave wrong answers"
+else
+	echo "skipped: search: there is no liblmdb-dev or zlib1g-dev"
+fi
 
 # Every name is one of the headers, and both libraries have the same.
 nm -D --defined-only "$lib/libstages.so" | awk '{ print $3 }' | sort >names
