@@ -17,15 +17,15 @@
  *	     "takes": 4096,                bytes that a request has more after
  *	     "takes_per_size": -3,         the step, or, below 0, less; optional
  *	     "routes": {"scale": 0.9},     probability of each next stage
- *	     "routes_after": {             the same for requests that have passed
+ *	     "routes_after": {             the same for requests that passed
  *	       "blur": {"encode": 1}}}     this stage; optional
  *	  ]
  *	}
  *
  * Other keys are refused, so that a misspelt one is not taken for a missing
  * one; so is a stage that no request comes to, or from which none ends, or that
- * takes more than the memory in the mean.  All `routes_after` of a file name the
- * same stage.  A stage may send to any stage, also to itself and to earlier
+ * takes more than the memory in the mean.  All `routes_after` of a file name
+ * the same stage.  A stage may send to any stage, also to itself and to earlier
  * ones.  The whole path of a request is drawn when the request begins, so that
  * its work is known.
  *
