@@ -25,7 +25,12 @@ struct choice {
 	double most;     /* of the number */
 	uint64_t factor; /* the number is multiplied by this */
 	const char *meaning;
+	const char *meaning_of_others; /* if stages have values of their own */
 };
+
+#define OF_OTHERS                                                              \
+	" So it is at all stages but those that are named; these have values " \
+	"of their own."
 
 /* "|a|b=N": the first character is skipped. */
 #define VALUE(index, word, form, number, most, factor, help, meaning)          \
@@ -33,7 +38,7 @@ struct choice {
 #define HELP(index, word, form, number, most, factor, help, meaning)           \
 	"\n  " word ": " help
 #define CHOICE(index, word, form, number, most, factor, help, meaning)         \
-	[index] = { word, number, most, factor, meaning },
+	[index] = { word, number, most, factor, meaning, meaning OF_OTHERS },
 
 static const struct choice regimes[] = { REGIMES(CHOICE) };
 static const struct choice looks[] = { LOOKS(CHOICE) };
@@ -59,7 +64,8 @@ const struct flag schedule_flags[] = {
 	},
 	[SCHEDULE_REGIME] = {
 		"regime", &REGIMES(VALUE)[1], "exhaustive",
-		"how long a worker's visit at a stage lasts:"
+		"how long a worker's visit at a stage lasts; for one stage "
+		"STAGE=VALUE, as in gated,encode=n-gated=8:"
 		REGIMES(HELP),
 		.type = FLAG_OTHER,
 	},
@@ -195,23 +201,33 @@ static bool read_choice_number(const struct choice *c, const char **at,
 	return true;
 }
 
-static bool read_choice(const struct choice *choices, uint32_t count,
-			const char *text, struct value *v)
+/* Take a word with its number.  False: *at has not moved. */
+static bool take_choice(const struct choice *choices, uint32_t count,
+			const char **at, struct value *v)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		const char *at = text;
+		const char *end = *at;
 
 		*v = (struct value){ .choice = i };
-		if (take_word(&at, choices[i].word) &&
-		    read_choice_number(&choices[i], &at, v) && take_end(at))
+		if (take_word(&end, choices[i].word) &&
+		    read_choice_number(&choices[i], &end, v) &&
+		    (take_end(end) || *end == ',')) {
+			*at = end;
 			return true;
+		}
 	}
 	return false;
 }
 
+static bool read_choice(const struct choice *choices, uint32_t count,
+			const char *text, struct value *v)
+{
+	return take_choice(choices, count, &text, v) && take_end(text);
+}
+
 enum { NAME_BYTES = 65 }; /* of a stage, in messages */
 
-/* The names that --pool and --threshold may use. */
+/* The names that flags may use which have values for stages. */
 struct stage_names {
 	const char *const *names;
 	uint32_t count;
@@ -259,6 +275,39 @@ static bool read_threshold_entry(struct schedule *s, const char **at,
 		.unvisited_ns = us * NS_PER_US,
 	};
 	return length > 0 || us > 0;
+}
+
+static bool take_regime(const char **at, struct regime *out)
+{
+	struct value v;
+
+	if (!take_choice(regimes, ARRAY_SIZE(regimes), at, &v))
+		return false;
+	*out = (struct regime){
+		.kind = (enum regime_kind)v.choice,
+		.limit = (uint64_t)v.number * regimes[v.choice].factor,
+	};
+	return true;
+}
+
+static bool read_regime_entry(struct schedule *s, const char **at,
+			      uint32_t stage)
+{
+	if (!take_regime(at, &s->rules.regimes[stage]))
+		return false;
+	s->rules.own_regimes |= UINT32_C(1) << stage;
+	return true;
+}
+
+static bool read_regimes(struct schedule *s, const char *at,
+			 const struct stage_names *stages)
+{
+	if (take_regime(&at, &s->regime)) {
+		s->rules.own_regimes = 0;
+		if (!take_word(&at, ","))
+			return true;
+	}
+	return read_entries(s, at, stages, read_regime_entry);
 }
 
 /* Read microseconds. */
@@ -399,14 +448,7 @@ static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 		s->policy = policy_find(text);
 		return s->policy != NULL;
 	case SCHEDULE_REGIME:
-		ok = READ(regimes, text, &v);
-		if (ok)
-			s->regime = (struct regime){
-				.kind = (enum regime_kind)v.choice,
-				.limit = (uint64_t)v.number *
-					 regimes[v.choice].factor,
-			};
-		return ok;
+		return read_regimes(s, text, stages);
 	case SCHEDULE_LOOK:
 		ok = READ(looks, text, &v);
 		if (ok)
@@ -495,6 +537,35 @@ static bool find_no_stage(const char *text, const char *const *stages,
 	return false;
 }
 
+/* What stands after the value of all stages; `text` if it has none. */
+static const char *skip_choice(const struct choice *choices, uint32_t count,
+			       const char *text)
+{
+	const char *at = text;
+	struct value v;
+
+	if (take_choice(choices, count, &at, &v))
+		return *at == ',' ? at + 1 : NULL;
+	for (uint32_t i = 0; i < count; i++)
+		if (take_word(&at, choices[i].word))
+			return NULL; /* its number is wrong */
+	return text;
+}
+
+/* The part of the value that is about stages.  NULL: there is none. */
+static const char *find_stages(uint32_t flag, const char *text)
+{
+	switch (flag) {
+	case SCHEDULE_POOL:
+	case SCHEDULE_THRESHOLD:
+		return text;
+	case SCHEDULE_REGIME:
+		return skip_choice(regimes, ARRAY_SIZE(regimes), text);
+	default:
+		return NULL;
+	}
+}
+
 bool schedule_refuse(const char *name, const char *text,
 		     const char *const *stages, uint32_t stage_count,
 		     struct error *why)
@@ -503,8 +574,7 @@ bool schedule_refuse(const char *name, const char *text,
 	char stage[NAME_BYTES];
 	size_t at;
 
-	if ((flag == SCHEDULE_POOL || flag == SCHEDULE_THRESHOLD) &&
-	    find_no_stage(text, stages, stage_count, stage))
+	if (find_no_stage(find_stages(flag, text), stages, stage_count, stage))
 		return flags_refuse_name(stage, stages, stage_count, "stage",
 					 why);
 	if (flag != SCHEDULE_POLICY)
@@ -553,16 +623,39 @@ word_print(char value[SCHEDULE_VALUE_BYTES], const char *format, ...)
  * `number` is in the unit of struct schedule; it is ignored if the choice never
  * has a number.  NO_NUMBER: none is written.
  */
-static void word_add_choice(struct word_list *l, uint32_t flag,
-			    const struct choice *c, double number)
+static void word_print_choice(char *value, const struct choice *c,
+			      double number)
 {
-	char *value = word_add(l, flag, c->meaning);
-
 	word_print(value, "%s", c->word);
 	if (c->form == NUMBER_NONE || number == NO_NUMBER)
 		return;
 	number /= (double)c->factor;
 	word_print(value, "=%.*f", number == floor(number) ? 0 : 6, number);
+}
+
+static void word_add_choice(struct word_list *l, uint32_t flag,
+			    const struct choice *c, double number)
+{
+	word_print_choice(word_add(l, flag, c->meaning), c, number);
+}
+
+static void word_add_regimes(struct word_list *l, const struct schedule *s,
+			     const char *const *stages, uint32_t stage_count)
+{
+	const struct regime *r = &s->regime;
+	const struct choice *c = &regimes[r->kind];
+	char *value = word_add(
+		l, SCHEDULE_REGIME,
+		s->rules.own_regimes == 0 ? c->meaning : c->meaning_of_others);
+
+	word_print_choice(value, c, (double)r->limit);
+	for (uint32_t i = 0; i < stage_count; i++) {
+		r = schedule_regime(s, i);
+		if (r == &s->regime)
+			continue;
+		word_print(value, ",%s=", stages[i]);
+		word_print_choice(value, &regimes[r->kind], (double)r->limit);
+	}
 }
 
 static void word_add_pool(struct word_list *l, const struct schedule *s,
@@ -674,8 +767,6 @@ static void word_add_idle(struct word_list *l, const struct idle *idle)
 
 static void word_add_visits(struct word_list *l, const struct schedule *s)
 {
-	word_add_choice(l, SCHEDULE_REGIME, &regimes[s->regime.kind],
-			(double)s->regime.limit);
 	word_add_choice(l, SCHEDULE_LOOK, &looks[s->look], 0);
 	word_add_idle(l, &s->idle);
 }
@@ -714,8 +805,10 @@ uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 		word_add_balance(&l, s);
 		return l.count;
 	}
-	if (workers == POLICY_WORKERS_ROAM && !s->policy->has_central_queue)
+	if (workers == POLICY_WORKERS_ROAM && !s->policy->has_central_queue) {
+		word_add_regimes(&l, s, stages, stage_count);
 		word_add_visits(&l, s);
+	}
 	word_add_choice(
 		&l, SCHEDULE_DISCIPLINE, &disciplines[s->discipline.kind],
 		s->discipline.follows_load ? NO_NUMBER : s->discipline.ageing);

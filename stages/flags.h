@@ -44,10 +44,11 @@ MUST_CHECK bool policy_load(const char *path, struct error *error);
 
 /*
  * Set one flag, `name` as in the table.  `text` is the value, NULL for a flag
- * that takes none; `stages` are the names that --pool and --threshold may use.
- * If a flag is set again, the last value counts; with --pool and --threshold,
- * the last value for each stage.  False: `text` is not one of the flag's
- * values.
+ * that takes none; `stages` are the names of those that --pool, --threshold and
+ * --regime may name.  If a flag is set again, the last value counts; with
+ * --pool and --threshold, the last value for each stage.  So it is with
+ * --regime, if the last value begins with a stage; otherwise it is for all
+ * stages.  False: `text` is not one of the flag's values.
  */
 MUST_CHECK bool schedule_set(struct schedule *s, const char *name,
 			     const char *text, const char *const *stages,
@@ -66,7 +67,7 @@ bool schedule_refuse(const char *name, const char *text,
  * A value must fit into its buffer: with STAGES_MAX stages, their names may
  * have at most 10 characters.
  */
-enum { SCHEDULE_WORDS_MAX = 11, SCHEDULE_VALUE_BYTES = STAGES_MAX * 32 };
+enum { SCHEDULE_WORDS_MAX = 11, SCHEDULE_VALUE_BYTES = STAGES_MAX * 36 };
 
 /* One choice of a schedule, explained. */
 struct schedule_word {

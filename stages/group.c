@@ -197,7 +197,7 @@ static bool add_queues(struct stage_group *g, struct station *s, uint32_t slots)
 	s->queue = queue_new(slots, paused_max(g), &g->schedule.discipline);
 	if (s->queue == NULL)
 		return false;
-	if (g->schedule.regime.kind != REGIME_CUTOFF)
+	if (s->visited.regime->kind != REGIME_CUTOFF)
 		return true;
 	s->passed = queue_new(paused_max(g), 0, &fcfs);
 	return s->passed != NULL;
@@ -217,8 +217,7 @@ static bool plan_central(struct stage_group *g, uint32_t part)
 	if (slots > QUEUE_SLOTS_MAX)
 		return false;
 	g->parts[part].central = new;
-	new->visited.stage = STAGE_NONE;
-	new->visited.part = part;
+	visit_station_init(&new->visited, &g->schedule, STAGE_NONE, part);
 	new->wakes = g->parts[part].sleeps;
 	new->wake_mask = EVENTCOUNT_ANY;
 	set_wakes_by_part(g, new);
@@ -235,8 +234,7 @@ static bool plan_station(struct stage_group *g, struct stage *s, uint32_t part,
 	new->number = part * s->stations_per_part + number;
 	s->stations[new->number] = new;
 	new->stage = s;
-	new->visited.stage = s->index;
-	new->visited.part = part;
+	visit_station_init(&new->visited, &g->schedule, s->index, part);
 	new->wake_mask = EVENTCOUNT_ANY;
 	set_entry(new);
 	if (workers == POLICY_WORKERS_CALLER ||

@@ -38,6 +38,8 @@ struct stage_view {
 	double service_p95_ns;
 	/* From the end of a visit elsewhere to the start of one here. */
 	double switch_ns;
+	/* Events that arrive during a visit here wait for the next one. */
+	bool is_gated;
 };
 
 /* The stages that one worker may visit, as they were a moment ago. */
@@ -45,8 +47,6 @@ struct group_view {
 	const struct stage_view *stages; /* in pipeline order */
 	uint32_t stage_count;            /* 1 .. STAGES_MAX, never changes */
 	uint32_t measured_count;         /* how often the means were updated */
-	/* Events that arrive during a visit wait for the next one. */
-	bool is_gated;
 	/*
 	 * The queues are not looked at (LOOK_BLIND): queued_count is 1 for each
 	 * stage; has_found says whether the last visit found an event.

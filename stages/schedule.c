@@ -58,6 +58,20 @@ void schedule_init(struct schedule *s)
 		s->pool_threads[i] = 1;
 }
 
+static bool has_cutoff(const struct schedule *s)
+{
+	for (uint32_t i = 0; i < STAGES_MAX; i++)
+		if (schedule_regime(s, i)->kind == REGIME_CUTOFF)
+			return true;
+	return false;
+}
+
+bool schedule_has_pauses(const struct schedule *s)
+{
+	return has_cutoff(s) ||
+	       (s->slice_ns > 0 && discipline_has_ranks(&s->discipline));
+}
+
 /*
  * Facts about a schedule.  The lowest SCHEDULE_CHOICES bits are those of
  * schedule.given.
@@ -273,6 +287,10 @@ static void set_defaults(struct schedule *s, uint32_t core_count)
 		spread_fibres(s);
 	if (s->threads.mapping == THREADS_1_TO_1 && (s->given & GIVEN(IO)) == 0)
 		s->threads.io = THREADS_IO_SYNC;
+	if ((s->policy->workers != POLICY_WORKERS_ROAM ||
+	     s->policy->has_central_queue) &&
+	    (s->given & GIVEN(REGIME)) == 0)
+		s->rules.own_regimes = 0;
 }
 
 /* False: `error` says which number is out of its range. */
@@ -301,7 +319,7 @@ static bool check_rests(const struct idle *idle, struct error *error)
 			   "the patience of --idle backoff", " ns", error);
 }
 
-static bool check_visits(const struct schedule *s, struct error *error)
+static bool check_regime(const struct regime *r, struct error *error)
 {
 	static const struct {
 		double most;
@@ -318,12 +336,16 @@ static bool check_visits(const struct schedule *s, struct error *error)
 				    " ns" },
 	};
 
-	if (regimes[s->regime.kind].what != NULL &&
-	    !check_range((double)s->regime.limit, 1,
-			 regimes[s->regime.kind].most,
-			 regimes[s->regime.kind].what,
-			 regimes[s->regime.kind].unit, error))
-		return false;
+	return regimes[r->kind].what == NULL ||
+	       check_range((double)r->limit, 1, regimes[r->kind].most,
+			   regimes[r->kind].what, regimes[r->kind].unit, error);
+}
+
+static bool check_visits(const struct schedule *s, struct error *error)
+{
+	for (uint32_t i = 0; i < STAGES_MAX; i++)
+		if (!check_regime(schedule_regime(s, i), error))
+			return false;
 	return s->idle.kind != IDLE_BACKOFF || check_rests(&s->idle, error);
 }
 

@@ -344,12 +344,22 @@ enum schedule_choice {
 	SCHEDULE_CHOICES
 };
 
+/*
+ * What single stages have instead of what all others have: in the papers a
+ * stage has its own flags (Larus and Parkes, USENIX 2002, section 4.1).
+ */
+struct stage_rules {
+	uint32_t own_regimes; /* bit i: stage i has regimes[i] */
+	struct regime regimes[STAGES_MAX];
+};
+
 struct schedule {
 	const struct policy *policy;
 	enum resource_rule resource_rule;
 	/* With a policy that has_thread_model; quantum_ns is 0 for others. */
 	struct thread_model threads;
 	struct regime regime;
+	struct stage_rules rules;
 	enum look look;
 	struct idle idle;
 	struct discipline discipline;
@@ -376,12 +386,17 @@ struct schedule {
 	uint32_t given;
 };
 
-/* May workers pause events under this schedule? */
-static inline bool schedule_has_pauses(const struct schedule *s)
+/* The regime of visits at a stage. */
+static inline const struct regime *schedule_regime(const struct schedule *s,
+						   uint32_t stage)
 {
-	return s->regime.kind == REGIME_CUTOFF ||
-	       (s->slice_ns > 0 && discipline_has_ranks(&s->discipline));
+	return (s->rules.own_regimes >> stage & 1) != 0 ?
+		       &s->rules.regimes[stage] :
+		       &s->regime;
 }
+
+/* May workers pause events under this schedule? */
+bool schedule_has_pauses(const struct schedule *s);
 
 /* May handlers be paused, by their workers or by their senders? */
 static inline bool schedule_has_pause_points(const struct schedule *s)

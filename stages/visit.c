@@ -256,9 +256,8 @@ static uint32_t fresh_count(const struct visitor *v,
 static uint32_t passed_count(const struct visitor *v,
 			     const struct visit_station *s)
 {
-	return v->group->schedule->regime.kind == REGIME_CUTOFF ?
-		       v->access->passed_count(s) :
-		       0;
+	return s->regime->kind == REGIME_CUTOFF ? v->access->passed_count(s) :
+						  0;
 }
 
 /* Does the visitor know of queues only what visits have found? */
@@ -332,7 +331,6 @@ static uint32_t ask_policy(struct visitor *v)
 		.stages = v->views,
 		.stage_count = v->station_count,
 		.measured_count = v->measured_count,
-		.is_gated = regime_is_gated(&c->regime),
 		.is_blind = is_blind(v),
 		.has_found = v->has_found,
 	};
@@ -617,7 +615,7 @@ RARE static bool begin(struct visitor *v, uint64_t now_ns)
 	struct visit *visit = &v->visit;
 	struct visit_station *s = visit->station;
 	const struct regime *r =
-		visit->is_interruption ? &until_empty : &c->regime;
+		visit->is_interruption ? &until_empty : s->regime;
 	uint32_t waiting = 0; /* not needed by every regime */
 
 	if (s->is_exclusive && !v->access->enter(s))
@@ -927,9 +925,20 @@ enum visit_step visitor_step(struct visitor *v, uint64_t now_ns)
 		}
 }
 
+void visit_station_init(struct visit_station *s, const struct schedule *c,
+			uint32_t stage, uint32_t part)
+{
+	s->stage = stage;
+	s->part = part;
+	s->regime =
+		stage != STAGE_NONE ? schedule_regime(c, stage) : &c->regime;
+}
+
 void visitor_init(struct visitor *v)
 {
 	v->state = VISITOR_PICKS;
 	v->visited = STAGE_NONE;
 	v->has_found = true;
+	for (uint32_t i = 0; i < v->station_count; i++)
+		v->views[i].is_gated = regime_is_gated(v->stations[i]->regime);
 }

@@ -37,7 +37,8 @@
 struct visit_station {
 	uint32_t stage; /* its index; STAGE_NONE: the central queue */
 	uint32_t part;
-	bool is_exclusive;              /* one worker at a time */
+	bool is_exclusive; /* one worker at a time */
+	const struct regime *regime;
 	_Atomic uint64_t last_visit_ns; /* only used if there are thresholds */
 };
 
@@ -234,6 +235,10 @@ enum visit_step {
 	 */
 	VISIT_REST,
 };
+
+/* `stage` may be STAGE_NONE; the schedule outlives the station. */
+void visit_station_init(struct visit_station *s, const struct schedule *c,
+			uint32_t stage, uint32_t part);
 
 /* A new visitor: access, group, part, stations and policy_state are set. */
 void visitor_init(struct visitor *v);

@@ -291,6 +291,7 @@ static bool read_arm(struct stages_bench_options *o, const char *text, int argc,
 	struct error why;
 
 	schedule_init(&a->schedule);
+	a->schedule.rules = o->model.rules;
 	if (o->mode == MODE_FIBRES)
 		a->schedule.policy = policy_find("capriccio");
 	if (!flags_read(&stages_bench_program, argv + 1, (uint32_t)argc - 1,

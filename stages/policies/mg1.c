@@ -94,7 +94,7 @@ static void boxma_frequencies(const struct group_view *view, double *out)
 		double rho = load(s, s->service_ns, 0);
 		double ns = switch_is_known(s) ? s->switch_ns : usual_ns;
 
-		out[i] = sqrt(rho * (view->is_gated ? 1 + rho : 1 - rho) / ns);
+		out[i] = sqrt(rho * (s->is_gated ? 1 + rho : 1 - rho) / ns);
 	}
 }
 

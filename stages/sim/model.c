@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/options.h"
+#include "stages/flags.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -553,6 +554,7 @@ static bool read_bytes(const cJSON *json, const char *name, double *out,
 
 struct stage_keys {
 	double us_per_size;
+	const char *regime;
 };
 
 static const struct flag stage_keys[] = {
@@ -566,8 +568,36 @@ static const struct flag stage_keys[] = {
 	{ .name = "takes_per_size" },
 	{ .name = "routes" },
 	{ .name = "routes_after" },
+	{ .name = "regime",
+	  .values = "REGIME",
+	  FLAG_FIELD(struct stage_keys, regime) },
 	{ 0 },
 };
+
+/* Set the flag `name` of a schedule; NULL: leave it as it is. */
+static bool read_rule(struct schedule *s, const char *name, const char *text,
+		      struct error *error)
+{
+	struct error why;
+
+	if (text == NULL || schedule_set(s, name, text, NULL, 0))
+		return true;
+	(void)schedule_refuse(name, text, NULL, 0, &why);
+	return error_fail(error, "%s: %s", name, why.text);
+}
+
+static bool read_rules(struct stage_rules *rules, uint32_t stage,
+		       const struct stage_keys *keys, struct error *error)
+{
+	struct schedule s;
+
+	schedule_init(&s);
+	if (!read_rule(&s, "regime", keys->regime, error))
+		return false;
+	rules->regimes[stage] = s.regime;
+	rules->own_regimes |= (uint32_t)(keys->regime != NULL) << stage;
+	return true;
+}
 
 static bool read_stage(struct model *m, struct model_stage *s,
 		       const cJSON *json, const char *folder,
@@ -581,7 +611,8 @@ static bool read_stage(struct model *m, struct model_stage *s,
 				  error) ||
 	    !read_bytes(json, "takes", &s->takes, error) ||
 	    !read_bytes(json, "takes_per_size", &s->takes_per_size, error) ||
-	    !read_routes(m, s, json, error))
+	    !read_routes(m, s, json, error) ||
+	    !read_rules(&m->rules, (uint32_t)(s - m->stages), &keys, error))
 		return false;
 	if (!has_factor && find_item(json, "service_us") == NULL)
 		return error_fail(error, "service_us or us_per_size is "

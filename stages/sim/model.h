@@ -18,7 +18,10 @@
  *	     "takes_per_size": -3,         the step, or, below 0, less; optional
  *	     "routes": {"scale": 0.9},     probability of each next stage
  *	     "routes_after": {             the same for requests that passed
- *	       "blur": {"encode": 1}}}     this stage; optional
+ *	       "blur": {"encode": 1}},     this stage; optional
+ *	     "regime": "n-gated=8"}        of visits here, if it is not that of
+ *	                                   the other stages, and no flag is for
+ *	                                   all
  *	  ]
  *	}
  *
@@ -106,6 +109,7 @@ struct model {
 	double entries[STAGES_MAX]; /* by stage; their sum is 1 */
 	uint32_t turn;              /* a stage; stage_count: none */
 	uint32_t stage_count;       /* >= 1 */
+	struct stage_rules rules;   /* for schedules of this graph */
 	struct model_stage stages[STAGES_MAX];
 };
 

@@ -171,6 +171,7 @@ static bool read_schedule(struct sim_options *o, int argc, char **argv,
 			  struct error *error)
 {
 	schedule_init(&o->schedule);
+	o->schedule.rules = o->model.rules;
 	if (!flags_read(&sim_program, argv + 1, (uint32_t)argc - 1,
 			take_for_schedule, o, error))
 		return false;

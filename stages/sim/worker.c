@@ -303,15 +303,16 @@ static uint64_t serve_piece(struct sim_worker *w, uint64_t pause_points)
 	return r->piece_ns;
 }
 
-/* A turn that ends by a pause is not shorter than this. */
-static uint64_t least_turn_ns(const struct schedule *s)
+/* A turn at this station that ends by a pause is not shorter than this. */
+static uint64_t least_turn_ns(const struct schedule *s,
+			      const struct visit_station *at)
 {
 	uint64_t ns = s->slice_ns > 0 && discipline_has_ranks(&s->discipline) ?
 			      s->slice_ns :
-			      UINT64_MAX;
+			      INT64_MAX; /* there are no pauses */
 
-	return s->regime.kind == REGIME_CUTOFF && s->regime.limit < ns ?
-		       s->regime.limit :
+	return at->regime->kind == REGIME_CUTOFF && at->regime->limit < ns ?
+		       at->regime->limit :
 		       ns;
 }
 
@@ -338,8 +339,10 @@ static uint64_t begin_turn(struct sim_worker *w)
 	 * work.
 	 */
 	if (s->paused_max > 0 && !w->stays)
-		skipped = (least_turn_ns(s->schedule) - 1) /
-			  s->config->pause_gap_ns;
+		skipped =
+			(least_turn_ns(s->schedule, w->visitor.visit.station) -
+			 1) /
+			s->config->pause_gap_ns;
 	return serve_piece(w, skipped + 1);
 }
 
@@ -569,8 +572,8 @@ static void plan_stations(struct sim *s, uint32_t part)
 				&p->stations[p->station_count++];
 
 			new->sim = s;
-			new->visited.stage = is_central ? STAGE_NONE : i;
-			new->visited.part = part;
+			visit_station_init(&new->visited, s->schedule,
+					   is_central ? STAGE_NONE : i, part);
 			seen->open_stations[seen->open_count++] = &new->visited;
 		}
 		p->by_stage[i] = &p->stations[p->station_count - 1];

@@ -176,8 +176,8 @@ static void test_mg1_is_that_of_the_thesis(void)
 		struct trial t;
 
 		trial_init(&t, policy_find("mg1"), 5);
-		t.view.is_gated = gated == 1;
 		for (uint32_t i = 0; i < 5; i++) {
+			t.stages[i].is_gated = gated == 1;
 			t.stages[i].arrivals_per_s = 100;
 			t.stages[i].service_ns = 1e5 * (i + 1);
 			t.stages[i].service_p95_ns = p95_ms[i] * 1e6;
@@ -196,18 +196,19 @@ static void test_mg1_visits_by_load_and_switching(void)
 {
 	static const double loads[] = { 0.8, 0.2 };
 	static const struct {
-		bool is_gated;
+		bool is_gated[2];
 		double switch_ns[2];
 		uint32_t visits[2];
 	} cases[] = {
-		{ false, { 0, 0 }, { 72, 72 } },
-		{ true, { 0, 0 }, { 102, 42 } },
-		{ false, { 4000, 1000 }, { 48, 96 } },
-		{ true, { 3000, 2000 }, { 96, 48 } },
+		{ { false, false }, { 0, 0 }, { 72, 72 } },
+		{ { true, true }, { 0, 0 }, { 102, 42 } },
+		{ { true, false }, { 0, 0 }, { 108, 36 } },
+		{ { false, false }, { 4000, 1000 }, { 48, 96 } },
+		{ { true, true }, { 3000, 2000 }, { 96, 48 } },
 		/*
 		 * A cost that is not known counts as that of the other stage.
 		 */
-		{ false, { 4000, 0 }, { 72, 72 } },
+		{ { false, false }, { 4000, 0 }, { 72, 72 } },
 	};
 
 	for (uint32_t c = 0; c < ARRAY_SIZE(cases); c++) {
@@ -216,9 +217,10 @@ static void test_mg1_visits_by_load_and_switching(void)
 
 		check_case("cases[%zu]", (size_t)c);
 		trial_init(&t, policy_find("mg1-boxma"), 2);
-		t.view.is_gated = cases[c].is_gated;
-		for (uint32_t i = 0; i < 2; i++)
+		for (uint32_t i = 0; i < 2; i++) {
+			t.stages[i].is_gated = cases[c].is_gated[i];
 			t.stages[i].switch_ns = cases[c].switch_ns[i];
+		}
 		trial_measure(&t, loads, 2);
 		trial_table(&t, table, visits);
 		CHECK_NUMBER(visits[0], ==, cases[c].visits[0]);
@@ -251,7 +253,7 @@ static void test_mg1_spaces_by_the_golden_ratio(void)
 	struct trial t;
 
 	trial_init(&t, policy_find("mg1-boxma"), 2);
-	t.view.is_gated = true;
+	t.stages[0].is_gated = t.stages[1].is_gated = true;
 	trial_measure(&t, loads, 2);
 	trial_table(&t, table, visits);
 	for (uint32_t k = 0; k < TABLE; k++) {

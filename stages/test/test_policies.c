@@ -98,9 +98,9 @@ static void test_any_measurement_is_survived(const struct policy *p,
 			t.stages[i].switch_ns =
 				odd[(round / ODD / ODD + i) % ODD];
 			t.stages[i].queued_count = 1;
+			t.stages[i].is_gated = !t.stages[i].is_gated;
 		}
 		t.view.measured_count++;
-		t.view.is_gated = !t.view.is_gated;
 		for (uint32_t i = 0; i < count; i++)
 			(void)trial_visit(&t); /* each once */
 		CHECK_NUMBER(trial_pick(&t), ==, POLICY_IDLE);

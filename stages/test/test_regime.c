@@ -63,17 +63,17 @@ static uint32_t pick_first(void *state, const struct group_view *view)
 	return view->stages[0].queued_count > 0 ? 0 : POLICY_IDLE;
 }
 
+static const struct policy policy = { .pick = pick_first };
+
 /*
- * How many events a visit handles that finds `queued` events.  One more arrives
- * while it handles each of the first `coming` events.
+ * How many events a visit handles that finds `queued` events at a stage.  One
+ * more arrives while it handles each of the first `coming` events.
  */
-static uint32_t handled_by(const struct regime *r, uint32_t queued,
-			   uint32_t coming)
+static uint32_t handled_at(const struct schedule *schedule, uint32_t stage,
+			   uint32_t queued, uint32_t coming)
 {
-	static const struct policy policy = { .pick = pick_first };
-	struct schedule schedule = { .policy = &policy, .regime = *r };
-	struct visit_group group = { .schedule = &schedule, .part_count = 1 };
-	struct visit_station station = { .stage = 0 };
+	struct visit_group group = { .schedule = schedule, .part_count = 1 };
+	struct visit_station station = { .is_exclusive = false };
 	struct visitor v = {
 		.access = &toy_access,
 		.group = &group,
@@ -82,6 +82,7 @@ static uint32_t handled_by(const struct regime *r, uint32_t queued,
 	};
 	enum visit_step step;
 
+	visit_station_init(&station, schedule, stage, 0);
 	visitor_init(&v);
 	toy = (struct toy){ queued, coming, BEGIN_NS, { 0 } };
 	while ((step = visitor_step(&v, toy.now_ns)) != VISIT_OVER) {
@@ -95,6 +96,14 @@ static uint32_t handled_by(const struct regime *r, uint32_t queued,
 		CHECK_NUMBER(v.visit.handled_count, <, EVENTS_MAX);
 	}
 	return v.visit.handled_count;
+}
+
+static uint32_t handled_by(const struct regime *r, uint32_t queued,
+			   uint32_t coming)
+{
+	struct schedule schedule = { .policy = &policy, .regime = *r };
+
+	return handled_at(&schedule, 0, queued, coming);
 }
 
 static void test_exhaustive_takes_all_that_come(void)
@@ -163,6 +172,22 @@ static void test_turns_have_no_bound_without_a_cutoff(void)
 	}
 }
 
+static void test_a_stage_may_have_its_own(void)
+{
+	struct schedule s = { .policy = &policy,
+			      .regime = { REGIME_GATED, 0 },
+			      .rules.own_regimes = 1u << 1 | 1u << 31 };
+
+	s.rules.regimes[1] = (struct regime){ REGIME_N_GATED, 2 };
+	s.rules.regimes[2] =
+		(struct regime){ REGIME_N_GATED, 1 }; /* not its own */
+	s.rules.regimes[31] = (struct regime){ REGIME_EXHAUSTIVE, 0 };
+	CHECK_NUMBER(handled_at(&s, 0, 3, 5), ==, 3);
+	CHECK_NUMBER(handled_at(&s, 1, 3, 5), ==, 2);
+	CHECK_NUMBER(handled_at(&s, 2, 3, 5), ==, 3);
+	CHECK_NUMBER(handled_at(&s, 31, 3, 5), ==, 8);
+}
+
 static void test_threshold_of_length(void)
 {
 	struct threshold t = { .queued_count = 8 };
@@ -207,6 +232,7 @@ int main(void)
 	test_time_gated_ends_by_the_clock_or_empty();
 	test_cutoff_is_gated_and_bounds_turns();
 	test_turns_have_no_bound_without_a_cutoff();
+	test_a_stage_may_have_its_own();
 	test_threshold_of_length();
 	test_threshold_of_time_needs_events();
 	test_either_threshold_interrupts();

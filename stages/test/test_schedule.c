@@ -120,6 +120,37 @@ static void test_regimes_are_read(void)
 	}
 }
 
+/* The regime of a stage, if a program has these flags. */
+static void check_regime(const struct schedule *s, uint32_t stage,
+			 enum regime_kind kind, uint64_t limit)
+{
+	CHECK_NUMBER(schedule_regime(s, stage)->kind, ==, kind);
+	CHECK_NUMBER(schedule_regime(s, stage)->limit, ==, limit);
+}
+
+static void test_a_stage_may_have_its_own_regime(void)
+{
+	struct schedule s;
+
+	schedule_init(&s);
+	CHECK(set(&s, "regime", "gated,blur=n-gated=5,decode=cutoff=7"));
+	check_regime(&s, 0, REGIME_CUTOFF, 7000);
+	check_regime(&s, 1, REGIME_GATED, 0);
+	check_regime(&s, 2, REGIME_N_GATED, 5);
+	CHECK(schedule_has_pauses(&s));
+	/* Of a stage only: the others keep theirs. */
+	CHECK(set(&s, "regime", "decode=exhaustive"));
+	check_regime(&s, 0, REGIME_EXHAUSTIVE, 0);
+	check_regime(&s, 1, REGIME_GATED, 0);
+	check_regime(&s, 2, REGIME_N_GATED, 5);
+	CHECK(!schedule_has_pauses(&s));
+	/* Of all: none keeps its own. */
+	CHECK(set(&s, "regime", "time-gated=9"));
+	for (uint32_t i = 0; i < STAGES; i++)
+		check_regime(&s, i, REGIME_TIME_GATED, 9000);
+	CHECK(!schedule_set(&s, "regime", "decode=gated", NULL, 0));
+}
+
 static const char *help_of(const char *name)
 {
 	const struct flag *f = schedule_flags;
@@ -339,6 +370,13 @@ static const char *const nonsense[][2] = {
 	{ "regime", "time-gated=0" },
 	{ "regime", "time-gated=18446744073709551616" },
 	{ "regime", "cutoff=" },
+	{ "regime", "gated,gated" },
+	{ "regime", "gated," },
+	{ "regime", "decode=" },
+	{ "regime", "decode=n-gated" },
+	{ "regime", "decode=gated,exhaustive" },
+	{ "regime", "decode=gated,decode=gated" },
+	{ "regime", "gated,cook=gated" },
 	{ "discipline", "sjf" },
 	{ "discipline", "fcfs=1" },
 	{ "discipline", "srpt=" },
@@ -721,6 +759,7 @@ int main(void)
 	test_initial_values_are_the_defaults();
 	test_every_policy_is_a_value();
 	test_regimes_are_read();
+	test_a_stage_may_have_its_own_regime();
 	test_looks_and_idling_are_read();
 	test_rests_are_read();
 	test_disciplines_are_read();

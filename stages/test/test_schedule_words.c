@@ -83,8 +83,9 @@ static void test_each_flag_is_written_as_it_is_read(void)
 		"--policy mg1 --regime gated --look blind --idle backoff=250 "
 		"--discipline stack "
 		"--balance partition=2",
-		"--policy dbr --regime n-gated=8 --look lengths "
-		"--idle backoff=10000 --discipline srpt=20 --slice 0 "
+		"--policy dbr --regime n-gated=8,cut=exhaustive,iron=cutoff=40 "
+		"--look lengths --idle backoff=10000 "
+		"--discipline srpt=20 --slice 0 "
 		"--balance replicate=4 --distribute round-robin",
 		"--policy srpt --regime time-gated=1500 --look blind "
 		"--idle wake "
@@ -238,6 +239,7 @@ static void test_what_may_be_added_has_words(void)
 		{ "--policy pool-per-stage --pool sew=3", "pool",
 		  "cut=1,sew=3,iron=1" },
 		{ "--threshold iron=4:5", "threshold", "iron=4:5" },
+		{ "--regime iron=gated", "regime", "exhaustive,iron=gated" },
 		{ "--policy servlib --quantum 7", "quantum", "7" },
 	};
 
@@ -261,11 +263,18 @@ static void test_all_stages_have_room(void)
 	schedule_init(&s);
 	s.part_count = 1;
 	s.has_thresholds = true;
+	s.rules.own_regimes = UINT32_MAX;
 	for (uint32_t i = 0; i < STAGES_MAX; i++) {
 		names[i] = "decompress";
 		s.thresholds[i] = (struct threshold){ 1000000, 3600000000000 };
+		s.rules.regimes[i] =
+			(struct regime){ REGIME_TIME_GATED, 3600000000000 };
 	}
 	CHECK_NUMBER(schedule_words(&s, names, STAGES_MAX, words), ==, 7);
+	CHECK_NUMBER(strlen(words[1].value), ==,
+		     strlen("exhaustive") +
+			     STAGES_MAX * strlen(",decompress=time-gated="
+						 "3600000000"));
 	CHECK_NUMBER(strlen(words[6].value), ==,
 		     STAGES_MAX * strlen("decompress=1000000:3600000000,") - 1);
 }

@@ -279,7 +279,7 @@ static void sole_init(struct sole *s, const struct visit_access *access)
 				       .station_count = LINE_STAGES,
 				       .policy_state = s->state };
 	for (uint32_t i = 0; i < LINE_STAGES; i++) {
-		s->stations[i].stage = i;
+		visit_station_init(&s->stations[i], &s->schedule, i, 0);
 		s->visitor.stations[i] = &s->stations[i];
 	}
 	visitor_init(&s->visitor);

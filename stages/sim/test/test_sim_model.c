@@ -294,6 +294,11 @@ static void test_graphs_with_a_mistake(void)
 		  "stage 2 has no name" },
 		{ "{\"stages\": [{\"name\": \"a\"}, {\"name\": \"a\"}]}",
 		  "stage 'a' is there twice" },
+		{ OF_STAGE_1(", \"regime\": \"n-gated\""),
+		  "stage 'a': regime: 'n-gated' is not a valid exhaustive|" },
+		{ OF_STAGE_1(", \"regime\": \"a=gated\""),
+		  "stage 'a': regime: 'a' is no stage" },
+		{ OF_STAGE_1(", \"regime\": 8"), "stage 'a': regime: " },
 	};
 
 	expect_refused(all, ARRAY_SIZE(all));

@@ -66,3 +66,33 @@ jq -e '.offered_load == null' "$work/said" >"$work/text" ||
 echo 0.0001 >"$work/gaps"
 sim --gaps "$work/gaps"
 [[ $(head -n 1 "$work/said") = OVERLOAD* ]] || fail "gaps: no overload"
+
+# A stage of the graph has rules of its own, as with flags.
+stage='"service_us": {"kind": "exponential", "mean": 5}'
+write_graph() { # KEYS of the second stage
+	printf '%s\n' "{\"stages\": [{\"name\": \"a\", $stage, \"routes\": {\"b\": 1}},
+		{\"name\": \"b\", $stage$1}]}" >"$work/rules.json"
+	graph[1]=$work/rules.json
+}
+
+# FLAGS: they have another effect than no flags; leaves their report
+expect_effect() {
+	write_graph ""
+	sim --clients 9
+	cp "$work/said" "$work/plain"
+	# shellcheck disable=SC2086 # words
+	sim --clients 9 $1
+	cp "$work/said" "$work/with_flags"
+	! cmp -s "$work/plain" "$work/with_flags" || fail "$1: no effect"
+}
+
+expect_effect '--regime b=n-gated=1'
+write_graph ', "regime": "n-gated=1"'
+sim --clients 9
+cmp "$work/said" "$work/with_flags" || fail "regime: not as by a flag"
+sim --clients 9 --regime a=exhaustive
+cmp "$work/said" "$work/with_flags" || fail "another stage's flag drops it"
+sim --clients 9 --regime exhaustive
+cmp "$work/said" "$work/plain" || fail "regime: a flag for all does not count"
+# It gives way to a policy without visits.
+sim --clients 9 --policy color

@@ -634,10 +634,15 @@ static bool try(const struct choice *c, const struct cores *cores)
 }
 
 /* The first value of each leaves the flag as it is. */
-static const char *const regimes[] = { NULL,          "exhaustive",
-				       "gated",       "n-gated=1",
-				       "n-gated=3",   "time-gated=30000",
-				       "cutoff=60000" };
+static const char *const regimes[] = { NULL,
+				       "exhaustive",
+				       "gated",
+				       "n-gated=1",
+				       "n-gated=3",
+				       "time-gated=30000",
+				       "cutoff=60000",
+				       "exhaustive,b=n-gated=2",
+				       "gated,a=cutoff=60000,c=exhaustive" };
 static const char *const disciplines[] = { NULL,     "edf",      "lcfs",
 					   "stack",  "srpt",     "srpt=0",
 					   "srpt=3", "srpt=1000" };
