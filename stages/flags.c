@@ -83,7 +83,8 @@ const struct flag schedule_flags[] = {
 	},
 	[SCHEDULE_DISCIPLINE] = {
 		"discipline", &DISCIPLINES(VALUE)[1], "fcfs",
-		"which of the waiting events is handled first:"
+		"which of the waiting events is handled first; for one stage "
+		"STAGE=VALUE, as with --regime:"
 		DISCIPLINES(HELP),
 		.type = FLAG_OTHER,
 	},
@@ -310,6 +311,40 @@ static bool read_regimes(struct schedule *s, const char *at,
 	return read_entries(s, at, stages, read_regime_entry);
 }
 
+static bool take_discipline(const char **at, struct discipline *out)
+{
+	struct value v;
+
+	if (!take_choice(disciplines, ARRAY_SIZE(disciplines), at, &v))
+		return false;
+	*out = (struct discipline){
+		.kind = (enum discipline_kind)v.choice,
+		.ageing = v.has_number ? v.number : SCHEDULE_AGEING,
+		.follows_load = !v.has_number,
+	};
+	return true;
+}
+
+static bool read_discipline_entry(struct schedule *s, const char **at,
+				  uint32_t stage)
+{
+	if (!take_discipline(at, &s->rules.disciplines[stage]))
+		return false;
+	s->rules.own_disciplines |= UINT32_C(1) << stage;
+	return true;
+}
+
+static bool read_disciplines(struct schedule *s, const char *at,
+			     const struct stage_names *stages)
+{
+	if (take_discipline(&at, &s->discipline)) {
+		s->rules.own_disciplines = 0;
+		if (!take_word(&at, ","))
+			return true;
+	}
+	return read_entries(s, at, stages, read_discipline_entry);
+}
+
 /* Read microseconds. */
 static bool read_us(const char *at, uint64_t *out_ns)
 {
@@ -457,15 +492,7 @@ static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 	case SCHEDULE_IDLE:
 		return read_idle(text, &s->idle);
 	case SCHEDULE_DISCIPLINE:
-		ok = READ(disciplines, text, &v);
-		if (ok)
-			s->discipline = (struct discipline){
-				.kind = (enum discipline_kind)v.choice,
-				.ageing = v.has_number ? v.number :
-							 SCHEDULE_AGEING,
-				.follows_load = !v.has_number,
-			};
-		return ok;
+		return read_disciplines(s, text, stages);
 	case SCHEDULE_SLICE:
 		return read_us(text, &s->slice_ns);
 	case SCHEDULE_RESOURCES:
@@ -561,6 +588,8 @@ static const char *find_stages(uint32_t flag, const char *text)
 		return text;
 	case SCHEDULE_REGIME:
 		return skip_choice(regimes, ARRAY_SIZE(regimes), text);
+	case SCHEDULE_DISCIPLINE:
+		return skip_choice(disciplines, ARRAY_SIZE(disciplines), text);
 	default:
 		return NULL;
 	}
@@ -765,6 +794,33 @@ static void word_add_idle(struct word_list *l, const struct idle *idle)
 	}
 }
 
+static void word_print_discipline(char *value, const struct discipline *d)
+{
+	word_print_choice(value, &disciplines[d->kind],
+			  d->follows_load ? NO_NUMBER : d->ageing);
+}
+
+static void word_add_disciplines(struct word_list *l, const struct schedule *s,
+				 const char *const *stages,
+				 uint32_t stage_count)
+{
+	const struct choice *c = &disciplines[s->discipline.kind];
+	char *value =
+		word_add(l, SCHEDULE_DISCIPLINE,
+			 s->rules.own_disciplines == 0 ? c->meaning :
+							 c->meaning_of_others);
+
+	word_print_discipline(value, &s->discipline);
+	for (uint32_t i = 0; i < stage_count; i++) {
+		const struct discipline *d = schedule_discipline(s, i);
+
+		if (d == &s->discipline)
+			continue;
+		word_print(value, ",%s=", stages[i]);
+		word_print_discipline(value, d);
+	}
+}
+
 static void word_add_visits(struct word_list *l, const struct schedule *s)
 {
 	word_add_choice(l, SCHEDULE_LOOK, &looks[s->look], 0);
@@ -809,10 +865,8 @@ uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 		word_add_regimes(&l, s, stages, stage_count);
 		word_add_visits(&l, s);
 	}
-	word_add_choice(
-		&l, SCHEDULE_DISCIPLINE, &disciplines[s->discipline.kind],
-		s->discipline.follows_load ? NO_NUMBER : s->discipline.ageing);
-	if (discipline_has_ranks(&s->discipline))
+	word_add_disciplines(&l, s, stages, stage_count);
+	if (schedule_has_ranks(s))
 		word_print(word_add(&l, SCHEDULE_SLICE,
 				    s->slice_ns == 0 ?
 					    "No event is paused for another." :

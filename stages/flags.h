@@ -44,11 +44,12 @@ MUST_CHECK bool policy_load(const char *path, struct error *error);
 
 /*
  * Set one flag, `name` as in the table.  `text` is the value, NULL for a flag
- * that takes none; `stages` are the names of those that --pool, --threshold and
- * --regime may name.  If a flag is set again, the last value counts; with
- * --pool and --threshold, the last value for each stage.  So it is with
- * --regime, if the last value begins with a stage; otherwise it is for all
- * stages.  False: `text` is not one of the flag's values.
+ * that takes none; `stages` are the names of those that --pool, --threshold,
+ * --regime and --discipline may name.  If a flag is set again, the last value
+ * counts; with --pool and --threshold, the last value for each stage.  So it is
+ * with --regime and --discipline, if the last value begins with a stage;
+ * otherwise it is for all stages.  False: `text` is not one of the flag's
+ * values.
  */
 MUST_CHECK bool schedule_set(struct schedule *s, const char *name,
 			     const char *text, const char *const *stages,

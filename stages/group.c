@@ -194,7 +194,7 @@ static bool add_queues(struct stage_group *g, struct station *s, uint32_t slots)
 {
 	const struct discipline fcfs = { .kind = DISCIPLINE_FCFS };
 
-	s->queue = queue_new(slots, paused_max(g), &g->schedule.discipline);
+	s->queue = queue_new(slots, paused_max(g), s->visited.discipline);
 	if (s->queue == NULL)
 		return false;
 	if (s->visited.regime->kind != REGIME_CUTOFF)

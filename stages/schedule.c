@@ -66,10 +66,25 @@ static bool has_cutoff(const struct schedule *s)
 	return false;
 }
 
+bool schedule_has_ranks(const struct schedule *s)
+{
+	for (uint32_t i = 0; i < STAGES_MAX; i++)
+		if (discipline_has_ranks(schedule_discipline(s, i)))
+			return true;
+	return false;
+}
+
 bool schedule_has_pauses(const struct schedule *s)
 {
-	return has_cutoff(s) ||
-	       (s->slice_ns > 0 && discipline_has_ranks(&s->discipline));
+	return has_cutoff(s) || (s->slice_ns > 0 && schedule_has_ranks(s));
+}
+
+static bool has_stacks(const struct schedule *s)
+{
+	for (uint32_t i = 0; i < STAGES_MAX; i++)
+		if (schedule_discipline(s, i)->kind == DISCIPLINE_STACK)
+			return true;
+	return false;
 }
 
 /*
@@ -97,6 +112,7 @@ bool schedule_has_pauses(const struct schedule *s)
 #define NEEDS_LENGTHS FACT(17)
 #define IS_BLIND FACT(18)
 #define STEALS FACT(19)
+#define HAS_OWN_DISCIPLINES FACT(20)
 #define BY_POLICY                                                              \
 	(CALLS | STAYS | ROAMS | IS_CENTRAL | IS_THREADED | HAS_NO_MODEL |     \
 	 NEEDS_LENGTHS)
@@ -139,11 +155,13 @@ static uint64_t find_facts(const struct schedule *s, uint32_t core_count)
 		facts |= IS_DIVIDED;
 	if (s->balance == BALANCE_PARTITION)
 		facts |= IS_PARTITIONED;
-	if (s->discipline.kind == DISCIPLINE_STACK)
+	if (has_stacks(s))
 		facts |= HAS_STACKS;
+	if (s->rules.own_disciplines != 0)
+		facts |= HAS_OWN_DISCIPLINES;
 	if (s->balance != BALANCE_REPLICATE || s->part_count == 1)
 		facts |= HAS_ONE_REPLICA;
-	if (!discipline_has_ranks(&s->discipline))
+	if (!schedule_has_ranks(s))
 		facts |= HAS_NO_RANKS;
 	if (s->slice_ns > 0)
 		facts |= HAS_SLICES;
@@ -186,6 +204,8 @@ static const struct {
 	{ IS_CENTRAL | GIVEN(IDLE), "--idle",
 	  "it has one queue for all stages" },
 	{ IS_CENTRAL | HAS_STACKS, "--discipline stack",
+	  "it has one queue for all stages" },
+	{ IS_CENTRAL | HAS_OWN_DISCIPLINES, "--discipline of one stage",
 	  "it has one queue for all stages" },
 	{ IS_CENTRAL | IS_PARTITIONED, "--balance partition",
 	  "a stage is visited wherever its event is taken" },
@@ -291,6 +311,8 @@ static void set_defaults(struct schedule *s, uint32_t core_count)
 	     s->policy->has_central_queue) &&
 	    (s->given & GIVEN(REGIME)) == 0)
 		s->rules.own_regimes = 0;
+	if (s->policy->has_central_queue && (s->given & GIVEN(DISCIPLINE)) == 0)
+		s->rules.own_disciplines = 0;
 }
 
 /* False: `error` says which number is out of its range. */
@@ -344,7 +366,10 @@ static bool check_regime(const struct regime *r, struct error *error)
 static bool check_visits(const struct schedule *s, struct error *error)
 {
 	for (uint32_t i = 0; i < STAGES_MAX; i++)
-		if (!check_regime(schedule_regime(s, i), error))
+		if (!check_regime(schedule_regime(s, i), error) ||
+		    !check_range(schedule_discipline(s, i)->ageing, 0,
+				 AGEING_MAX, "the ageing of --discipline", "",
+				 error))
 			return false;
 	return s->idle.kind != IDLE_BACKOFF || check_rests(&s->idle, error);
 }
@@ -381,8 +406,6 @@ static bool check_ranges(const struct schedule *s, uint32_t stage_count,
 			 struct error *error)
 {
 	return check_visits(s, error) &&
-	       check_range(s->discipline.ageing, 0, AGEING_MAX,
-			   "the ageing of --discipline", "", error) &&
 	       check_range((double)s->slice_ns, 0, NS_MAX, "--slice", " ns",
 			   error) &&
 	       check_range((double)s->threads.quantum_ns, 0, NS_MAX,

@@ -351,6 +351,8 @@ enum schedule_choice {
 struct stage_rules {
 	uint32_t own_regimes; /* bit i: stage i has regimes[i] */
 	struct regime regimes[STAGES_MAX];
+	uint32_t own_disciplines; /* the same, of queues */
+	struct discipline disciplines[STAGES_MAX];
 };
 
 struct schedule {
@@ -394,6 +396,18 @@ static inline const struct regime *schedule_regime(const struct schedule *s,
 		       &s->rules.regimes[stage] :
 		       &s->regime;
 }
+
+/* The discipline of a stage's queues. */
+static inline const struct discipline *
+schedule_discipline(const struct schedule *s, uint32_t stage)
+{
+	return (s->rules.own_disciplines >> stage & 1) != 0 ?
+		       &s->rules.disciplines[stage] :
+		       &s->discipline;
+}
+
+/* Does a discipline of the schedule rank events? */
+bool schedule_has_ranks(const struct schedule *s);
 
 /* May workers pause events under this schedule? */
 bool schedule_has_pauses(const struct schedule *s);

@@ -210,13 +210,27 @@ static double update_dispersion(struct dispersion *d, double count)
 	return variance < mean ? variance / mean : 1;
 }
 
+/* Does any discipline use an event's patience? */
+static bool needs_patience(const struct schedule *s)
+{
+	const struct discipline *d = &s->discipline;
+	uint32_t left = s->rules.own_disciplines;
+
+	while (d->kind != DISCIPLINE_SRPT || !d->follows_load) {
+		if (left == 0)
+			return false;
+		d = &s->rules.disciplines[__builtin_ctz(left)];
+		left &= left - 1;
+	}
+	return true;
+}
+
 void visit_begin_event(struct visit_group *g, struct event *ev)
 {
-	const struct discipline *d = &g->schedule->discipline;
 	double dispersion, patience = PATIENCE_MIN;
 	double wait_ns = (double)ev->expected_ns - (double)ev->left_ns;
 
-	if (d->kind != DISCIPLINE_SRPT || !d->follows_load)
+	if (!needs_patience(g->schedule))
 		return;
 	dispersion =
 		update_dispersion(&g->dispersion, (double)ev->under_way_count);
@@ -672,7 +686,7 @@ static bool prefers_another(const struct visitor *v, uint64_t start_ns,
 		return false;
 	now = *v->event;
 	event_has_run(&now, now_ns - start_ns);
-	return first < discipline_rank(&v->group->schedule->discipline, &now,
+	return first < discipline_rank(visit->station->discipline, &now,
 				       event_peek(&now)->place);
 }
 
@@ -842,8 +856,8 @@ static enum visit_step handle(struct visitor *v)
 		turn_to(v, stage, visit->start_ns);
 	}
 	visit->handled_count++;
-	v->event_rank = discipline_rank(&v->group->schedule->discipline,
-					v->event, event_peek(v->event)->place);
+	v->event_rank = discipline_rank(visit->station->discipline, v->event,
+					event_peek(v->event)->place);
 	v->state = VISITOR_HAS_HANDLED;
 	return VISIT_HANDLE;
 }
@@ -930,8 +944,12 @@ void visit_station_init(struct visit_station *s, const struct schedule *c,
 {
 	s->stage = stage;
 	s->part = part;
-	s->regime =
-		stage != STAGE_NONE ? schedule_regime(c, stage) : &c->regime;
+	s->regime = &c->regime;
+	s->discipline = &c->discipline;
+	if (stage == STAGE_NONE)
+		return;
+	s->regime = schedule_regime(c, stage);
+	s->discipline = schedule_discipline(c, stage);
 }
 
 void visitor_init(struct visitor *v)

@@ -39,6 +39,7 @@ struct visit_station {
 	uint32_t part;
 	bool is_exclusive; /* one worker at a time */
 	const struct regime *regime;
+	const struct discipline *discipline;
 	_Atomic uint64_t last_visit_ns; /* only used if there are thresholds */
 };
 
@@ -321,7 +322,7 @@ static inline uint32_t visitor_keep(struct visitor *v,
 				    const struct visit_station *to,
 				    struct event *ev, uint32_t slots)
 {
-	return v->group->schedule->discipline.kind == DISCIPLINE_STACK ?
+	return to->discipline->kind == DISCIPLINE_STACK ?
 		       visitor_keep_on_stack(v, to, ev, slots) :
 		       0;
 }

@@ -749,9 +749,14 @@ void options_fit_pools(struct schedule *s, uint32_t core_count)
 
 void options_choose_slice(const struct options *o, struct schedule *s)
 {
-	bool is_by_what_is_left = s->discipline.kind == DISCIPLINE_SRPT ||
-				  s->discipline.kind == DISCIPLINE_EDF;
+	bool is_by_what_is_left = false;
 
+	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
+		enum discipline_kind kind = schedule_discipline(s, i)->kind;
+
+		is_by_what_is_left |=
+			kind == DISCIPLINE_SRPT || kind == DISCIPLINE_EDF;
+	}
 	if (is_by_what_is_left && !options_is_given(o, "slice"))
 		s->slice_ns = NS_PER_MS;
 }

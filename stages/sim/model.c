@@ -554,7 +554,7 @@ static bool read_bytes(const cJSON *json, const char *name, double *out,
 
 struct stage_keys {
 	double us_per_size;
-	const char *regime;
+	const char *regime, *discipline;
 };
 
 static const struct flag stage_keys[] = {
@@ -571,6 +571,9 @@ static const struct flag stage_keys[] = {
 	{ .name = "regime",
 	  .values = "REGIME",
 	  FLAG_FIELD(struct stage_keys, regime) },
+	{ .name = "discipline",
+	  .values = "DISCIPLINE",
+	  FLAG_FIELD(struct stage_keys, discipline) },
 	{ 0 },
 };
 
@@ -592,10 +595,13 @@ static bool read_rules(struct stage_rules *rules, uint32_t stage,
 	struct schedule s;
 
 	schedule_init(&s);
-	if (!read_rule(&s, "regime", keys->regime, error))
+	if (!read_rule(&s, "regime", keys->regime, error) ||
+	    !read_rule(&s, "discipline", keys->discipline, error))
 		return false;
 	rules->regimes[stage] = s.regime;
+	rules->disciplines[stage] = s.discipline;
 	rules->own_regimes |= (uint32_t)(keys->regime != NULL) << stage;
+	rules->own_disciplines |= (uint32_t)(keys->discipline != NULL) << stage;
 	return true;
 }
 

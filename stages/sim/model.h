@@ -19,9 +19,9 @@
  *	     "routes": {"scale": 0.9},     probability of each next stage
  *	     "routes_after": {             the same for requests that passed
  *	       "blur": {"encode": 1}},     this stage; optional
- *	     "regime": "n-gated=8"}        of visits here, if it is not that of
- *	                                   the other stages, and no flag is for
- *	                                   all
+ *	     "regime": "n-gated=8",        of visits here, and of the queue, if
+ *	     "discipline": "srpt"}         they are not those of the others, and
+ *	                                   no flag is for all
  *	  ]
  *	}
  *

@@ -43,7 +43,9 @@ static uint64_t first_rank(const struct visit_station *s)
 {
 	const struct heap *queue = &station_of(s)->queue;
 
-	return queue->count > 0 ? queue->entries[0].key : RANK_NONE;
+	return queue->count > 0 && discipline_has_ranks(s->discipline) ?
+		       queue->entries[0].key :
+		       RANK_NONE;
 }
 
 static struct event *pop_queued(struct visit_station *s)
@@ -224,8 +226,8 @@ static void station_insert(struct sim_station *to, struct sim_request *r)
 
 	heap_push(&to->queue,
 		  (struct heap_entry){
-			  .key = discipline_rank(&to->sim->schedule->discipline,
-						 ev, event_inside(ev)->place),
+			  .key = discipline_rank(to->visited.discipline, ev,
+						 event_inside(ev)->place),
 			  .order = event_inside(ev)->place,
 			  .item = ev,
 		  });
@@ -307,7 +309,7 @@ static uint64_t serve_piece(struct sim_worker *w, uint64_t pause_points)
 static uint64_t least_turn_ns(const struct schedule *s,
 			      const struct visit_station *at)
 {
-	uint64_t ns = s->slice_ns > 0 && discipline_has_ranks(&s->discipline) ?
+	uint64_t ns = s->slice_ns > 0 && discipline_has_ranks(at->discipline) ?
 			      s->slice_ns :
 			      INT64_MAX; /* there are no pauses */
 

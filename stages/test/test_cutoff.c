@@ -220,6 +220,28 @@ static void test_others_run_to_their_end(const struct cores *cores)
 	end();
 }
 
+static void test_stages_have_rules_of_their_own(const struct cores *cores)
+{
+	begin(cores, "discipline", "a=lcfs,b=stack", STAGE_SHARED);
+	send(A, "xy");
+	CHECK_NUMBER(worker->visitor.stacks[A].count, ==, 0);
+	CHECK_TEXT(visit(A), "yx");
+	send(B, "PQ");
+	CHECK_NUMBER(worker->visitor.stacks[B].count, ==, 2);
+	CHECK_TEXT(visit(B), "QP");
+	CHECK_TEXT(visit(B), "QP");
+	end();
+	begin(cores, "regime", "a=gated", STAGE_SHARED);
+	send(A, "P");
+	CHECK_TEXT(visit(A), "P");
+	CHECK_NUMBER(waiting_count(A), ==, 0);
+	send(B, "Q");
+	CHECK_TEXT(visit(B), "Q");
+	CHECK_NUMBER(waiting_count(B), ==, 1);
+	CHECK_TEXT(visit(B), "Q");
+	end();
+}
+
 int main(void)
 {
 	struct error why;
@@ -231,6 +253,7 @@ int main(void)
 	test_interruption_leaves_nothing(cores);
 	test_stack_is_fresh(cores);
 	test_others_run_to_their_end(cores);
+	test_stages_have_rules_of_their_own(cores);
 	cores_free(cores);
 	return 0;
 }

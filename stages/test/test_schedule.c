@@ -151,6 +151,40 @@ static void test_a_stage_may_have_its_own_regime(void)
 	CHECK(!schedule_set(&s, "regime", "decode=gated", NULL, 0));
 }
 
+static void test_a_stage_may_have_its_own_discipline(void)
+{
+	struct schedule s;
+
+	schedule_init(&s);
+	CHECK(!schedule_has_ranks(&s));
+	CHECK(set(&s, "discipline", "blur=srpt=5"));
+	CHECK_NUMBER(schedule_discipline(&s, 1), ==, &s.discipline);
+	CHECK_NUMBER(schedule_discipline(&s, 2)->kind, ==, DISCIPLINE_SRPT);
+	CHECK_NUMBER(schedule_discipline(&s, 2)->ageing, ==, 5);
+	CHECK(!schedule_discipline(&s, 2)->follows_load);
+	CHECK_NUMBER(s.discipline.kind, ==, DISCIPLINE_FCFS);
+	CHECK(schedule_has_ranks(&s));
+	CHECK(set(&s, "slice", "9"));
+	CHECK(schedule_has_pauses(&s));
+	CHECK(set(&s, "discipline", "stack"));
+	CHECK_NUMBER(schedule_discipline(&s, 2), ==, &s.discipline);
+	CHECK(!schedule_has_pauses(&s));
+}
+
+/* What a graph says of stages is no flag: it gives way to the policy. */
+static void test_rules_of_a_graph_give_way(void)
+{
+	struct error error;
+	struct schedule s;
+
+	schedule_init(&s);
+	s.rules.own_regimes = s.rules.own_disciplines = 1;
+	s.rules.disciplines[0].kind = DISCIPLINE_STACK;
+	s.policy = policy_find("color");
+	CHECK(schedule_complete(&s, STAGES, CORES, error.text));
+	CHECK_NUMBER(schedule_discipline(&s, 0)->kind, ==, DISCIPLINE_FCFS);
+}
+
 static const char *help_of(const char *name)
 {
 	const struct flag *f = schedule_flags;
@@ -385,6 +419,9 @@ static const char *const nonsense[][2] = {
 	{ "discipline", "srpt=1e400" },
 	{ "discipline", "srpt=20x" },
 	{ "discipline", "edf=1" },
+	{ "discipline", "fcfs,lcfs" },
+	{ "discipline", "decode=fcfs,srpt=3" },
+	{ "discipline", "decode=srpt=" },
 	{ "balance", "shared=1" },
 	{ "balance", "replicate=0" },
 	{ "balance", "replicate2" },
@@ -635,6 +672,8 @@ static void test_what_workers_do_not_do_is_refused(void)
 		{ "--regime", "--policy color --regime n-gated=1" },
 		{ "--threshold", "--policy color --threshold blur=1" },
 		{ "--discipline stack", "--policy color --discipline stack" },
+		{ "--discipline of one stage",
+		  "--policy color --discipline lcfs,blur=srpt" },
 		{ "--balance partition", "--policy color --balance partition" },
 		{ "--distribute", "--distribute least-loaded" },
 		{ "--distribute",
@@ -760,6 +799,8 @@ int main(void)
 	test_every_policy_is_a_value();
 	test_regimes_are_read();
 	test_a_stage_may_have_its_own_regime();
+	test_a_stage_may_have_its_own_discipline();
+	test_rules_of_a_graph_give_way();
 	test_looks_and_idling_are_read();
 	test_rests_are_read();
 	test_disciplines_are_read();

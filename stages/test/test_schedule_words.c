@@ -85,7 +85,7 @@ static void test_each_flag_is_written_as_it_is_read(void)
 		"--balance partition=2",
 		"--policy dbr --regime n-gated=8,cut=exhaustive,iron=cutoff=40 "
 		"--look lengths --idle backoff=10000 "
-		"--discipline srpt=20 --slice 0 "
+		"--discipline srpt=20,sew=fcfs --slice 0 "
 		"--balance replicate=4 --distribute round-robin",
 		"--policy srpt --regime time-gated=1500 --look blind "
 		"--idle wake "
@@ -99,7 +99,8 @@ static void test_each_flag_is_written_as_it_is_read(void)
 		"--policy cohort --regime cutoff=250 --look lengths "
 		"--idle wake --discipline srpt=1000000 --slice 0 "
 		"--balance shared --threshold cut=3,iron=0:900",
-		"--policy pool-per-stage --discipline lcfs --slice 0 --balance "
+		"--policy pool-per-stage --discipline fcfs,cut=srpt,sew=srpt=3 "
+		"--slice 7 --balance "
 		"shared "
 		"--pool cut=1,sew=7,iron=2",
 		"--policy pool-per-stage --discipline fcfs "
@@ -240,6 +241,7 @@ static void test_what_may_be_added_has_words(void)
 		  "cut=1,sew=3,iron=1" },
 		{ "--threshold iron=4:5", "threshold", "iron=4:5" },
 		{ "--regime iron=gated", "regime", "exhaustive,iron=gated" },
+		{ "--discipline lcfs,cut=edf", "discipline", "lcfs,cut=edf" },
 		{ "--policy servlib --quantum 7", "quantum", "7" },
 	};
 

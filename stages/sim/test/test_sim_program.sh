@@ -94,5 +94,14 @@ sim --clients 9 --regime a=exhaustive
 cmp "$work/said" "$work/with_flags" || fail "another stage's flag drops it"
 sim --clients 9 --regime exhaustive
 cmp "$work/said" "$work/plain" || fail "regime: a flag for all does not count"
-# It gives way to a policy without visits.
+
+expect_effect '--discipline b=srpt=1000'
+write_graph ', "discipline": "srpt=1000"'
+sim --clients 9
+cmp "$work/said" "$work/with_flags" || fail "discipline: not as by a flag"
+sim --clients 9 --discipline fcfs
+cmp "$work/said" "$work/plain" || fail "discipline: a flag for all does not count"
+
+# They give way to a policy with one queue, and visits of one event.
+write_graph ', "discipline": "srpt=1000", "regime": "n-gated=1"'
 sim --clients 9 --policy color
