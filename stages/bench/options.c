@@ -304,7 +304,8 @@ static bool read_arm(struct stages_bench_options *o, const char *text, int argc,
 	if (a->cores == NULL && (a->cores = cores_new(NULL, why.text)) == NULL)
 		return error_fail(error, "the cores %s", why.text);
 	if (!schedule_complete(&a->schedule, o->model.stage_count,
-			       cores_count(a->cores), why.text))
+			       cores_count(a->cores), why.text) ||
+	    !model_check_types(&o->model, &a->schedule, &why))
 		return error_fail(error, "%s%s%s", text,
 				  *text != '\0' ? ": " : "", why.text);
 	if (o->mode != MODE_FIBRES)

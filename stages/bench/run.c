@@ -449,6 +449,7 @@ static bool start_group(struct run *r, const struct schedule *schedule,
 					  .handler = handle,
 					  .arg = r,
 					  .slots = r->config->client_count,
+					  .type = m->stages[i].type,
 				  });
 		if (r->stages[i] == NULL)
 			return false;

@@ -56,7 +56,10 @@ struct sim_station {
 	/* Paused by a cutoff, in this order. */
 	struct sim_request *passed, **passed_end;
 	uint32_t passed_count;
-	uint64_t free_ns;        /* when the queue can be used next */
+	uint64_t free_ns;         /* when the queue can be used next */
+	bool is_taken, is_missed; /* of an exclusive stage: see struct entry */
+	/* Of a stage with keys: the worker of its part that visits it. */
+	uint32_t worker;
 	struct sim_worker *idle; /* of its pool, or resting here */
 	uint32_t epoch;          /* how often one of these was to be woken */
 };
@@ -72,7 +75,8 @@ enum sim_doing {
 struct sim_worker {
 	struct visitor visitor;
 	struct sim *sim;
-	bool stays; /* in a pool: at one station */
+	bool stays;      /* in a pool: at one station */
+	uint32_t number; /* in its part */
 	struct sim_worker *next_idle;
 	uint64_t timer; /* number of its latest timer; others do not count */
 	enum sim_doing doing;        /* what it does when its timer is due */
@@ -101,7 +105,9 @@ struct sim_part {
 	struct sim *sim;
 	uint32_t station_count;
 	struct sim_station *stations; /* in pipeline order */
+	/* The first station of each stage; with keys there are several. */
 	struct sim_station *by_stage[STAGES_MAX];
+	uint32_t key_counts[STAGES_MAX]; /* their number; otherwise 1 */
 	uint32_t worker_count, core_count;
 	struct sim_worker *idle; /* idle workers that roam */
 	uint32_t epoch;          /* how often one was to be woken */
@@ -252,8 +258,18 @@ void station_push(struct sim *s, struct sim_station *to, struct sim_request *r);
  */
 uint64_t station_use(struct sim_station *at);
 
-/* The station for stage `stage` as seen from part `part`. */
-struct sim_station *station_find(struct sim *s, uint32_t part, uint32_t stage);
+/* The station for the next step of `r` as seen from part `part`. */
+struct sim_station *station_find(struct sim *s, uint32_t part,
+				 const struct sim_request *r);
+
+/*
+ * Without workers: enter the stage of the next step of `r`.  False: another
+ * thread is in it, and `r` waits; station_call_next() returns it.
+ */
+bool station_call(struct sim *s, struct sim_request *r);
+
+/* The handler that `r` called has returned.  NULL: no other thread waits. */
+struct sim_request *station_call_next(struct sim *s, struct sim_request *r);
 
 /* fibres.c */
 

@@ -555,6 +555,7 @@ static bool read_bytes(const cJSON *json, const char *name, double *out,
 struct stage_keys {
 	double us_per_size;
 	const char *regime, *discipline;
+	int type;
 };
 
 static const struct flag stage_keys[] = {
@@ -574,6 +575,9 @@ static const struct flag stage_keys[] = {
 	{ .name = "discipline",
 	  .values = "DISCIPLINE",
 	  FLAG_FIELD(struct stage_keys, discipline) },
+	{ .name = "type",
+	  .values = "shared|exclusive|partitioned", /* enum stage_type */
+	  FLAG_CHOICE_FIELD(struct stage_keys, type) },
 	{ 0 },
 };
 
@@ -628,6 +632,7 @@ static bool read_stage(struct model *m, struct model_stage *s,
 				  has_factor ? "us_per_size" :
 					       "takes_per_size");
 	s->ns_per_size = 1000 * keys.us_per_size;
+	s->type = (enum stage_type)keys.type;
 	return true;
 }
 
@@ -820,6 +825,20 @@ void model_names(const struct model *m, const char *names[STAGES_MAX])
 {
 	for (uint32_t i = 0; i < m->stage_count; i++)
 		names[i] = m->stages[i].name;
+}
+
+bool model_check_types(const struct model *m, const struct schedule *s,
+		       struct error *error)
+{
+	for (uint32_t i = 0; i < m->stage_count; i++)
+		if (m->stages[i].type == STAGE_PARTITIONED &&
+		    s->balance == BALANCE_PARTITION)
+			return error_fail(error,
+					  "--balance partition: stage '%.64s' "
+					  "is divided by keys, so it cannot "
+					  "belong to some of the cores",
+					  m->stages[i].name);
+	return true;
 }
 
 void model_release(struct model *m)

@@ -20,8 +20,10 @@
  *	     "routes_after": {             the same for requests that passed
  *	       "blur": {"encode": 1}},     this stage; optional
  *	     "regime": "n-gated=8",        of visits here, and of the queue, if
- *	     "discipline": "srpt"}         they are not those of the others, and
+ *	     "discipline": "srpt",         they are not those of the others, and
  *	                                   no flag is for all
+ *	     "type": "exclusive"}          or "partitioned": enum stage_type; a
+ *	                                   request's key is its number
  *	  ]
  *	}
  *
@@ -91,6 +93,7 @@ enum { MODEL_STEPS_MAX = 64 };
 
 struct model_stage {
 	char *name; /* owned */
+	enum stage_type type;
 	double ns_per_size;
 	struct distribution service_us;
 	double takes, takes_per_size; /* bytes */
@@ -153,6 +156,11 @@ void model_names(const struct model *m, const char *names[STAGES_MAX]);
 
 void model_draw(const struct model *m, struct random *r,
 		struct model_path *out);
+
+/* False: the stages' types do not fit the schedule's balance. */
+MUST_CHECK bool model_check_types(const struct model *m,
+				  const struct schedule *s,
+				  struct error *error);
 
 /* Mean work of a request at each stage; returns the sum. */
 double model_work_ns(const struct model *m, double by_stage[STAGES_MAX]);

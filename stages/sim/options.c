@@ -176,7 +176,8 @@ static bool read_schedule(struct sim_options *o, int argc, char **argv,
 			take_for_schedule, o, error))
 		return false;
 	if (!schedule_complete(&o->schedule, o->model.stage_count,
-			       o->config.core_count, error->text))
+			       o->config.core_count, error->text) ||
+	    !model_check_types(&o->model, &o->schedule, error))
 		return false;
 	if (o->schedule.pool_is_auto)
 		return error_fail(error, "--pool auto: pools that grow are "

@@ -32,6 +32,7 @@ static struct sim_request *request_new(struct sim_fleet *f)
 		1, sizeof(*r) + path.step_count * sizeof(*path.steps));
 
 	r->event.number = f->born_count++;
+	r->event.key = (uint32_t)r->event.number;
 	r->size = path.size;
 	r->arrived_ns = f->now_ns;
 	if (path.deadline_ns > 0)
@@ -45,18 +46,36 @@ static struct sim_request *request_new(struct sim_fleet *f)
 	return r;
 }
 
-/* The thread of the request's connection takes up its next step. */
-static void call_handler(struct sim *s, struct sim_request *r)
+/* The thread of the request's connection is in its next stage. */
+static void begin_call(struct sim *s, struct sim_request *r)
 {
 	uint64_t switch_ns = s->config->switch_ns;
 
-	tally_sent(s, r);
 	tally_waiting(s, r->steps[r->step].stage, -1);
 	r->started_ns = s->fleet->now_ns;
 	s->totals.stages[r->steps[r->step].stage].counts.visit_count++;
+	event_inside(&r->event)->stage_waited_ns =
+		s->fleet->now_ns - event_inside(&r->event)->sent_ns;
 	s->totals.switch_ns += (double)switch_ns;
 	sim_share(s, &s->parts[r->part],
 		  switch_ns + r->steps[r->step].service_ns, r);
+}
+
+/* The thread of the request's connection takes up its next step. */
+static void call_handler(struct sim *s, struct sim_request *r)
+{
+	tally_sent(s, r);
+	if (station_call(s, r))
+		begin_call(s, r);
+}
+
+/* The handler has returned: another thread may wait for its stage. */
+static void end_call(struct sim *s, struct sim_request *r)
+{
+	struct sim_request *next = station_call_next(s, r);
+
+	if (next != NULL)
+		begin_call(s, next);
 }
 
 /* Copy the totals up to now; the maximum queue length starts again. */
@@ -101,7 +120,7 @@ static void enter_node(struct sim *s, struct sim_request *r)
 		scheduler_begin(s->parts[r->part].scheduler, r);
 		return;
 	}
-	struct sim_station *to = station_find(s, r->part, r->steps[0].stage);
+	struct sim_station *to = station_find(s, r->part, r);
 
 	if (s->config->queue_ns == 0)
 		station_push(s, to, r);
@@ -245,6 +264,7 @@ static void go_on(struct sim *s, void *item)
 	}
 	s->work_ns -= r->steps[r->step].service_ns;
 	tally_handled(s, r);
+	end_call(s, r);
 	if (sim_next(s, r))
 		call_handler(s, r);
 }
@@ -260,9 +280,7 @@ static void fire(struct sim_fleet *f, const struct heap_entry *timer)
 		return;
 	case TIMER_PUSH:
 		r = timer->item;
-		station_push(r->home,
-			     station_find(r->home, r->part, r->steps[0].stage),
-			     r);
+		station_push(r->home, station_find(r->home, r->part, r), r);
 		return;
 	case TIMER_WORKER:
 		worker_time(timer->item, timer->order);

@@ -9,7 +9,7 @@
  *  - threads that share cores (pools, thread per connection) have equal shares
  *    of them at every moment;
  *  - a handler calls stage_pause_point() after equal pieces of its work;
- *  - queues never refuse, and any number of workers may enter a stage;
+ *  - queues never refuse;
  *  - a woken worker starts as soon as the worker that woke it waits;
  *  - a user-level thread takes and gives back memory, as the model says, when
  *    its step ends, and never waits for memory.

@@ -71,6 +71,29 @@ static struct event *pop_passed(struct visit_station *s)
 	return &r->event;
 }
 
+static bool is_open(const struct visit_station *s)
+{
+	struct sim_station *at = station_of(s);
+
+	at->is_missed |= at->is_taken;
+	return !at->is_taken;
+}
+
+static bool enter(struct visit_station *s)
+{
+	struct sim_station *at = station_of(s);
+	bool is_free = !at->is_taken;
+
+	at->is_taken = true;
+	return is_free;
+}
+
+static enum stage_type type_of(const struct sim *s, uint32_t stage)
+{
+	return stage == STAGE_NONE ? STAGE_SHARED :
+				     s->config->model->stages[stage].type;
+}
+
 static uint32_t stage_of(const struct event *ev)
 {
 	const struct sim_request *r =
@@ -134,14 +157,25 @@ static uint32_t epoch(const struct visitor *v)
 	return w->stays ? at->epoch : part_of(at)->epoch;
 }
 
-/* Workers of the station's own part.  NULL: none sleeps. */
+/* May any worker that roams visit the station? */
+static bool is_shared(const struct sim *s, const struct sim_station *at)
+{
+	return type_of(s, at->visited.stage) == STAGE_SHARED;
+}
+
+/* Workers of the station's own part.  NULL: none sleeps that visits it. */
 static struct sim_worker **own_sleepers(struct sim *s, struct sim_station *at)
 {
+	struct sim_worker **w = &part_of(at)->idle;
+
 	if (at->idle != NULL)
 		return &at->idle;
-	if (s->schedule->idle.kind == IDLE_BACKOFF || part_of(at)->idle == NULL)
+	if (s->schedule->idle.kind == IDLE_BACKOFF)
 		return NULL;
-	return &part_of(at)->idle;
+	if (type_of(s, at->visited.stage) == STAGE_PARTITIONED)
+		while (*w != NULL && (*w)->number != at->worker)
+			w = &(*w)->next_idle;
+	return *w != NULL ? w : NULL;
 }
 
 /*
@@ -153,7 +187,7 @@ static struct sim_worker **find_thieves(struct sim *s, struct sim_station *at)
 	bool by_size = s->schedule->distribute == DISTRIBUTE_SIZE;
 	uint32_t count = s->visits.part_count;
 
-	if (!s->schedule->steal || s->idle_count == 0 ||
+	if (!s->schedule->steal || s->idle_count == 0 || !is_shared(s, at) ||
 	    s->schedule->idle.kind == IDLE_BACKOFF)
 		return NULL;
 	if (!by_size) {
@@ -194,6 +228,17 @@ static void wake(struct visit_station *s)
 	wake_worker(station_of(s)->sim, station_of(s));
 }
 
+/* As station_leave() of stages/worker.c. */
+static void leave(struct visit_station *s)
+{
+	struct sim_station *at = station_of(s);
+	bool is_missed = at->is_missed;
+
+	at->is_taken = at->is_missed = false;
+	if (is_missed || at->queue.count > 0)
+		wake_worker(at->sim, at);
+}
+
 static const struct visit_access sim_access = {
 	.queued_count = queued_count,
 	.passed_count = passed_count,
@@ -202,6 +247,9 @@ static const struct visit_access sim_access = {
 	.pop = pop_queued,
 	.pop_passed = pop_passed,
 	.first_rank = first_rank,
+	.is_open = is_open,
+	.enter = enter,
+	.leave = leave,
 	.stage_of = stage_of,
 	.may_hold = may_hold,
 	.turn = turn,
@@ -235,7 +283,7 @@ static void station_insert(struct sim_station *to, struct sim_request *r)
 	wake_worker(to->sim, to);
 }
 
-static void station_pass(struct sim_station *to, struct sim_request *r)
+static void add_passed(struct sim_station *to, struct sim_request *r)
 {
 	if (to->passed_count++ == 0)
 		to->passed_end = &to->passed;
@@ -243,6 +291,11 @@ static void station_pass(struct sim_station *to, struct sim_request *r)
 	*to->passed_end = r;
 	to->passed_end = &r->next;
 	part_of(to)->waiting_count++;
+}
+
+static void station_pass(struct sim_station *to, struct sim_request *r)
+{
+	add_passed(to, r);
 	wake_worker(to->sim, to);
 }
 
@@ -263,11 +316,62 @@ uint64_t station_use(struct sim_station *at)
 	return at->free_ns - now_ns;
 }
 
-struct sim_station *station_find(struct sim *s, uint32_t part, uint32_t stage)
+/* Stations of a stage in a part: see station_count() in stages/group.c. */
+static uint32_t count_keys(const struct sim *s, uint32_t stage)
 {
+	uint32_t parts = s->visits.part_count;
+
+	if (type_of(s, stage) != STAGE_PARTITIONED)
+		return 1;
+	switch (s->schedule->policy->workers) {
+	case POLICY_WORKERS_STAY:
+		return s->schedule->pool_threads[stage];
+	case POLICY_WORKERS_CALLER:
+		return s->config->core_count;
+	case POLICY_WORKERS_FIBRES:
+		return 1;
+	case POLICY_WORKERS_ROAM:
+		break;
+	}
+	return (s->config->core_count + parts - 1) / parts;
+}
+
+struct sim_station *station_find(struct sim *s, uint32_t part,
+				 const struct sim_request *r)
+{
+	uint32_t stage = r->steps[r->step].stage;
+	uint32_t number = r->event.key % count_keys(s, stage);
+
 	if (s->schedule->balance == BALANCE_PARTITION)
 		part = s->config->parts[stage];
-	return s->parts[part].by_stage[stage];
+	/* A part may have one core less than others. */
+	if (number >= s->parts[part].key_counts[stage])
+		number -= s->parts[part].key_counts[stage];
+	return s->parts[part].by_stage[stage] + number;
+}
+
+/* --- Threads that call handlers. --- */
+
+bool station_call(struct sim *s, struct sim_request *r)
+{
+	struct sim_station *at = station_find(s, r->part, r);
+
+	if (is_shared(s, at) || enter(&at->visited))
+		return true;
+	add_passed(at, r);
+	return false;
+}
+
+struct sim_request *station_call_next(struct sim *s, struct sim_request *r)
+{
+	struct sim_station *at = station_find(s, r->part, r);
+	struct event *next = pop_passed(&at->visited);
+
+	if (next == NULL) {
+		at->is_taken = false;
+		return NULL;
+	}
+	return container_of(next, struct sim_request, event);
 }
 
 /* --- Workers.  A returned time is how long the worker's action takes. --- */
@@ -295,7 +399,9 @@ static uint64_t serve_piece(struct sim_worker *w, uint64_t pause_points)
 	struct sim_request *r = w->request;
 	uint64_t piece_ns = pause_points * s->config->pause_gap_ns;
 
-	r->piece_ns = s->paused_max > 0 && piece_ns < r->step_left_ns ?
+	r->piece_ns = s->paused_max > 0 && piece_ns < r->step_left_ns &&
+				      type_of(s, r->steps[r->step].stage) ==
+					      STAGE_SHARED ?
 			      piece_ns :
 			      r->step_left_ns;
 	w->doing = DOING_SERVE;
@@ -389,9 +495,9 @@ static uint64_t end_turn(struct sim_worker *w)
 	tally_handled(s, r);
 	if (!sim_next(s, r))
 		return 0;
-	w->sends_to = station_find(s, visitor_sends_to(&w->visitor),
-				   r->steps[r->step].stage);
-	if (visitor_keep(&w->visitor, &w->sends_to->visited, &r->event,
+	w->sends_to = station_find(s, visitor_sends_to(&w->visitor), r);
+	if (is_shared(s, w->sends_to) &&
+	    visitor_keep(&w->visitor, &w->sends_to->visited, &r->event,
 			 UINT32_MAX) > 0) {
 		move_request(s, r, w->visitor.part);
 		tally_sent(s, r);
@@ -460,7 +566,8 @@ static bool may_sleep(const struct sim_worker *w)
 	if (v->rest_ns == 0)
 		return !visitor_has_work(v);
 	at = station_of(v->rest_at);
-	return at->queue.count == 0 && at->passed_count == 0;
+	return (at->queue.count == 0 && at->passed_count == 0) ||
+	       (at->visited.is_exclusive && !is_open(&at->visited));
 }
 
 static uint64_t fall_asleep(struct sim_worker *w)
@@ -559,27 +666,70 @@ static bool belongs_to(const struct sim *s, uint32_t stage, uint32_t part)
 	       s->config->parts[stage] == part;
 }
 
+static struct sim_station *add_station(struct sim *s, struct sim_part *p,
+				       uint32_t stage)
+{
+	uint32_t part = (uint32_t)(p - s->parts);
+	struct visit_part *seen = &s->visits.parts[part];
+	struct sim_station *new = &p->stations[p->station_count++];
+
+	new->sim = s;
+	visit_station_init(&new->visited, s->schedule, stage, part);
+	if (is_shared(s, new))
+		seen->open_stations[seen->open_count++] = &new->visited;
+	else
+		new->visited.is_exclusive =
+			type_of(s, stage) == STAGE_EXCLUSIVE;
+	return new;
+}
+
+static void add_stations_of(struct sim *s, struct sim_part *p, uint32_t stage)
+{
+	uint32_t count = count_keys(s, stage);
+
+	if (s->schedule->policy->workers == POLICY_WORKERS_ROAM &&
+	    p->core_count < count)
+		count = p->core_count;
+	p->key_counts[stage] = count;
+	p->by_stage[stage] = &p->stations[p->station_count];
+	for (uint32_t i = 0; i < count; i++)
+		add_station(s, p, stage)->worker = i;
+}
+
 static void plan_stations(struct sim *s, uint32_t part)
 {
 	struct sim_part *p = &s->parts[part];
-	struct visit_part *seen = &s->visits.parts[part];
-	bool is_central = s->schedule->policy->has_central_queue;
+	struct sim_station *central = NULL;
+	uint32_t stage_count = s->config->model->stage_count, most = 1;
 
-	p->stations = sim_alloc(STAGES_MAX, sizeof(*p->stations));
-	for (uint32_t i = 0; i < s->config->model->stage_count; i++) {
+	for (uint32_t i = 0; i < stage_count; i++)
+		most += count_keys(s, i);
+	p->stations = sim_alloc(most, sizeof(*p->stations));
+	/* Before all others, as in stages/group.c. */
+	for (uint32_t i = 0; s->schedule->policy->has_central_queue &&
+			     i < stage_count && central == NULL;
+	     i++)
+		if (belongs_to(s, i, part) && type_of(s, i) == STAGE_SHARED)
+			central = add_station(s, p, STAGE_NONE);
+	for (uint32_t i = 0; i < stage_count; i++) {
 		if (!belongs_to(s, i, part))
 			continue;
-		if (!is_central || p->station_count == 0) {
-			struct sim_station *new =
-				&p->stations[p->station_count++];
-
-			new->sim = s;
-			visit_station_init(&new->visited, s->schedule,
-					   is_central ? STAGE_NONE : i, part);
-			seen->open_stations[seen->open_count++] = &new->visited;
+		if (central == NULL || type_of(s, i) != STAGE_SHARED) {
+			add_stations_of(s, p, i);
+			continue;
 		}
-		p->by_stage[i] = &p->stations[p->station_count - 1];
+		p->key_counts[i] = 1;
+		p->by_stage[i] = central;
 	}
+}
+
+/* Does a worker that roams visit this station of its part? */
+static bool visits(const struct sim_worker *w, const struct sim_station *at)
+{
+	uint32_t stage = at->visited.stage;
+
+	return stage == STAGE_NONE || count_keys(w->sim, stage) == 1 ||
+	       at->worker == w->number;
 }
 
 /* `only`: the station of a pool's worker; NULL: the worker roams. */
@@ -591,6 +741,7 @@ static void add_worker(struct sim *s, uint32_t part, struct sim_station *only)
 
 	w->sim = s;
 	w->stays = only != NULL;
+	w->number = p->worker_count;
 	v->access = &sim_access;
 	v->group = &s->visits;
 	v->part = part;
@@ -599,8 +750,9 @@ static void add_worker(struct sim *s, uint32_t part, struct sim_station *only)
 		v->stations[v->station_count++] = &only->visited;
 	else
 		for (uint32_t i = 0; i < p->station_count; i++)
-			v->stations[v->station_count++] =
-				&p->stations[i].visited;
+			if (visits(w, &p->stations[i]))
+				v->stations[v->station_count++] =
+					&p->stations[i].visited;
 	visitor_init(v);
 	p->worker_count++;
 	if (s->config->present_count == 0 ||
@@ -623,9 +775,11 @@ static void plan_workers(struct sim *s, uint32_t part)
 	for (uint32_t i = 0;
 	     kind == POLICY_WORKERS_STAY && i < p->station_count; i++) {
 		struct sim_station *at = &p->stations[i];
+		uint32_t stage = at->visited.stage;
 
-		for (uint32_t t = 0;
-		     t < s->schedule->pool_threads[at->visited.stage]; t++)
+		for (uint32_t t = 0; t < s->schedule->pool_threads[stage] /
+						 p->key_counts[stage];
+		     t++)
 			add_worker(s, part, at);
 	}
 }

@@ -175,3 +175,17 @@ refuses steal "${image[@]}" --arm '--steal=yes'
 refuses steal "${image[@]}" --arm '--balance shared --steal'
 refuses cores "${image[@]}" --cores "$first_cpu,$first_cpu"
 refuses wake "${image[@]}" --empty --wake
+
+# Stages of other types.
+cat >"$work/types.json" <<'END'
+{"stages": [{"name": "a", "service_us": 9, "routes": {"b": 1}},
+	{"name": "b", "service_us": 9, "routes": {"c": 1}, "type": "exclusive"},
+	{"name": "c", "service_us": 9, "type": "partitioned"}]}
+END
+bench --graph "$work/types.json" --requests 40 --warmup 10 \
+	--arm '--policy cohort' --arm '--policy color' --arm '--policy capriccio' \
+	--arm '--policy pool-per-stage --pool auto' \
+	--arm '--policy thread-per-connection'
+check_counts
+refuses "stage 'c' is divided by keys" --graph "$work/types.json" \
+	--arm '--balance partition'

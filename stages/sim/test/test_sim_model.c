@@ -299,6 +299,7 @@ static void test_graphs_with_a_mistake(void)
 		{ OF_STAGE_1(", \"regime\": \"a=gated\""),
 		  "stage 'a': regime: 'a' is no stage" },
 		{ OF_STAGE_1(", \"regime\": 8"), "stage 'a': regime: " },
+		{ OF_STAGE_1(", \"type\": \"private\""), "stage 'a': type: " },
 		{ OF_STAGE_1(", \"discipline\": \"sjf\""),
 		  "stage 'a': discipline: 'sjf' is not a valid fcfs|" },
 	};

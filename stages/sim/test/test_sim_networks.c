@@ -64,6 +64,35 @@ static void test_round_robin(void)
 	formula_expect("four replicas, round robin, wait", trial_wait_s(&t),
 		       sigma / (1 - sigma) * SERVICE_S, 0.04);
 	trial_release(&t);
+	/* Keys are the numbers of requests, so they go to workers in turn. */
+	trial_init(&t, ONE_STAGE(EXPONENTIAL ", \"type\": \"partitioned\""), 4,
+		   4 * RATE);
+	trial_run(&t);
+	formula_expect("four workers, keys in turn, wait", trial_wait_s(&t),
+		       sigma / (1 - sigma) * SERVICE_S, 0.04);
+	trial_release(&t);
+}
+
+/* However many workers or threads there are, one serves: M/M/1. */
+static void test_exclusive(void)
+{
+	static const char *const policies[] = { "cohort", "color",
+						"pool-per-stage",
+						"thread-per-connection" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+		struct trial t;
+
+		trial_init(&t,
+			   ONE_STAGE(EXPONENTIAL ", \"type\": \"exclusive\""),
+			   4, RATE);
+		t.schedule.policy = policy_find(policies[i]);
+		t.schedule.pool_threads[0] = 4;
+		trial_run(&t);
+		formula_expect("an exclusive stage, wait", trial_wait_s(&t),
+			       formula_erlang_c_wait_s(1, LOAD), 0.04);
+		trial_release(&t);
+	}
 }
 
 /* No replica is idle while work waits, so the number of jobs is as in M/M/4. */
@@ -181,6 +210,7 @@ int main(void)
 {
 	test_pools_in_a_line();
 	test_round_robin();
+	test_exclusive();
 	test_stealing();
 	test_size_intervals();
 	test_polling();

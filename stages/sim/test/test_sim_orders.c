@@ -2,8 +2,9 @@
 /*
  * Promises for cases without a formula: every policy and regime handles each
  * event once, a worker's own queue comes first, long events are interrupted,
- * thresholds interrupt, parts divide the stages, the least loaded replica gets
- * the next request, and the same seed gives the same run.
+ * thresholds interrupt, parts divide the stages, one worker at a time is in an
+ * exclusive stage and with a key, the least loaded replica gets the next
+ * request, and the same seed gives the same run.
  */
 #include "stages/sim/test/trial.h"
 #include "stages/test/each_policy.h"
@@ -457,9 +458,66 @@ static void test_same_seed_same_run(void)
 	trial_release(&b);
 }
 
+/* Until when the last event ran at each stage, by lane. */
+enum { TYPED_STAGES = 3, LANES = 4 };
+static uint64_t ran_until_ns[TYPED_STAGES][LANES];
+static uint32_t together_count; /* at the shared stage */
+
+/*
+ * Events come in the order of their ends.  One lane is enough for an exclusive
+ * stage, and one of each worker for a stage with keys.
+ */
+static void watch_lanes(void *arg, const struct span *span)
+{
+	uint32_t lane = span->stage == 2 ? span->number % LANES : 0;
+	uint64_t *until_ns = &ran_until_ns[span->stage][lane];
+
+	(void)arg;
+	if (span->kind != SPAN_EVENT)
+		return;
+	if (span->stage == 0)
+		together_count += span->start_ns < *until_ns;
+	else
+		CHECK_NUMBER(span->start_ns, >=, *until_ns);
+	*until_ns = span->end_ns;
+}
+
+static void test_types_of_stages(void)
+{
+	static const char graph[] =
+		"{\"stages\": ["
+		"{\"name\": \"a\", \"service_us\": 50, \"routes\": {\"b\": 1}},"
+		"{\"name\": \"b\", \"service_us\": 10, \"routes\": {\"c\": 1},"
+		" \"type\": \"exclusive\"},"
+		"{\"name\": \"c\", \"service_us\": 60,"
+		" \"type\": \"partitioned\"}]}";
+
+	for (const struct policy *const *p = policy_list(); each_policy(*p);
+	     p++) {
+		struct trial t;
+
+		if ((*p)->workers == POLICY_WORKERS_FIBRES)
+			continue;
+		memset(ran_until_ns, 0, sizeof(ran_until_ns));
+		together_count = 0;
+		trial_init(&t, graph, LANES, 25000);
+		t.schedule.policy = *p;
+		for (uint32_t i = 0; i < STAGES_MAX; i++)
+			t.schedule.pool_threads[i] = LANES;
+		t.config.request_count = REQUESTS;
+		t.config.warmup_count = WARMUP;
+		t.config.watch = watch_lanes;
+		trial_run(&t);
+		check_whole(&t);
+		CHECK_NUMBER(together_count, >, REQUESTS / 10);
+		trial_release(&t);
+	}
+}
+
 int main(void)
 {
 	test_every_policy_and_regime();
+	test_types_of_stages();
 	test_stack_goes_before_the_queue();
 	test_edf_makes_fewer_late();
 	test_cutoff_lets_short_events_go_first();

@@ -105,3 +105,11 @@ cmp "$work/said" "$work/plain" || fail "discipline: a flag for all does not coun
 # They give way to a policy with one queue, and visits of one event.
 write_graph ', "discipline": "srpt=1000", "regime": "n-gated=1"'
 sim --clients 9 --policy color
+
+# Stages of other types; keys cannot follow a stage to some of the cores.
+write_graph ', "type": "partitioned"'
+sim --clients 9 --cores 2
+! "$STAGES_SIM" "${graph[@]}" --clients 9 --cores 2 --balance partition >"$work/said" \
+	2>"$work/errors" || fail "partition: accepted"
+grep -q "stage 'b' is divided by keys" "$work/errors" ||
+	fail "partition: $(cat "$work/errors")"

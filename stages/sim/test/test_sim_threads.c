@@ -28,10 +28,11 @@
  * Not compared, because the kernel decides who is first: several workers at
  * once, with more than one request; so a pause is compared with one worker
  * only, and in pools never.  Nor rests of several workers, as the clock would
- * have to know when all of them rest.  Nor thresholds together with patience in
- * time: threads do not look at the clock when a visit is interrupted.  Nor what
- * is not simulated: --pool auto, exclusive stages, full queues, the thread
- * models of servlib.
+ * have to know when all of them rest.  So stages that are exclusive or
+ * have keys are compared where nobody waits to enter; test_sim_orders.c has the
+ * rest.  Nor thresholds together with patience in time: threads do not look at
+ * the clock when a visit is interrupted.  Nor what is not simulated: --pool
+ * auto, full queues, the thread models of servlib.
  */
 #include "base/error.h"
 #include "base/test/check.h"
@@ -65,14 +66,21 @@ enum { SAMPLE = 41 };
 /*
  * A request has ten to some hundreds of ms of work; some take the path twice.
  */
-static const char graph[] =
-	"{\"size\": {\"kind\": \"quantiles\", \"points\":"
-	" [[0, 1e4], [0.9, 1e5], [1, 6e5]]},"
-	"\"deadline_us\": {\"kind\": \"exponential\", \"mean\": 6e5},"
-	"\"stages\": ["
-	"{\"name\": \"a\", \"us_per_size\": 0.5, \"routes\": {\"b\": 1}},"
-	"{\"name\": \"b\", \"us_per_size\": 0.2, \"routes\": {\"c\": 0.8}},"
-	"{\"name\": \"c\", \"us_per_size\": 0.3, \"routes\": {\"a\": 0.3}}]}";
+#define GRAPH(type_of_b, type_of_c)                                            \
+	"{\"size\": {\"kind\": \"quantiles\", \"points\":"                     \
+	" [[0, 1e4], [0.9, 1e5], [1, 6e5]]},"                                  \
+	"\"deadline_us\": {\"kind\": \"exponential\", \"mean\": 6e5},"         \
+	"\"stages\": ["                                                        \
+	"{\"name\": \"a\", \"us_per_size\": 0.5, \"routes\": {\"b\": 1}},"     \
+	"{\"name\": \"b\", \"us_per_size\": 0.2, \"routes\": {\"c\": 0.8},"    \
+	" \"type\": \"" type_of_b "\"},"                                       \
+	"{\"name\": \"c\", \"us_per_size\": 0.3, \"routes\": {\"a\": 0.3},"    \
+	" \"type\": \"" type_of_c "\"}]}"
+
+static const char *const graphs[] = {
+	GRAPH("shared", "shared"),
+	GRAPH("exclusive", "partitioned"),
+};
 
 static const char *const names[STAGES] = { "a", "b", "c" };
 
@@ -166,6 +174,7 @@ static void send_next(const struct trial *t)
 		item->left_ns += item->path.steps[i].service_ns;
 	predict(t, item);
 	item->event.number = run.sent_count++;
+	item->event.key = (uint32_t)item->event.number;
 	item->event.deadline_ns =
 		atomic_load(&run.now_ns) + item->path.deadline_ns;
 	if (t->config.gap_count > 0)
@@ -345,6 +354,7 @@ static void run_threads(struct trial *t, const struct cores *cores)
 					   .handler = handle,
 					   .arg = t,
 					   .slots = REQUESTS,
+					   .type = t->model.stages[i].type,
 				   }) != NULL);
 	g->is_started = true;
 	CHECK(group_plan(g));
@@ -426,6 +436,7 @@ struct choice {
 	const char *values[FLAGS]; /* NULL: the default; "": no value */
 	uint32_t core_count, present_first, present_count;
 	uint32_t client_count; /* 0: they arrive at times: set_gaps() */
+	bool has_types;        /* stages are exclusive, or have keys */
 };
 
 static void fail(const struct choice *c, uint32_t at, const struct span *thread,
@@ -435,8 +446,8 @@ static void fail(const struct choice *c, uint32_t at, const struct span *thread,
 		if (c->values[f] != NULL)
 			(void)fprintf(stderr, "--%s %s ", flags[f],
 				      c->values[f]);
-	(void)fprintf(stderr, "%u cores, %u clients, span %u:\n", c->core_count,
-		      c->client_count, at);
+	(void)fprintf(stderr, "%u cores, %u clients, types %d, span %u:\n",
+		      c->core_count, c->client_count, c->has_types, at);
 	for (int i = 0; i < 2; i++) {
 		const struct span *s = i == 0 ? thread : simulated;
 
@@ -519,8 +530,8 @@ static void set_all(struct schedule *s, const struct choice *c)
 	}
 }
 
-/* The flags, and how requests come. */
-enum { FACTORS = FLAGS + 1, VALUES_MAX = 16 };
+/* The flags, how requests come, and the stages' types. */
+enum { FACTORS = FLAGS + 2, VALUES_MAX = 16 };
 
 /* The number of this value among those of the factor that were seen. */
 static uint32_t number_value(uint32_t factor, const char *value)
@@ -548,6 +559,8 @@ static bool is_new_pair(const struct choice *c)
 	numbers[FLAGS] = number_value(FLAGS, c->client_count == 0 ? "arrivals" :
 					     c->client_count == 1 ? "one" :
 								    "clients");
+	numbers[FLAGS + 1] =
+		number_value(FLAGS + 1, c->has_types ? "types" : "shared");
 	for (uint32_t i = 0; i < FACTORS; i++)
 		for (uint32_t j = 0; j < i; j++) {
 			bool *pair = &was_run[i][numbers[i]][j][numbers[j]];
@@ -590,7 +603,7 @@ static void compare(const struct choice *c, const struct schedule *schedule,
 
 	run_count++;
 	simulated.count = 0;
-	trial_init(&t, graph, c->core_count, 0);
+	trial_init(&t, graphs[c->has_types], c->core_count, 0);
 	t.schedule = *schedule;
 	t.config.present_first = c->present_first;
 	t.config.present_count = c->present_count;
@@ -737,6 +750,7 @@ static void test_one_worker(const struct policy *p, const struct cores *cores)
 {
 	static const struct choice balances[] = {
 		{ .core_count = 1, .client_count = CLIENTS },
+		{ .core_count = 1, .client_count = CLIENTS, .has_types = true },
 		{ .values[BALANCE_FLAG] = "replicate=1",
 		  .core_count = 1,
 		  .client_count = CLIENTS },
@@ -778,6 +792,13 @@ static void test_one_request(const struct policy *p, const struct cores *cores)
 	static const struct choice balances[] = {
 		{ .core_count = 1 },
 		{ .core_count = 2 },
+		{ .core_count = 3, .has_types = true },
+		{ .values[BALANCE_FLAG] = "replicate=2",
+		  .core_count = 3,
+		  .has_types = true },
+		{ .values[POOL_FLAG] = "a=1,b=2,c=3",
+		  .core_count = 2,
+		  .has_types = true },
 		{ .values[BALANCE_FLAG] = "replicate=2", .core_count = 2 },
 		{ .values[BALANCE_FLAG] = "replicate=2",
 		  .values[DISTRIBUTE_FLAG] = "least-loaded",
@@ -805,11 +826,11 @@ static void test_one_request(const struct policy *p, const struct cores *cores)
 		count += try_orders(&c, cores);
 	}
 	if (p->workers == POLICY_WORKERS_CALLER)
-		CHECK_NUMBER(count, ==, 2);
+		CHECK_NUMBER(count, ==, 3);
 	else if (p->workers == POLICY_WORKERS_FIBRES)
-		CHECK_NUMBER(count, ==, 5);
+		CHECK_NUMBER(count, ==, 6);
 	else if (p->workers == POLICY_WORKERS_STAY)
-		CHECK_NUMBER(count, ==, 8 * POOLS_COUNT - 1);
+		CHECK_NUMBER(count, ==, 11 * POOLS_COUNT - 1);
 	else
 		CHECK_NUMBER(count, >=, 4 * CENTRAL_COUNT);
 }
