@@ -5,13 +5,18 @@
 # can be included alone; the libraries have no names that the headers do not
 # declare; and a policy of one's own runs in the simulator and in threads.
 #
-# usage: BUILD=FOLDER STAGES_SIM=PROGRAM STAGES_BENCH=PROGRAM CC=COMPILER \
-#	test_library.sh
+# usage: BUILD=FOLDER LIBRARIES=FILE:... STAGES_SIM=PROGRAM \
+#	STAGES_BENCH=PROGRAM CC=COMPILER test_library.sh
 . "$(dirname "$0")/../../../base/test/script.sh"
 
 sources=$(cd "$(dirname "$0")/.." && pwd)
 graphs=$(cd "$sources/../sim/graphs" && pwd)
 cd "$work" || exit 1
+# `script/test --fast` builds what a test names.
+IFS=: read -ra built <<<"$LIBRARIES"
+for file in "${built[@]}"; do
+	[ -s "$file" ] || fail "$file was not built"
+done
 cmake --install "$BUILD" --component stages --prefix "$work/to" >/dev/null ||
 	fail "cmake --install failed"
 pc=$(find to -name stages.pc)
