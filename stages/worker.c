@@ -223,6 +223,7 @@ static bool group_enter(struct stage_group *g, bool from_inside)
 /* --- Handling and sending an event. --- */
 
 #define NOINLINE __attribute__((noinline))
+#define INLINE __attribute__((always_inline)) static inline
 
 /*
  * What the calling thread is handling now; stage_send() reads it.
@@ -565,7 +566,7 @@ static uint32_t station_number(const struct stage *s, const struct event *ev)
  * No other thread could run the handler, so the caller waits until it may
  * enter.  Returns the time at which it may: `ns`, unless it had to wait.
  */
-static uint64_t enter_and_wait(struct station *s, uint64_t ns)
+INLINE uint64_t enter_and_wait(struct station *s, uint64_t ns)
 {
 	if (station_enter(s))
 		return ns;
@@ -627,7 +628,7 @@ static NOINLINE void set_station(uint32_t number)
 }
 
 /* Run `ev`, then what its handlers send, until nothing is left. */
-static void run_in_caller(struct stage_group *g, struct event *ev)
+INLINE void run_in_caller(struct stage_group *g, struct event *ev)
 {
 	struct handling outer = handling;
 	struct event_list sent = { .first = NULL };
@@ -650,7 +651,7 @@ static void run_in_caller(struct stage_group *g, struct event *ev)
 	set_handling(&outer);
 }
 
-static void hand_to_caller(struct stage_group *g, struct event *ev,
+INLINE void hand_to_caller(struct stage_group *g, struct event *ev,
 			   bool is_inside)
 {
 	if (is_inside)
@@ -722,7 +723,7 @@ static bool push_on_stack(const struct station *to, struct event *ev,
 }
 
 /* False: the queue is full. */
-static bool push_event(struct station *to, struct event *ev, bool is_inside)
+INLINE bool push_event(struct station *to, struct event *ev, bool is_inside)
 {
 	const struct stage *s = event_inside(ev)->stage;
 	uint64_t sent_ns = event_inside(ev)->sent_ns;
@@ -771,7 +772,7 @@ static uint32_t take_slot(struct part *p, const struct stage *s)
  * As push_event(), with user-level threads.  False: too many wait for the
  * stage.
  */
-static bool push_thread(uint32_t part, struct event *ev, bool is_inside,
+INLINE bool push_thread(uint32_t part, struct event *ev, bool is_inside,
 			const struct blocking_site *at)
 {
 	const struct stage *s = event_inside(ev)->stage;
@@ -807,8 +808,11 @@ void handling_disown(const struct event *ev)
 		handling.event = NULL;
 }
 
-/* See stage_send_at(), stage_send_to() and stage_send_accepted(). */
-static bool send_event(const struct blocking_site *at, struct stage *s,
+/*
+ * See stage_send_at(), stage_send_to() and stage_send_accepted().  Inlined, so
+ * that plain events do not pay for closures.
+ */
+INLINE bool send_event(const struct blocking_site *at, struct stage *s,
 		       struct event *ev, uint32_t wish, bool is_accepted)
 {
 	struct stage_group *g = s->group;
@@ -871,14 +875,20 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 	return send_event(at, s, ev, PART_ANY, false);
 }
 
+static NOINLINE bool send_closure(struct stage *s, struct event *ev,
+				  uint32_t part, bool is_accepted)
+{
+	return send_event(BLOCKING_SITE(), s, ev, part, is_accepted);
+}
+
 bool stage_send_to(struct stage *s, struct event *ev, uint32_t part)
 {
-	return send_event(BLOCKING_SITE(), s, ev, part, false);
+	return send_closure(s, ev, part, false);
 }
 
 bool stage_send_accepted(struct stage *s, struct event *ev, uint32_t part)
 {
-	return send_event(BLOCKING_SITE(), s, ev, part, true);
+	return send_closure(s, ev, part, true);
 }
 
 uint32_t stage_private_number(void)
