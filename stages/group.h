@@ -9,7 +9,8 @@
  * group.c plans which worker visits which stations, and starts and stops the
  * workers.  visit.c has the rules by which a worker decides what it does next.
  * worker.c sends and handles events and runs the threads.  tally.h counts the
- * work of each thread, and stats.c adds up these counts.
+ * work of each thread, and group_stats.c adds up these
+ * counts.
  */
 #ifndef STAGES_GROUP_H
 #define STAGES_GROUP_H

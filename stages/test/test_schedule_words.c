@@ -58,64 +58,64 @@ static char *printed(const char *line)
 	return text;
 }
 
+static const char *const lines[] = {
+	"--policy thread-per-connection",
+	"--policy color --discipline lcfs --slice 0 --balance shared",
+	"--policy color --discipline edf --slice 0 --balance shared",
+	"--policy cohort --regime exhaustive --look lengths "
+	"--idle wake --discipline fcfs "
+	"--balance shared",
+	"--policy srpt --regime exhaustive --look blind --idle thesis "
+	"--discipline fcfs --balance shared",
+	"--policy srpt --regime exhaustive --look blind "
+	"--idle code-step --discipline fcfs --balance shared",
+	"--policy srpt --regime exhaustive --look blind "
+	"--idle code-pause --discipline fcfs --balance shared",
+	"--policy srpt --regime exhaustive --look blind "
+	"--idle backoff=7:0.050:12:linear "
+	"--discipline fcfs --balance shared",
+	"--policy srpt --regime exhaustive --look blind "
+	"--idle backoff=500us:3:12 --discipline fcfs --balance shared",
+	"--policy srpt --regime exhaustive --look blind "
+	"--idle backoff=64:1:0.999 --discipline fcfs --balance shared",
+	"--policy mg1 --regime gated --look blind --idle backoff=250 "
+	"--discipline stack "
+	"--balance partition=2",
+	"--policy dbr --regime n-gated=8,cut=exhaustive,iron=cutoff=40 "
+	"--look lengths --idle backoff=10000 "
+	"--discipline srpt=20,sew=fcfs --slice 0 "
+	"--balance replicate=4 --distribute round-robin",
+	"--policy srpt --regime time-gated=1500 --look blind "
+	"--idle wake "
+	"--discipline srpt=0.500000 --slice 0 "
+	"--balance replicate=2 --distribute least-loaded",
+	"--policy srpt --regime exhaustive --look lengths --idle wake "
+	"--discipline fcfs "
+	"--balance replicate=2 --distribute least-loaded --steal",
+	"--policy color --discipline fcfs "
+	"--balance replicate=2 --distribute size --steal",
+	"--policy cohort --regime cutoff=250 --look lengths "
+	"--idle wake --discipline srpt=1000000 --slice 0 "
+	"--balance shared --threshold cut=3,iron=0:900",
+	"--policy pool-per-stage --discipline fcfs,cut=srpt,sew=srpt=3 "
+	"--slice 7 --balance "
+	"shared "
+	"--pool cut=1,sew=7,iron=2",
+	"--policy pool-per-stage --discipline fcfs "
+	"--balance replicate=2 --distribute round-robin --pool auto",
+	"--policy capriccio --resources learn --balance replicate=4 "
+	"--distribute least-loaded",
+	"--policy capriccio --resources ignore --balance replicate=4 "
+	"--distribute round-robin",
+	"--policy servlib --threads 1:1 --io sync",
+	"--policy servlib --threads n:m --io sync --quantum 500",
+	"--policy servlib --threads n:1 --io async --transfers thread",
+	"--policy servlib --threads n:m --io async "
+	"--transfers scheduler --quantum 3600000000",
+};
+
 static void test_each_flag_is_written_as_it_is_read(void)
 {
-	static const char *const lines[] = {
-		"--policy thread-per-connection",
-		"--policy color --discipline lcfs --slice 0 --balance shared",
-		"--policy color --discipline edf --slice 0 --balance shared",
-		"--policy cohort --regime exhaustive --look lengths "
-		"--idle wake --discipline fcfs "
-		"--balance shared",
-		"--policy srpt --regime exhaustive --look blind --idle thesis "
-		"--discipline fcfs --balance shared",
-		"--policy srpt --regime exhaustive --look blind "
-		"--idle code-step --discipline fcfs --balance shared",
-		"--policy srpt --regime exhaustive --look blind "
-		"--idle code-pause --discipline fcfs --balance shared",
-		"--policy srpt --regime exhaustive --look blind "
-		"--idle backoff=7:0.050:12:linear "
-		"--discipline fcfs --balance shared",
-		"--policy srpt --regime exhaustive --look blind "
-		"--idle backoff=500us:3:12 --discipline fcfs --balance shared",
-		"--policy srpt --regime exhaustive --look blind "
-		"--idle backoff=64:1:0.999 --discipline fcfs --balance shared",
-		"--policy mg1 --regime gated --look blind --idle backoff=250 "
-		"--discipline stack "
-		"--balance partition=2",
-		"--policy dbr --regime n-gated=8,cut=exhaustive,iron=cutoff=40 "
-		"--look lengths --idle backoff=10000 "
-		"--discipline srpt=20,sew=fcfs --slice 0 "
-		"--balance replicate=4 --distribute round-robin",
-		"--policy srpt --regime time-gated=1500 --look blind "
-		"--idle wake "
-		"--discipline srpt=0.500000 --slice 0 "
-		"--balance replicate=2 --distribute least-loaded",
-		"--policy srpt --regime exhaustive --look lengths --idle wake "
-		"--discipline fcfs "
-		"--balance replicate=2 --distribute least-loaded --steal",
-		"--policy color --discipline fcfs "
-		"--balance replicate=2 --distribute size --steal",
-		"--policy cohort --regime cutoff=250 --look lengths "
-		"--idle wake --discipline srpt=1000000 --slice 0 "
-		"--balance shared --threshold cut=3,iron=0:900",
-		"--policy pool-per-stage --discipline fcfs,cut=srpt,sew=srpt=3 "
-		"--slice 7 --balance "
-		"shared "
-		"--pool cut=1,sew=7,iron=2",
-		"--policy pool-per-stage --discipline fcfs "
-		"--balance replicate=2 --distribute round-robin --pool auto",
-		"--policy capriccio --resources learn --balance replicate=4 "
-		"--distribute least-loaded",
-		"--policy capriccio --resources ignore --balance replicate=4 "
-		"--distribute round-robin",
-		"--policy servlib --threads 1:1 --io sync",
-		"--policy servlib --threads n:m --io sync --quantum 500",
-		"--policy servlib --threads n:1 --io async --transfers thread",
-		"--policy servlib --threads n:m --io async "
-		"--transfers scheduler --quantum 3600000000",
-	};
-
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		char *text = printed(lines[i]);
 

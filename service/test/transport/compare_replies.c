@@ -611,25 +611,28 @@ static void compare_bodies(void)
 			}
 }
 
+enum { KINDS = 19 };
+
+/* Valid requests that are always the same. */
+static const char *const requests[KINDS] = {
+	[0] = last,
+	[1] = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello",
+	[2] = "HEAD /nothing HTTP/1.1\r\nHost: x\r\n\r\n",
+	[8] = "\r\nGET /nothing HTTP/1.1\r\nHost: x\r\n"
+	      "Content-Length: 10\r\n\r\n0123456789",
+	[12] = "GET /healthz HTTP/1.1\r\nHost: x\r\n"
+	       "Expect: 100-continue\r\n\r\n",
+	[15] = TICKET_HEAD("HEAD") "\r\n",
+	[16] = TICKET_HEAD("GET") "\r\n",
+	[17] = TICKET_HEAD("DELETE") "\r\n",
+	[18] = "POST /?w=8 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
+	       "Content-Length: 3\r\n\r\nabc",
+};
+
 /* A valid request. */
 static void add_request(uint32_t kind)
 {
 	switch (kind) {
-	case 0:
-		add(last);
-		break;
-	case 1:
-		add("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n"
-		    "hello");
-		break;
-	case 2:
-		add("HEAD /nothing HTTP/1.1\r\nHost: x\r\n\r\n");
-		break;
-	case 3:
-	case 13:
-	case 14:
-		add_upload(random_below(&chance, WAYS));
-		break;
 	case 4:
 		add_picture("GET ", "");
 		break;
@@ -642,10 +645,6 @@ static void add_request(uint32_t kind)
 	case 7:
 		add_picture("GET ", "If-None-Match: *\r\n");
 		break;
-	case 8:
-		add("\r\nGET /nothing HTTP/1.1\r\nHost: x\r\n"
-		    "Content-Length: 10\r\n\r\n0123456789");
-		break;
 	case 9:
 		add_picture("GET ", "If-Match: \"x\"\r\nIf-Match: \"y\" \r\n");
 		break;
@@ -657,26 +656,15 @@ static void add_request(uint32_t kind)
 		add(picture);
 		add("?w=8 HTTP/1.1\r\nHost: localhost\r\n\r\n");
 		break;
-	case 12:
-		add("GET /healthz HTTP/1.1\r\nHost: x\r\n"
-		    "Expect: 100-continue\r\n\r\n");
-		break;
-	case 15:
-		add(TICKET_HEAD("HEAD") "\r\n");
-		break;
-	case 16:
-		add(TICKET_HEAD("GET") "\r\n");
-		break;
-	case 17:
-		add(TICKET_HEAD("DELETE") "\r\n");
+	case 3:
+	case 13:
+	case 14:
+		add_upload(random_below(&chance, WAYS));
 		break;
 	default:
-		add("POST /?w=8 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
-		    "Content-Length: 3\r\n\r\nabc");
+		add(requests[kind]);
 	}
 }
-
-enum { KINDS = 19 };
 
 static void add_requests(void)
 {

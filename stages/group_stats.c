@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* What stats.h declares: the counts of all threads together. */
 #include "stages/stats.h"
 
 #include "base/clock.h"
@@ -7,9 +8,8 @@
 #include "stages/threads/blocking_graph.h"
 #include "stages/threads/resources.h"
 
-#include <stdio.h>
-
 #include <assert.h>
+#include <stdio.h>
 
 static void add_tally(struct stage_stats *out, const struct tally *t)
 {
