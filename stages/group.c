@@ -136,6 +136,8 @@ static uint32_t pool_threads(const struct stage_group *g, const struct stage *s)
 {
 	const struct schedule *c = &g->schedule;
 
+	if (s->config.type == STAGE_PASS_THROUGH)
+		return 0;
 	if (!c->pool_is_auto)
 		return c->pool_threads[s->index];
 	/* A key stays with its worker, so the size of such a pool is fixed. */
@@ -238,7 +240,8 @@ static bool plan_station(struct stage_group *g, struct stage *s, uint32_t part,
 	new->wake_mask = EVENTCOUNT_ANY;
 	set_entry(new);
 	if (workers == POLICY_WORKERS_CALLER ||
-	    workers == POLICY_WORKERS_FIBRES)
+	    workers == POLICY_WORKERS_FIBRES ||
+	    s->config.type == STAGE_PASS_THROUGH)
 		return true;
 	new->wakes = g->parts[part].sleeps;
 	if (workers == POLICY_WORKERS_STAY ||
@@ -291,6 +294,9 @@ static bool plan_stations(struct stage_group *g)
 
 		s->stations_per_part = station_count(g, s);
 		s->part = i * g->part_count / g->stage_count;
+		s->passes =
+			s->config.type == STAGE_PASS_THROUGH &&
+			g->schedule.policy->workers != POLICY_WORKERS_CALLER;
 		s->stations =
 			calloc((size_t)g->part_count * s->stations_per_part,
 			       sizeof(struct station *));
@@ -357,7 +363,8 @@ static void plan_roaming(struct stage_group *g, uint32_t part)
 			uint32_t per_part = stage->stations_per_part;
 			uint32_t number = per_part > 1 ? i : 0;
 
-			if (!uses_central(g, stage))
+			if (!uses_central(g, stage) &&
+			    stage->config.type != STAGE_PASS_THROUGH)
 				add_station(w, stage->stations[part * per_part +
 							       number]);
 		}

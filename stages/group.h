@@ -80,6 +80,7 @@ struct stage {
 	struct stage_group *group;
 	uint32_t index;
 	uint32_t stations_per_part; /* 1, or one per worker */
+	bool passes;                /* a send calls the handler */
 	struct station **stations;  /* [part * stations_per_part + number] */
 	struct entry entry;         /* of a partitioned graph */
 	_Atomic uint32_t part;      /* of a partitioned graph: where to send */

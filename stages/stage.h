@@ -534,11 +534,20 @@ static inline void event_predict_again(struct event *ev, uint64_t left_ns)
  */
 typedef void stage_fn(struct event *ev, void *arg);
 
-/* How many workers may be in a stage at once (Larus and Parkes, 3.4). */
+/*
+ * How many workers may be in a stage at once (Larus and Parkes, 3.4).
+ *
+ * No event waits at a pass-through stage (Gordon, UCAM-CL-TR-781, section 4.1):
+ * stage_send() calls its handler, as a part of the handler that sends, or on
+ * the thread outside that sends.  So the two are scheduled as one, and the time
+ * of the second one counts for both.  With a policy without workers it is as a
+ * shared one.  At least one stage of a group is of another type.
+ */
 enum stage_type {
-	STAGE_SHARED,      /* all workers */
-	STAGE_EXCLUSIVE,   /* one; other workers go on without waiting */
-	STAGE_PARTITIONED, /* all; but events with one key go to one worker */
+	STAGE_SHARED,       /* all workers */
+	STAGE_EXCLUSIVE,    /* one; other workers go on without waiting */
+	STAGE_PARTITIONED,  /* all; but events with one key go to one worker */
+	STAGE_PASS_THROUGH, /* all, and without a queue */
 };
 
 /*

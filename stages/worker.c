@@ -785,7 +785,8 @@ INLINE bool push_thread(uint32_t part, struct event *ev, bool is_inside,
 	if (is_sent_on(ev, is_inside)) {
 		handling.sent_at = at;
 		handling.event = NULL;
-	} else if (is_inside && part == handling.part) {
+	} else if (is_inside && handling.worker != NULL &&
+		   part == handling.part) {
 		scheduler_start(p->scheduler, ev, at);
 	} else {
 		scheduler_post(p->scheduler, ev, at);
@@ -806,6 +807,49 @@ void handling_disown(const struct event *ev)
 	forbid_pauses(ev);
 	if (handling.event == ev)
 		handling.event = NULL;
+}
+
+/*
+ * As send_event(), to a pass-through stage: handle `ev` here and now.  Its
+ * handler does not pause, so this thread goes on with the one that has sent.
+ */
+static NOINLINE bool pass_through(struct stage *s, struct event *ev,
+				  uint32_t wish, bool is_accepted)
+{
+	struct stage_group *g = s->group;
+	struct handling outer = handling;
+	bool is_inside = outer.group == g;
+	uint32_t part;
+
+	if (!group_enter(g, is_inside || is_accepted)) {
+		count_refused(s);
+		return false;
+	}
+	event_inside(ev)->sent_ns = clock_now_ns();
+	if (!is_inside && !is_accepted) {
+		ev->born_ns = event_inside(ev)->sent_ns;
+		visit_begin_event(&g->visits, ev);
+	}
+	part = choose_part(s, ev, is_inside, wish);
+	if (!is_inside)
+		handling = (struct handling){ .group = g };
+	handling.part = part;
+	handling.fibre = NULL;
+	handling.station = 0;
+	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
+		count_under_way(g, part, 1);
+	count_arrived(s, part, 0);
+	begin_turn(s, part, ev, event_inside(ev)->sent_ns, false);
+	s->config.handler(ev, s->config.arg);
+	count_handled(s, part, clock_now_ns());
+	/* What the sender has sent on, as a user-level thread. */
+	if (is_inside) {
+		outer.event = handling.event;
+		outer.sent_at = handling.sent_at;
+	}
+	handling = outer;
+	group_leave(g);
+	return true;
 }
 
 /*
@@ -832,6 +876,8 @@ INLINE bool send_event(const struct blocking_site *at, struct stage *s,
 
 	assert(g->is_started);
 	assert(in->stage == NULL); /* sent twice */
+	if (s->passes)
+		return pass_through(s, ev, wish, is_accepted);
 	/* A thread stays pending, and waits only when its handler returns. */
 	bool stays = is_sent_on(ev, is_inside);
 

@@ -88,6 +88,10 @@ static const enum stage_type types[][LINE_STAGES] = {
 	{ STAGE_EXCLUSIVE, STAGE_EXCLUSIVE, STAGE_EXCLUSIVE, STAGE_EXCLUSIVE },
 	{ STAGE_PARTITIONED, STAGE_PARTITIONED, STAGE_PARTITIONED,
 	  STAGE_PARTITIONED },
+	{ STAGE_PASS_THROUGH, STAGE_SHARED, STAGE_EXCLUSIVE,
+	  STAGE_PASS_THROUGH },
+	{ STAGE_SHARED, STAGE_PASS_THROUGH, STAGE_PASS_THROUGH,
+	  STAGE_PARTITIONED },
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -153,7 +157,8 @@ static void look_begins(struct item *item, const struct place *place)
 		      schedule->policy->workers == POLICY_WORKERS_CALLER);
 	}
 	/* There is no order across a new partition: it uses another queue. */
-	if (type != STAGE_SHARED && place->index == 0 &&
+	if ((type == STAGE_EXCLUSIVE || type == STAGE_PARTITIONED) &&
+	    place->index == 0 &&
 	    (schedule->discipline.kind == DISCIPLINE_FCFS ||
 	     schedule->discipline.kind == DISCIPLINE_STACK) &&
 	    schedule->balance != BALANCE_PARTITION)

@@ -18,8 +18,8 @@
 
 enum { DEPTH = 6, TREES = 20, WAITING = 64, ROUNDS = 20 };
 
-/* The stages of a group: shared, exclusive, partitioned by key. */
-enum { SHARED, EXCLUSIVE, KEYED, KINDS };
+/* The stages of a group: shared, exclusive, partitioned by key, pass-through. */
+enum { SHARED, EXCLUSIVE, KEYED, PASSED, KINDS };
 
 static struct stage *stages[KINDS];
 static _Atomic uint32_t begun_count, end_counts[CLOSURE_REFUSED + 1];
@@ -27,10 +27,12 @@ static _Atomic uint32_t begun_count, end_counts[CLOSURE_REFUSED + 1];
 static struct stage_group *start_group(const struct line_setup *setup,
 				       uint32_t slots)
 {
-	static const char *const names[KINDS] = { "shared", "one", "keyed" };
+	static const char *const names[KINDS] = { "shared", "one", "keyed",
+						  "passed" };
 	static const enum stage_type types[KINDS] = { STAGE_SHARED,
 						      STAGE_EXCLUSIVE,
-						      STAGE_PARTITIONED };
+						      STAGE_PARTITIONED,
+						      STAGE_PASS_THROUGH };
 	struct stage_group *g = group_new(&(struct group_config){
 		.schedule = &setup->schedule,
 		.cores = setup->cores,
@@ -409,7 +411,7 @@ static void test_private_data_needs_no_lock(const struct line_setup *setup)
 				    add_privately));
 	}
 	stop_group(g);
-	for (uint32_t kind = EXCLUSIVE; kind < KINDS; kind++) {
+	for (uint32_t kind = EXCLUSIVE; kind < PASSED; kind++) {
 		uint32_t sum = 0;
 
 		for (uint32_t i = 0; i < PRIVATE_MAX; i++)

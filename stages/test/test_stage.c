@@ -333,6 +333,108 @@ static void test_misuse_aborts(const struct line_setup *setup)
 	expect_abort(free_running, setup);
 }
 
+/* --- A pass-through stage between two others. --- */
+
+static struct {
+	struct stage *passed, *last;
+	pthread_t sender;
+	bool is_inside, is_nested;
+	_Atomic uint32_t passed_count, last_count;
+} through;
+
+static void pass(struct event *ev, void *arg)
+{
+	(void)arg;
+	CHECK(!through.is_nested || through.is_inside);
+	if (through.is_nested)
+		CHECK(pthread_equal(through.sender, pthread_self()));
+	CHECK(!stage_can_wait());
+	stage_pause_point();
+	atomic_fetch_add(&through.passed_count, 1);
+	CHECK(stage_send(through.last, ev));
+}
+
+static void send_through(struct event *ev, void *arg)
+{
+	(void)arg;
+	through.sender = pthread_self();
+	through.is_inside = true;
+	CHECK(stage_send(through.passed, ev));
+	if (through.is_nested) {
+		CHECK_NUMBER(through.passed_count, ==, 1);
+		CHECK(!stage_can_wait());
+	}
+	through.is_inside = false;
+}
+
+static void end(struct event *ev, void *arg)
+{
+	(void)ev;
+	(void)arg;
+	atomic_fetch_add(&through.last_count, 1);
+}
+
+static void check_passed(const struct stage *s, const struct stage *from,
+			 uint32_t sent_by)
+{
+	struct stage_stats stats;
+
+	stage_read(s, &stats);
+	CHECK_NUMBER(stats.arrived_count, ==, 1);
+	CHECK_NUMBER(stats.handled_count, ==, 1);
+	CHECK_NUMBER(stats.queued_count, ==, 0);
+	CHECK_NUMBER(stats.wait_ns, ==, 0);
+	stage_read(from, &stats);
+	CHECK_NUMBER(stats.handled_count, ==, sent_by);
+}
+
+/* `is_first`: it is sent to the pass-through stage, from outside. */
+static void pass_one(const struct line_setup *setup, bool is_first)
+{
+	struct stage_group *g = group_new(&(struct group_config){
+		.schedule = &setup->schedule,
+		.cores = setup->cores,
+	});
+	struct stage *first = group_add(g, &(struct stage_config){
+						   .name = "first",
+						   .handler = send_through,
+						   .slots = 1,
+					   });
+	struct event ev = { .number = 1 };
+
+	through.passed = group_add(g, &(struct stage_config){
+					      .name = "passed",
+					      .handler = pass,
+					      .slots = 1,
+					      .type = STAGE_PASS_THROUGH,
+				      });
+	through.last = group_add(g, &(struct stage_config){ .name = "last",
+							    .handler = end,
+							    .slots = 1 });
+	through.passed_count = through.last_count = 0;
+	through.is_nested =
+		setup->schedule.policy->workers != POLICY_WORKERS_CALLER;
+	through.sender = pthread_self();
+	through.is_inside = is_first;
+	CHECK(group_start(g));
+	CHECK(stage_send(is_first ? through.passed : first, &ev));
+	if (is_first)
+		CHECK_NUMBER(through.passed_count, ==, 1);
+	group_stop(g);
+	CHECK_NUMBER(through.last_count, ==, 1);
+	CHECK_NUMBER(ev.born_ns, >, 0);
+	check_passed(through.passed, first, !is_first);
+	CHECK(!stage_send(through.passed, &ev)); /* it has stopped */
+	CHECK_NUMBER(through.passed_count, ==, 1);
+	group_free(g);
+}
+
+static void test_pass_through_is_a_call(const struct line_setup *setup)
+{
+	pass_one(setup, false);
+	pass_one(setup, true);
+}
+
 int main(void)
 {
 	watchdog_start();
@@ -341,5 +443,6 @@ int main(void)
 	line_each_setup(test_full_queue_refuses_and_loses_nothing);
 	line_each_setup(test_handler_may_send_two);
 	line_each_setup(test_handler_may_send_to_another_group);
+	line_each_setup(test_pass_through_is_a_call);
 	return 0;
 }

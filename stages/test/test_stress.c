@@ -145,7 +145,8 @@ static uint64_t run_round(const struct cores *cores, uint32_t *random)
 	setup.slots = 1 + next_random(random) % 40;
 	setup.delay_ns_max = next_random(random) % 5000;
 	for (uint32_t i = 0; i < LINE_STAGES; i++)
-		setup.types[i] = (enum stage_type)(next_random(random) % 3);
+		setup.types[i] = (enum stage_type)(next_random(random) % 4);
+	setup.types[1] = STAGE_SHARED; /* not all pass through */
 	(void)memset(items, 0, sizeof(items));
 	line_start(&l, &setup);
 	for (uint32_t i = 0; i < SENDERS; i++) {
