@@ -33,7 +33,8 @@ struct event_inside {
 	struct scheduler *scheduler;
 	const struct event *ahead; /* some positions further in its queue */
 	const struct blocking_site *site; /* where it was sent from */
-	uint32_t node;         /* the policy's place for it, or PLACE_NONE */
+	uint16_t node;         /* the policy's place for it, or PLACE_NONE */
+	bool is_new;           /* it came from outside, and has not begun */
 	_Atomic uint32_t wake; /* see stage_wake() */
 } __attribute__((may_alias));
 

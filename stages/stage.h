@@ -572,10 +572,10 @@ struct group_config {
 	 * With user-level threads: the stacks of each part.  0: as many as all
 	 * stages have slots together, but 131,072 at most.  Further threads
 	 * wait before they begin.  An eighth, or at least one of two or more,
-	 * is not for threads that were sent from outside and have not begun.
-	 * If all stacks are those of threads that wait, no thread goes on that
-	 * needs one: so a handler must not wait for a thread of the same group
-	 * that has no stack.
+	 * is not for threads that were sent from outside and have not begun; a
+	 * closure that goes on has begun.  If all stacks are those of threads
+	 * that wait, no thread goes on that needs one: so a handler must not
+	 * wait for a thread of the same group that has no stack.
 	 */
 	uint32_t stacks_max;
 	/*

@@ -773,7 +773,7 @@ static uint32_t take_slot(struct part *p, const struct stage *s)
  * stage.
  */
 INLINE bool push_thread(uint32_t part, struct event *ev, bool is_inside,
-			const struct blocking_site *at)
+			bool is_new, const struct blocking_site *at)
 {
 	const struct stage *s = event_inside(ev)->stage;
 	struct part *p = &s->group->parts[part];
@@ -789,7 +789,7 @@ INLINE bool push_thread(uint32_t part, struct event *ev, bool is_inside,
 		   part == handling.part) {
 		scheduler_start(p->scheduler, ev, at);
 	} else {
-		scheduler_post(p->scheduler, ev, at);
+		scheduler_post(p->scheduler, ev, at, is_new);
 	}
 	return true;
 }
@@ -903,7 +903,7 @@ INLINE bool send_event(const struct blocking_site *at, struct stage *s,
 
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
 		count_under_way(g, part, 1);
-	if (is_thread ? push_thread(part, ev, is_inside, at) :
+	if (is_thread ? push_thread(part, ev, is_inside, is_new, at) :
 			push_event(to, ev, is_inside))
 		return true;
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)

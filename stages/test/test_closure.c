@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promise: a closure goes on when all its children have ended, or its event has
- * come, with every policy, shared and replicated; and each closure ends exactly
- * once: also if its session is cancelled, a queue is full, or the group stops.
+ * come, with every policy, shared and replicated, also while new threads hold
+ * all stacks that they may have; and each closure ends exactly once: also if its
+ * session is cancelled, a queue is full, or the group stops.
  */
 #include "stages/stage.h"
 
@@ -18,14 +19,18 @@
 
 enum { DEPTH = 6, TREES = 20, WAITING = 64, ROUNDS = 20 };
 
-/* The stages of a group: shared, exclusive, partitioned by key, pass-through. */
+enum { MANY_STACKS = 64, FEW_STACKS = 2 };
+
+/*
+ * The stages of a group: shared, exclusive, partitioned by key, pass-through.
+ */
 enum { SHARED, EXCLUSIVE, KEYED, PASSED, KINDS };
 
 static struct stage *stages[KINDS];
 static _Atomic uint32_t begun_count, end_counts[CLOSURE_REFUSED + 1];
 
 static struct stage_group *start_group(const struct line_setup *setup,
-				       uint32_t slots)
+				       uint32_t slots, uint32_t stacks_max)
 {
 	static const char *const names[KINDS] = { "shared", "one", "keyed",
 						  "passed" };
@@ -36,7 +41,7 @@ static struct stage_group *start_group(const struct line_setup *setup,
 	struct stage_group *g = group_new(&(struct group_config){
 		.schedule = &setup->schedule,
 		.cores = setup->cores,
-		.stacks_max = 64,
+		.stacks_max = stacks_max,
 	});
 
 	for (uint32_t i = 0; i < KINDS; i++) {
@@ -137,7 +142,7 @@ static enum closure_action split(struct closure *c, void *arg)
 
 static void test_parents_wait_for_children(const struct line_setup *setup)
 {
-	struct stage_group *g = start_group(setup, 4096);
+	struct stage_group *g = start_group(setup, 4096, MANY_STACKS);
 	_Atomic uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < TREES; i++) {
@@ -219,7 +224,7 @@ static void
 test_children_are_part_of_their_parent(const struct line_setup *setup)
 {
 	for (uint32_t slots = 64; slots > 0; slots = slots == 64 ? 1 : 0) {
-		struct stage_group *g = start_group(setup, slots);
+		struct stage_group *g = start_group(setup, slots, MANY_STACKS);
 		struct family f = { .closure.end = end_family,
 				    .has_no_continuation = slots == 1 };
 
@@ -301,7 +306,7 @@ static void *resume_all(void *arg)
 /* A stop waits for closures that wait. */
 static void test_events_resume(const struct line_setup *setup)
 {
-	struct stage_group *g = start_group(setup, WAITING);
+	struct stage_group *g = start_group(setup, WAITING, MANY_STACKS);
 	pthread_t resumes;
 
 	start_waiters(ROUNDS, NULL);
@@ -311,6 +316,59 @@ static void test_events_resume(const struct line_setup *setup)
 	group_free(g); /* nobody is in closure_resume() any more */
 	CHECK_NUMBER(end_counts[CLOSURE_DONE], ==, WAITING);
 	CHECK_NUMBER(begun_count, ==, WAITING * (ROUNDS + 1));
+}
+
+/* --- Stacks that are reserved for work under way. --- */
+
+/* Both in one replica. */
+static struct session one_part = { .key = 9 };
+static struct waiter holder;
+
+static enum closure_action hold_stack(struct closure *c, void *arg)
+{
+	(void)c;
+	(void)arg;
+	atomic_fetch_add(&holder.waits, 1);
+	stage_wait();
+	return CLOSURE_COMPLETE;
+}
+
+static enum closure_action release_stack(struct closure *c, void *arg)
+{
+	(void)c;
+	(void)arg;
+	stage_wake(&holder.closure.event);
+	return CLOSURE_COMPLETE;
+}
+
+static enum closure_action await_release(struct closure *c, void *arg)
+{
+	(void)arg;
+	atomic_fetch_add(&((struct waiter *)c)->waits, 1);
+	return closure_wait_for_event(c, release_stack);
+}
+
+/* The only stack that is not reserved is given back when `waiter` goes on. */
+static void test_resumed_closure_is_not_new(const struct line_setup *setup)
+{
+	struct waiter waiter = { .closure.end = end_waiter,
+				 .closure.session = &one_part };
+	struct stage_group *g;
+
+	if (setup->schedule.policy->workers != POLICY_WORKERS_FIBRES)
+		return;
+	g = start_group(setup, WAITING, FEW_STACKS);
+	holder = (struct waiter){ .closure.end = end_waiter,
+				  .closure.session = &one_part };
+	CHECK(closure_start(&waiter.closure, stages[SHARED], await_release));
+	while (waiter.waits == 0)
+		(void)sched_yield();
+	CHECK(closure_start(&holder.closure, stages[SHARED], hold_stack));
+	while (holder.waits == 0)
+		(void)sched_yield();
+	closure_resume(&waiter.closure);
+	stop_group(g);
+	CHECK_NUMBER(end_counts[CLOSURE_DONE], ==, 2);
 }
 
 /* --- Sessions. --- */
@@ -324,7 +382,7 @@ static void *cancel(void *session)
 /* Cancelled while they are on their way, twice at once. */
 static void test_cancelled_session_ends_all(const struct line_setup *setup)
 {
-	struct stage_group *g = start_group(setup, WAITING);
+	struct stage_group *g = start_group(setup, WAITING, MANY_STACKS);
 	struct session session = { .key = 7 };
 	pthread_t other;
 
@@ -342,7 +400,7 @@ static void test_cancelled_session_ends_all(const struct line_setup *setup)
 static void
 test_cancelled_session_begins_nothing(const struct line_setup *setup)
 {
-	struct stage_group *g = start_group(setup, WAITING);
+	struct stage_group *g = start_group(setup, WAITING, MANY_STACKS);
 	struct session session = { .key = 1 };
 
 	session_cancel(&session);
@@ -372,7 +430,7 @@ static void test_session_stays_on_its_worker(const struct line_setup *setup)
 	struct family f = { .closure = { .end = end_child,
 					 .session = &session,
 					 .event.key = session.key } };
-	struct stage_group *g = start_group(setup, 4);
+	struct stage_group *g = start_group(setup, 4, MANY_STACKS);
 
 	CHECK(closure_start(&f.closure, stages[KEYED], note_worker));
 	stop_group(g);
@@ -401,7 +459,7 @@ static enum closure_action add_privately(struct closure *c, void *arg)
 static void test_private_data_needs_no_lock(const struct line_setup *setup)
 {
 	static struct waiter adders[ADDERS];
-	struct stage_group *g = start_group(setup, ADDERS);
+	struct stage_group *g = start_group(setup, ADDERS, MANY_STACKS);
 
 	memset(sums, 0, sizeof(sums));
 	for (uint32_t i = 0; i < ADDERS; i++) {
@@ -452,7 +510,8 @@ static void test_nothing_to_go_on_with_is_an_end(const struct line_setup *setup)
 {
 	closure_fn *const methods[] = { wait_for_nobody, go_nowhere,
 					dispatch_nobody };
-	struct stage_group *g = start_group(setup, ARRAY_SIZE(methods));
+	struct stage_group *g =
+		start_group(setup, ARRAY_SIZE(methods), MANY_STACKS);
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(methods); i++) {
 		struct closure *c = calloc(1, sizeof(*c));
@@ -472,7 +531,7 @@ static void test_nothing_to_go_on_with_is_an_end(const struct line_setup *setup)
 static void test_cancelled_without_a_slot(const struct line_setup *setup)
 {
 	struct session session = { .key = 3 };
-	struct stage_group *g = start_group(setup, 1);
+	struct stage_group *g = start_group(setup, 1, MANY_STACKS);
 	uint32_t started = 0;
 
 	for (uint32_t i = 0; i < WAITING; i++) {
@@ -498,6 +557,7 @@ int main(void)
 	line_each_setup(test_parents_wait_for_children);
 	line_each_setup(test_children_are_part_of_their_parent);
 	line_each_setup(test_events_resume);
+	line_each_setup(test_resumed_closure_is_not_new);
 	line_each_setup(test_cancelled_session_ends_all);
 	line_each_setup(test_cancelled_session_begins_nothing);
 	line_each_setup(test_session_stays_on_its_worker);

@@ -292,7 +292,8 @@ static uint32_t count_waiting(uint32_t stacks_max)
 	CHECK(direct != NULL);
 	(void)memset(waiting_events, 0, sizeof(waiting_events));
 	for (uint32_t i = 0; i < NEW_COUNT; i++)
-		scheduler_post(direct, &waiting_events[i], BLOCKING_SITE());
+		scheduler_post(direct, &waiting_events[i], BLOCKING_SITE(),
+			       true);
 	scheduler_run(direct, 1);
 	scheduler_read(direct, places, &counts);
 	for (uint32_t i = 0; i < PLACES_MAX; i++)

@@ -206,12 +206,13 @@ static void put_into_inbox(struct scheduler *s, struct event *ev)
 }
 
 void scheduler_post(struct scheduler *s, struct event *ev,
-		    const struct blocking_site *at)
+		    const struct blocking_site *at, bool is_new)
 {
 	struct event_inside *in = event_inside(ev);
 
 	in->scheduler = s;
 	in->site = at;
+	in->is_new = is_new;
 	in->fibre = NULL;
 	in->node = PLACE_NONE;
 	atomic_store(&in->wake, WAKE_RUNS);
@@ -235,9 +236,9 @@ static void receive(struct scheduler *s, struct event *ev)
 	struct event_inside *in = event_inside(ev);
 
 	if (in->fibre == NULL) {
-		in->node = arrive(s, PLACE_NONE, in->site, &none);
+		in->node = (uint16_t)arrive(s, PLACE_NONE, in->site, &none);
 		count_up(&s->begun_count);
-		push_ready(s, ev, POSTED);
+		push_ready(s, ev, in->is_new ? POSTED : STARTED);
 		return;
 	}
 	/*
@@ -366,7 +367,7 @@ static void reach(struct scheduler *s, const struct blocking_site *at,
 	struct event *ev = s->running;
 	struct event_inside *in = event_inside(ev);
 
-	in->node = arrive(s, s->node, at, used_now(s));
+	in->node = (uint16_t)arrive(s, s->node, at, used_now(s));
 	in->fibre = stack;
 	/*
 	 * Written only if it differs, because a thread that wakes this one may
@@ -464,7 +465,7 @@ void scheduler_start(struct scheduler *s, struct event *ev,
 
 	in->scheduler = s;
 	in->fibre = NULL;
-	in->node = arrive(s, s->node, at, NULL);
+	in->node = (uint16_t)arrive(s, s->node, at, NULL);
 	atomic_store_explicit(&in->wake, WAKE_RUNS, memory_order_relaxed);
 	count_up(&s->begun_count);
 	push_ready(s, ev, STARTED);

@@ -74,9 +74,12 @@ uint32_t scheduler_stack_count(const struct scheduler *s);
 
 /* --- From any thread. --- */
 
-/* `ev` is a new thread, sent from `at`. */
+/*
+ * `ev` is a thread that begins, sent from `at`.  `is_new`: from outside; if
+ * not, it is part of work under way.
+ */
 void scheduler_post(struct scheduler *s, struct event *ev,
-		    const struct blocking_site *at);
+		    const struct blocking_site *at, bool is_new);
 
 /* See stage_wake(). */
 void scheduler_wake(struct event *ev);
