@@ -92,13 +92,21 @@ static uint32_t session_part(const struct session *s,
 	return (s->key * golden >> 16) % g->part_count;
 }
 
-/* False: its stage has no slot for it. */
-static bool send(struct closure *c)
+/*
+ * False: its stage has no slot for it.  `has_thread`: the user-level thread
+ * that runs may go on as `c`.
+ */
+static bool send(struct closure *c, bool has_thread)
 {
+	if (c->part == PART_ANY)
+		return stage_send_to(c->stage, &c->event, PART_ANY);
+
 	uint32_t part = c->session != NULL ?
 				session_part(c->session, c->stage->group) :
 				c->part;
 
+	if (has_thread && part == group_current_part())
+		handling_become(&c->event);
 	return stage_send_accepted(c->stage, &c->event, part);
 }
 
@@ -116,13 +124,14 @@ static void end(struct closure *c, enum closure_end how)
 {
 	for (;;) {
 		struct closure *parent = c->parent;
+		bool has_thread = handling_disown(&c->event);
 
-		handling_disown(&c->event);
 		c->end(c, how);
 		if (parent == NULL || atomic_fetch_sub(&parent->left, 1) != 1)
 			return;
 		c = parent;
-		if (c->method != NULL && !is_cancelled(c) && send(c))
+		if (c->method != NULL && !is_cancelled(c) &&
+		    send(c, has_thread))
 			return;
 		how = c->method == NULL && !is_cancelled(c) ? CLOSURE_DONE :
 							      refusal(c);
@@ -135,18 +144,19 @@ static void go_on(struct closure *c)
 	struct stage_group *g = c->stage->group;
 
 	atomic_store(&c->wake, RUNS);
-	if (!send(c))
+	if (!send(c, false))
 		end(c, refusal(c));
 	group_let_go(g);
 }
 
 /*
  * Start the children of `c`, which is their parent if it `waits`, and may have
- * gone when this returns.
+ * gone when this returns.  Then its user-level thread goes on as the last one.
  */
 static void start_children(struct closure *c, bool waits)
 {
 	struct closure *child = NULL, *next;
+	bool has_thread = waits && handling_disown(&c->event);
 	uint32_t count = 0;
 
 	/* The last one is first in the list. */
@@ -161,8 +171,9 @@ static void start_children(struct closure *c, bool waits)
 	for (; child != NULL; child = next) {
 		next = child->next;
 		child->parent = waits ? c : NULL;
-		child->part = c->part;
-		if (!send(child))
+		child->part = child->stage->group == c->stage->group ? c->part :
+								       PART_ANY;
+		if (!send(child, has_thread && next == NULL))
 			end(child, refusal(child));
 	}
 }
@@ -201,7 +212,7 @@ static bool act(struct closure *c, enum closure_action action)
 		wait_for_event(c);
 		return false;
 	case CLOSURE_GO_TO:
-		if (!send(c))
+		if (!send(c, false))
 			end(c, refusal(c));
 		return false;
 	}
@@ -240,12 +251,13 @@ bool closure_start(struct closure *c, struct stage *s, closure_fn *method)
 void closure_invoke(struct closure *parent, struct closure *child,
 		    struct stage *s, closure_fn *method)
 {
-	assert(s->group == parent->stage->group);
 	child->stage = s;
 	child->method = method;
 	child->session = parent->session;
 	child->event.born_ns = parent->event.born_ns;
 	child->event.patience_ns = parent->event.patience_ns;
+	child->event.expected_ns = parent->event.expected_ns;
+	child->event.under_way_count = parent->event.under_way_count;
 	child->next = parent->children;
 	parent->children = child;
 }

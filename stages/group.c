@@ -80,6 +80,7 @@ struct stage *group_add(struct stage_group *g,
 	if (s == NULL)
 		return NULL;
 	s->config = *config;
+	s->site = (struct blocking_site){ __FILE__, config->name, __LINE__ };
 	s->group = g;
 	s->index = g->stage_count;
 	g->stages[g->stage_count++] = s;

@@ -81,6 +81,7 @@ struct stage {
 	uint32_t index;
 	uint32_t stations_per_part; /* 1, or one per worker */
 	bool passes;                /* a send calls the handler */
+	struct blocking_site site;  /* where closures are sent here */
 	struct station **stations;  /* [part * stations_per_part + number] */
 	struct entry entry;         /* of a partitioned graph */
 	_Atomic uint32_t part;      /* of a partitioned graph: where to send */
@@ -202,9 +203,13 @@ bool stage_send_accepted(struct stage *s, struct event *ev, uint32_t part);
 
 /*
  * The event is no longer that of the running handler, if it was: the rest of
- * the handler can neither pause nor wait.
+ * the handler can neither pause nor wait.  True: it was a user-level thread,
+ * which may go on as another event.
  */
-void handling_disown(const struct event *ev);
+bool handling_disown(const struct event *ev);
+
+/* From now on the running user-level thread is that of `ev`, to be sent. */
+void handling_become(struct event *ev);
 
 /* The part to which the running handler sends. */
 uint32_t group_current_part(void);

@@ -761,7 +761,9 @@ void group_free(struct stage_group *g);
  *
  * A stage of closures has closure_handle() as its handler; methods get the
  * stage's `arg`, and are handlers in all other respects: they may pause, and
- * wait by stage_wait().
+ * wait by stage_wait().  With user-level threads a closure is a thread; that of
+ * a parent which waits for children goes on as the last one that it invoked,
+ * and that of the last one to end as their parent.
  *
  * Ownership  The caller's, until closure_start(), or closure_invoke() and the
  *            return of the parent's method.  Then the library's, until it calls
@@ -834,8 +836,9 @@ STAGES_MUST_CHECK bool closure_start(struct closure *c, struct stage *s,
 				     closure_fn *method);
 
 /*
- * In a method of `parent`: call `method` of a child at `s`, a stage of the same
- * group, when this method has returned.
+ * In a method of `parent`: call `method` of a child at `s` when this method has
+ * returned.  If `s` is of another group, the child is new there, and its parent
+ * must not go on: it waits for it with NULL, or not at all.
  */
 void closure_invoke(struct closure *parent, struct closure *child,
 		    struct stage *s, closure_fn *method);

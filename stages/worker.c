@@ -248,6 +248,7 @@ struct handling {
 	/* With user-level threads: the handler's event, until it is sent on. */
 	struct event *event;
 	const struct blocking_site *sent_at; /* NULL: it was not sent on */
+	struct event *sent_on;
 	/* Without workers: what handlers send. */
 	struct event_list *sent;
 	/* And the handler's event, until it is sent on, if it may pause. */
@@ -784,6 +785,7 @@ INLINE bool push_thread(uint32_t part, struct event *ev, bool is_inside,
 	count_arrived(s, part, count);
 	if (is_sent_on(ev, is_inside)) {
 		handling.sent_at = at;
+		handling.sent_on = ev;
 		handling.event = NULL;
 	} else if (is_inside && handling.worker != NULL &&
 		   part == handling.part) {
@@ -802,11 +804,18 @@ static void forbid_pauses(const struct event *ev)
 		handling.called = NULL;
 }
 
-void handling_disown(const struct event *ev)
+bool handling_disown(const struct event *ev)
 {
 	forbid_pauses(ev);
-	if (handling.event == ev)
-		handling.event = NULL;
+	if (handling.event != ev)
+		return false;
+	handling.event = NULL;
+	return true;
+}
+
+void handling_become(struct event *ev)
+{
+	handling.event = ev;
 }
 
 /*
@@ -846,6 +855,7 @@ static NOINLINE bool pass_through(struct stage *s, struct event *ev,
 	if (is_inside) {
 		outer.event = handling.event;
 		outer.sent_at = handling.sent_at;
+		outer.sent_on = handling.sent_on;
 	}
 	handling = outer;
 	group_leave(g);
@@ -924,7 +934,7 @@ bool stage_send_at(const struct blocking_site *at, struct stage *s,
 static NOINLINE bool send_closure(struct stage *s, struct event *ev,
 				  uint32_t part, bool is_accepted)
 {
-	return send_event(BLOCKING_SITE(), s, ev, part, is_accepted);
+	return send_event(&s->site, s, ev, part, is_accepted);
 }
 
 bool stage_send_to(struct stage *s, struct event *ev, uint32_t part)
@@ -1168,10 +1178,12 @@ const struct blocking_site *worker_run_thread(struct event *ev)
 	handling.event = NULL;
 	count_turn(s, number, end_ns);
 	count_handled(s, handling.part, end_ns);
-	if (sent_at != NULL)
-		event_inside(ev)->sent_ns = end_ns;
-	else
+	if (sent_at != NULL) {
+		event_inside(handling.sent_on)->sent_ns = end_ns;
+		scheduler_become(scheduler, handling.sent_on);
+	} else {
 		group_leave(s->group);
+	}
 	return sent_at;
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An upload enters by pipeline_submit().  The event of its first variant goes
- * through decode; then each variant has an event for the other steps, and waits
- * only for those that it needs.
- * After the last variant's last step the upload is stored, if that is asked
- * for, and leaves by its done().
+ * An upload enters by pipeline_submit(), as a closure.  It is decoded, and
+ * waits for its children: each variant is a closure that goes through the other
+ * steps, as far as it needs them.  When the last one has ended, the upload is
+ * stored, if that is asked for, and leaves by its done().
  *
  * In the order of this file: what a pipeline consists of, results and counts,
  * steps and stages, submitting, reading, starting and stopping.
@@ -150,7 +149,7 @@ static void count_end(struct pipeline_counts *c, const struct upload *u)
 
 static void sum_times(struct upload *u, const struct variant *v)
 {
-	u->waited_ns += v->event.waited_ns;
+	u->waited_ns += v->closure.event.waited_ns;
 	for (uint32_t k = 0; k < PIPELINE_STEPS; k++) {
 		uint64_t begun_ns = v->begun_ns[k];
 
@@ -168,7 +167,7 @@ static void finish_upload(struct pipeline *p, struct upload *u)
 	img_metadata_release(&u->metadata);
 	for (uint32_t i = 0; i < u->variant_count; i++)
 		sum_times(u, &u->variants[i]);
-	u->waited_ns += u->task.event.waited_ns;
+	u->waited_ns += u->closure.event.waited_ns + u->task.event.waited_ns;
 	if (atomic_load(&u->is_failed))
 		upload_free_results(u);
 	budget_lower(&u->charge, u->jpeg_charge_bytes + upload_result_bytes(u));
@@ -261,10 +260,7 @@ static void finish_queued_upload(struct pipeline *p, struct upload *u)
 	finish_upload(p, u);
 }
 
-/*
- * upload.task.run(), in the store stage.  If the upload's event waits for it,
- * that one goes on with the end.
- */
+/* upload.task.run(), in the store stage: the end of an upload. */
 static void store_results(struct task *t)
 {
 	struct upload *u = container_of(t, struct upload, task);
@@ -278,73 +274,56 @@ static void store_results(struct task *t)
 	}
 	if (end != UPLOAD_ENDED)
 		fail_upload(u, end, IMG_OK, 0);
-	if (u->waiting != NULL)
-		stage_wake(u->waiting);
-	else
-		finish_queued_upload(u->pipeline, u);
+	finish_queued_upload(u->pipeline, u);
 }
 
-/* `waiting`: the event that waits for the task; NULL: none. */
-static bool try_send_task(struct task_stage *to, struct upload *u,
-			  void (*run)(struct task *t), struct event *waiting)
+/* The stage has room for all uploads, and ends after those who send to it. */
+static void send_task(struct task_stage *to, struct upload *u,
+		      void (*run)(struct task *t))
 {
 	u->task.run = run;
-	u->waiting = waiting;
-	return stage_send(to->stage, &u->task.event);
-}
-
-/*
- * As try_send_task(), of an upload that is under way.  The stage has room for
- * all uploads, and ends after those who send to it.
- */
-static void send_task(struct task_stage *to, struct upload *u,
-		      void (*run)(struct task *t), struct event *waiting)
-{
-	bool sent = try_send_task(to, u, run, waiting);
+	bool sent = stage_send(to->stage, &u->task.event);
 
 	assert(sent);
 	(void)sent;
 }
 
-/*
- * `ev`: the event that has made the last result.  A user-level thread waits
- * until the results are stored.
- */
-static void send_to_store(struct pipeline *p, struct upload *u,
-			  struct event *ev)
+static void send_to_store(struct pipeline *p, struct upload *u)
 {
-	bool waits = stage_can_wait();
-
 	budget_lower(&u->charge, u->jpeg_charge_bytes + upload_result_bytes(u));
 	/* Before sending: after that, the upload may have ended. */
 	atomic_fetch_add(&p->counts.sent_to_store, 1);
-	send_task(&p->store, u, store_results, waits ? ev : NULL);
-	if (!waits)
-		return;
-	stage_wait();
-	finish_queued_upload(p, u);
+	send_task(&p->store, u, store_results);
 }
 
-/* The variant has no step left to run; after the last one the upload ends. */
-static void end_variant(struct pipeline *p, struct variant *v)
+/* closure.end() of a variant: it has no step left to run. */
+static void end_variant(struct closure *c, enum closure_end how)
 {
+	struct variant *v = container_of(c, struct variant, closure);
 	struct upload *u = v->upload;
-	uint32_t variant_count = u->variant_count, running_count;
-	uint64_t bytes = atomic_load(&u->is_failed) ? 0 : u->jpeg_bytes;
 
+	assert(how == CLOSURE_DONE); /* queues have room for all variants */
+	(void)how;
 	v->size = img_result_size(&v->view);
 	v->notes = v->image.notes;
 	img_release(&v->image);
-	/* From here on another variant may end the upload. */
-	running_count = atomic_fetch_sub(&u->running_count, 1);
-	if (running_count == variant_count)
-		atomic_fetch_add(&p->counts.cleared_bytes, bytes);
-	if (running_count != 1)
-		return;
+	if (atomic_fetch_sub(&u->running_count, 1) == u->variant_count &&
+	    !atomic_load(&u->is_failed))
+		atomic_fetch_add(&u->pipeline->counts.cleared_bytes,
+				 u->jpeg_bytes);
+}
+
+/* closure.end() of an upload: so have all its variants. */
+static void end_upload(struct closure *c, enum closure_end how)
+{
+	struct upload *u = container_of(c, struct upload, closure);
+
+	assert(how == CLOSURE_DONE);
+	(void)how;
 	if (u->store == NULL || atomic_load(&u->is_failed))
-		finish_queued_upload(p, u);
+		finish_queued_upload(u->pipeline, u);
 	else
-		send_to_store(p, u, &v->event);
+		send_to_store(u->pipeline, u);
 }
 
 /* Is the memory not needed any more?  A stop ends all waits by itself. */
@@ -360,7 +339,7 @@ static void wake_upload(struct budget_waiter *w)
 {
 	struct upload *u = container_of(w, struct upload, memory_wait);
 
-	stage_wake(&u->variants[0].event);
+	stage_wake(&u->closure.event);
 }
 
 /*
@@ -493,7 +472,7 @@ static void adopt_pace(struct pipeline *p, struct upload *u)
 		}
 	}
 	u->estimated_ns = sum_ns;
-	event_predict(&u->variants[0].event, sum_ns);
+	event_predict(&u->closure.event, sum_ns);
 	atomic_store(&u->left_ns, sum_ns);
 }
 
@@ -537,7 +516,7 @@ static enum upload_end estimate_again(struct pipeline *p, struct upload *u,
 	if (*err != IMG_OK)
 		return UPLOAD_ENDED;
 	end = check_estimate(p, u, clock_now_ns());
-	event_predict_again(&u->variants[0].event, atomic_load(&u->left_ns));
+	event_predict_again(&u->closure.event, atomic_load(&u->left_ns));
 	atomic_fetch_add(&p->left_ns, atomic_load(&u->left_ns) - left_ns);
 	if (end == UPLOAD_ENDED)
 		end = charge_estimate(p, u);
@@ -588,7 +567,7 @@ static bool is_decoded_by_task(const struct pipeline *p, const struct upload *u)
 	       decoders_find(p->steps.decoders, u->header.format) != NULL;
 }
 
-/* upload.task.run(), in the decoder stage; the upload's event waits for it. */
+/* upload.task.run(), in the decoder stage; the upload waits for it. */
 static void decode_for_waiter(struct task *t)
 {
 	struct upload *u = container_of(t, struct upload, task);
@@ -601,7 +580,7 @@ static void decode_for_waiter(struct task *t)
 		u->decode_err = steps_run(PIPELINE_DECODE, &u->variants[0],
 					  &p->steps, &p->memory);
 	u->service_ns[PIPELINE_DECODE] += clock_now_ns() - start_ns;
-	stage_wake(u->waiting);
+	stage_wake(&u->closure.event);
 }
 
 /* A user-level thread waits until the task has decoded. */
@@ -613,7 +592,7 @@ static enum img_err run_operation(struct pipeline *p, enum pipeline_step step,
 	if (step != PIPELINE_DECODE || !stage_can_wait() ||
 	    !is_decoded_by_task(p, u))
 		return steps_run(step, v, &p->steps, &p->memory);
-	send_task(&p->decoder, u, decode_for_waiter, &v->event);
+	send_task(&p->decoder, u, decode_for_waiter);
 	stage_wait();
 	return u->decode_err;
 }
@@ -649,18 +628,19 @@ static enum upload_end call_step(struct pipeline *p, enum pipeline_step step,
 	return end;
 }
 
-/* As call_step(), and measure it. */
+/* As call_step(), and measure it.  `ev`: of the closure that runs. */
 static enum upload_end time_step(struct pipeline *p, enum pipeline_step step,
-				 struct variant *v, enum img_err *err)
+				 struct variant *v, const struct event *ev,
+				 enum img_err *err)
 {
 	struct upload *u = v->upload;
 	uint64_t start_ns = clock_now_ns();
-	uint64_t waited_ns = v->event.waited_ns;
+	uint64_t waited_ns = ev->waited_ns;
 	enum upload_end end = call_step(p, step, v, err);
 
 	v->begun_ns[step] = start_ns;
 	v->service_ns[step] =
-		clock_now_ns() - start_ns - (v->event.waited_ns - waited_ns);
+		clock_now_ns() - start_ns - (ev->waited_ns - waited_ns);
 	if (end == UPLOAD_ENDED && *err == IMG_OK && !u->header.has_findings &&
 	    !(step == PIPELINE_DECODE && is_decoded_by_task(p, u)) &&
 	    !schedule_shares_cores(&p->config.schedule))
@@ -676,9 +656,12 @@ static uint64_t step_needs_ns(enum pipeline_step step, const struct variant *v)
 					 variant_needs_ns(v, step);
 }
 
-/* Run one step.  False: the upload has failed. */
+/*
+ * Run one step, in a method of the closure with the event `ev`.  Decode's times
+ * are those of the first variant.  False: the upload has failed.
+ */
 static bool run_step(struct pipeline *p, enum pipeline_step step,
-		     struct variant *v)
+		     struct variant *v, struct event *ev)
 {
 	struct upload *u = v->upload;
 	enum upload_end end;
@@ -693,7 +676,7 @@ static bool run_step(struct pipeline *p, enum pipeline_step step,
 	if (end == UPLOAD_ENDED && u->lacks_memory)
 		end = UPLOAD_MEMORY_FULL;
 	if (end == UPLOAD_ENDED)
-		end = time_step(p, step, v, &err);
+		end = time_step(p, step, v, ev, &err);
 	/* It may have been ended because of that. */
 	if (end == UPLOAD_ENDED && err == IMG_ERR_LOST)
 		end = reason_to_stop(p, u, clock_now_ns(), 0);
@@ -702,93 +685,55 @@ static bool run_step(struct pipeline *p, enum pipeline_step step,
 		return false;
 	}
 	estimated_ns = v->estimated_ns[step];
-	event_predict(&v->event, atomic_fetch_sub(&u->left_ns, estimated_ns) -
-					 estimated_ns);
+	event_predict(ev, atomic_fetch_sub(&u->left_ns, estimated_ns) -
+				  estimated_ns);
 	atomic_fetch_sub(&p->left_ns, estimated_ns);
 	return true;
 }
 
-/* Queues have room for all variants of all uploads, and refuse none. */
-static void send_variant(const struct blocking_site *at,
-			 const struct pipeline_stage *to, struct variant *v)
-{
-	bool sent = stage_send_at(at, to->stage, &v->event);
-
-	assert(sent);
-	(void)sent;
-}
-
-/* To the variant's next step, which there is. */
-static void send_on(const struct pipeline_stage *from, struct variant *v)
+/* The stage of the variant's next step, which there is. */
+static struct stage *next_stage(const struct pipeline_stage *from,
+				const struct variant *v)
 {
 	const struct pipeline_stage *stages = from->pipeline->stages;
 
 	if (from->step == PIPELINE_SCALE &&
 	    !img_is_retouched(&v->view, &v->transform))
-		send_variant(BLOCKING_SITE(), &stages[PIPELINE_ENCODE], v);
-	else
-		send_variant(BLOCKING_SITE(), &stages[from->step + 1], v);
+		return stages[PIPELINE_ENCODE].stage;
+	return stages[from->step + 1].stage;
 }
 
-/* Called after decode: from here on, each variant runs its own steps. */
-static void start_variants(struct upload *u)
+/* The method of a variant, at every stage after decode. */
+static enum closure_action run_variant(struct closure *c, void *arg)
 {
+	struct variant *v = container_of(c, struct variant, closure);
+	const struct pipeline_stage *at = arg;
+
+	if (!run_step(at->pipeline, at->step, v, &c->event) ||
+	    at->step + 1 == PIPELINE_STEPS)
+		return CLOSURE_COMPLETE;
+	return closure_go_to(c, next_stage(at, v), run_variant);
+}
+
+/* The method of an upload; if another process decodes, in the decoder stage. */
+static enum closure_action decode_upload(struct closure *c, void *arg)
+{
+	struct upload *u = container_of(c, struct upload, closure);
+	const struct pipeline_stage *at = arg;
+
+	if (u->lacks_memory)
+		wait_for_memory(u);
+	if (!run_step(at->pipeline, at->step, &u->variants[0], &c->event))
+		return CLOSURE_COMPLETE;
 	atomic_store(&u->unscaled_count, u->variant_count);
-	atomic_store(&u->running_count, u->variant_count);
-}
-
-/*
- * The event that ran decode is sent last: before that, the upload cannot end.
- */
-static void fan_out(const struct pipeline_stage *to, struct upload *u)
-{
-	const struct blocking_site *here = BLOCKING_SITE();
-	struct variant *first = &u->variants[0];
-
-	start_variants(u);
-	for (uint32_t i = 1; i < u->variant_count; i++) {
+	for (uint32_t i = 0; i < u->variant_count; i++) {
 		struct variant *v = &u->variants[i];
 
-		event_predict(&v->event, first->event.left_ns);
-		v->event.born_ns = first->event.born_ns;
-		v->event.patience_ns = first->event.patience_ns;
-		v->event.expected_ns = first->event.expected_ns;
-		v->event.under_way_count = first->event.under_way_count;
-		send_variant(here, to, v);
+		v->closure.end = end_variant;
+		event_predict(&v->closure.event, c->event.left_ns);
+		closure_invoke(c, &v->closure, at[1].stage, run_variant);
 	}
-	send_variant(here, to, first);
-}
-
-static void run_and_send_on(const struct pipeline_stage *at, struct variant *v)
-{
-	if (!run_step(at->pipeline, at->step, v) ||
-	    at->step + 1 == PIPELINE_STEPS)
-		end_variant(at->pipeline, v);
-	else if (at->step == PIPELINE_DECODE)
-		fan_out(at + 1, v->upload);
-	else
-		send_on(at, v);
-}
-
-/* The handler of every stage of the schedule. */
-static void handle_step(struct event *ev, void *arg)
-{
-	struct variant *v = container_of(ev, struct variant, event);
-
-	if (v->upload->lacks_memory)
-		wait_for_memory(v->upload);
-	run_and_send_on(arg, v);
-}
-
-/*
- * upload.task.run(), in the decoder stage, where the upload begins.  The steps
- * after decode run on the workers.
- */
-static void decode_and_send_on(struct task *t)
-{
-	struct upload *u = container_of(t, struct upload, task);
-
-	run_and_send_on(&u->pipeline->stages[PIPELINE_DECODE], &u->variants[0]);
+	return closure_wait_for_children(c, NULL);
 }
 
 bool pipeline_has_slot(const struct pipeline *p)
@@ -905,21 +850,31 @@ static bool refuse_upload(struct pipeline *p, struct upload *u,
 	return false;
 }
 
+/* Where it is decoded. */
+static struct stage *first_stage(const struct pipeline *p,
+				 const struct upload *u)
+{
+	return is_decoded_by_task(p, u) && !has_waiting_threads(p) ?
+		       p->decoder.stage :
+		       p->stages[PIPELINE_DECODE].stage;
+}
+
 /* `inside_count`: other uploads.  False: stopping. */
 static bool send_to_first_stage(struct pipeline *p, struct upload *u,
 				uint32_t inside_count)
 {
 	uint64_t upload_ns = u->estimated_ns;
 	uint64_t before_ns = atomic_fetch_add(&p->left_ns, upload_ns);
-	struct event *ev = &u->variants[0].event;
+	struct event *ev = &u->closure.event;
 
+	ev->number = u->number;
+	ev->deadline_ns = u->deadline_ns;
 	ev->expected_ns = before_ns / cores_count(p->config.cores) + upload_ns;
 	ev->under_way_count = inside_count;
 	atomic_fetch_add(&p->waiting_count, 1);
 	u->queued_ns = clock_now_ns();
-	if (is_decoded_by_task(p, u) && !has_waiting_threads(p) ?
-		    try_send_task(&p->decoder, u, decode_and_send_on, NULL) :
-		    stage_send(p->stages[0].stage, ev))
+	u->closure.end = end_upload;
+	if (closure_start(&u->closure, first_stage(p, u), decode_upload))
 		return true;
 	atomic_fetch_sub(&p->waiting_count, 1);
 	atomic_fetch_sub(&p->left_ns, upload_ns);
@@ -957,7 +912,7 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 		finish_upload(p, u);
 		return true;
 	}
-	atomic_store(&u->running_count, 1);
+	atomic_store(&u->running_count, u->variant_count);
 	if (send_to_first_stage(p, u, inside_count))
 		return true;
 	atomic_fetch_sub(&p->counts.sent, 1);
@@ -1143,7 +1098,7 @@ static bool add_stages(struct pipeline *p)
 		at->stage = group_add(p->group,
 				      &(struct stage_config){
 					      .name = pipeline_step_names[i],
-					      .handler = handle_step,
+					      .handler = closure_handle,
 					      .arg = at,
 					      .slots = slots,
 				      });
@@ -1153,7 +1108,7 @@ static bool add_stages(struct pipeline *p)
 	return true;
 }
 
-/* The handler of the store stage. */
+/* The handler of stages that run tasks. */
 static void run_task(struct event *ev, void *arg)
 {
 	struct task *t = container_of(ev, struct task, event);
@@ -1174,7 +1129,7 @@ bool pipeline_store_has_threads(const struct schedule *s)
  * threads.
  */
 static bool start_tasks(const struct pipeline *p, struct task_stage *t,
-			const char *name, uint32_t threads, uint32_t slots)
+			const struct stage_config *stage, uint32_t threads)
 {
 	const struct pipeline_config *c = &p->config;
 	struct error error;
@@ -1194,11 +1149,7 @@ static bool start_tasks(const struct pipeline *p, struct task_stage *t,
 	});
 	if (t->group == NULL)
 		return false;
-	t->stage = group_add(t->group, &(struct stage_config){
-					       .name = name,
-					       .handler = run_task,
-					       .slots = slots,
-				       });
+	t->stage = group_add(t->group, stage);
 	return t->stage != NULL && group_start(t->group);
 }
 
@@ -1212,9 +1163,13 @@ static bool start_store(struct pipeline *p)
 
 	/* An upload may send a task in addition to its own. */
 	return c->store_threads == 0 ||
-	       start_tasks(p, &p->store, pipeline_step_names[PIPELINE_STORE],
-			   has_threads ? c->store_threads : 0,
-			   2 * c->uploads_max + c->tasks_max);
+	       start_tasks(p, &p->store,
+			   &(struct stage_config){
+				   .name = pipeline_step_names[PIPELINE_STORE],
+				   .handler = run_task,
+				   .slots = 2 * c->uploads_max + c->tasks_max,
+			   },
+			   has_threads ? c->store_threads : 0);
 }
 
 /*
@@ -1224,11 +1179,19 @@ static bool start_store(struct pipeline *p)
 static bool start_decoder(struct pipeline *p)
 {
 	const struct pipeline_config *c = &p->config;
+	uint32_t threads = decoders_lanes(c->decoders);
 
-	return decoders_lanes(c->decoders) == 0 ||
-	       !pipeline_store_has_threads(&c->schedule) ||
-	       start_tasks(p, &p->decoder, "decoder",
-			   decoders_lanes(c->decoders), c->uploads_max);
+	return threads == 0 || !pipeline_store_has_threads(&c->schedule) ||
+	       start_tasks(p, &p->decoder,
+			   &(struct stage_config){
+				   .name = "decoder",
+				   .handler = has_waiting_threads(p) ?
+						      run_task :
+						      closure_handle,
+				   .arg = &p->stages[PIPELINE_DECODE],
+				   .slots = c->uploads_max,
+			   },
+			   threads);
 }
 
 struct pipeline *pipeline_start(const struct pipeline_config *config)

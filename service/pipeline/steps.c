@@ -98,8 +98,8 @@ static enum img_err fit_variants(struct upload *u, const struct steps *steps,
 		struct variant *v = &u->variants[i];
 
 		v->upload = u;
-		v->event.number = u->number;
-		v->event.deadline_ns = u->deadline_ns;
+		v->closure.event.number = u->number;
+		v->closure.event.deadline_ns = u->deadline_ns;
 		if (!img_crop_fits(&u->header, &v->transform, NULL))
 			return IMG_ERR_OUTSIDE;
 		v->view = img_fit(&u->header, &v->transform);

@@ -86,7 +86,7 @@ struct variant {
 
 	/* Private to the pipeline. */
 	struct upload *upload;
-	struct event event;
+	struct closure closure; /* a child of upload.closure */
 	struct img_view view;
 	struct image image;
 	uint64_t estimated_ns[PIPELINE_STEPS]; /* times upload.pace */
@@ -188,9 +188,9 @@ struct upload {
 
 	/* Private to the pipeline. */
 	struct pipeline *pipeline;
+	struct closure closure; /* decodes, then waits for its variants */
 	/* Stores the results; before, decodes if another process does. */
 	struct task task;
-	struct event *waiting;   /* for the task; NULL: none */
 	enum img_err decode_err; /* of the task for which it has waited */
 	uint64_t queued_ns;      /* when it was sent to its first stage */
 	/* More memory than it has reserved; it waits for it before decode. */

@@ -2,13 +2,14 @@
 /*
  * Promise: a closure goes on when all its children have ended, or its event has
  * come, with every policy, shared and replicated, also while new threads hold
- * all stacks that they may have; and each closure ends exactly once: also if its
- * session is cancelled, a queue is full, or the group stops.
+ * all stacks that they may have; and each closure ends exactly once: also if
+ * its session is cancelled, a queue is full, or the group stops.
  */
 #include "stages/stage.h"
 
 #include "base/test/check.h"
 #include "base/util.h"
+#include "stages/stats.h"
 #include "stages/test/line.h"
 #include "stages/test/watchdog.h"
 
@@ -108,11 +109,11 @@ static struct node *new_node(uint32_t depth, struct node *parent)
 	return n;
 }
 
-static enum closure_action add(struct closure *c, void *arg)
+static enum closure_action add_here(struct closure *c, void *arg)
 {
 	struct node *n = (struct node *)c;
 
-	CHECK_NUMBER(*(struct stage **)arg, ==, stages[n->depth % KINDS]);
+	(void)arg;
 	CHECK_NUMBER(++n->added_count, ==, 1);
 	CHECK_NUMBER(n->sum, ==, UINT64_C(2) << (n->depth - 1));
 	if (n->parent != NULL)
@@ -120,6 +121,14 @@ static enum closure_action add(struct closure *c, void *arg)
 	else
 		atomic_fetch_add(n->root_sum, n->sum);
 	return CLOSURE_COMPLETE;
+}
+
+static enum closure_action add(struct closure *c, void *arg)
+{
+	const struct node *n = (struct node *)c;
+
+	CHECK_NUMBER(*(struct stage **)arg, ==, stages[n->depth % KINDS]);
+	return add_here(c, arg);
 }
 
 static enum closure_action split(struct closure *c, void *arg)
@@ -140,6 +149,22 @@ static enum closure_action split(struct closure *c, void *arg)
 	return closure_wait_for_children(c, add);
 }
 
+/* As split(), all at one stage. */
+static enum closure_action split_here(struct closure *c, void *arg)
+{
+	struct node *n = (struct node *)c;
+
+	(void)arg;
+	if (n->depth == 0) {
+		atomic_fetch_add(&n->parent->sum, 1);
+		return CLOSURE_COMPLETE;
+	}
+	for (uint32_t i = 0; i < 2; i++)
+		closure_invoke(c, &new_node(n->depth - 1, n)->closure,
+			       stages[SHARED], split_here);
+	return closure_wait_for_children(c, add_here);
+}
+
 static void test_parents_wait_for_children(const struct line_setup *setup)
 {
 	struct stage_group *g = start_group(setup, 4096, MANY_STACKS);
@@ -156,6 +181,95 @@ static void test_parents_wait_for_children(const struct line_setup *setup)
 	CHECK_NUMBER(sum, ==, TREES << DEPTH);
 	CHECK_NUMBER(end_counts[CLOSURE_DONE], ==, TREES * ((2u << DEPTH) - 1));
 	CHECK_NUMBER(ended_count(), ==, end_counts[CLOSURE_DONE]);
+}
+
+static void test_parents_and_children_share_threads(const struct line_setup *s)
+{
+	struct stage_group *g = start_group(s, 4096, MANY_STACKS);
+	struct node *root = new_node(DEPTH, NULL);
+	_Atomic uint64_t sum = 0;
+	struct fibre_stats stats;
+
+	root->root_sum = &sum;
+	CHECK(closure_start(&root->closure, stages[SHARED], split_here));
+	group_stop(g);
+	CHECK_NUMBER(sum, ==, 1u << DEPTH);
+	/* One for each leaf: of two children, the second has its parent's. */
+	if (group_read_fibres(g, &stats))
+		CHECK_NUMBER(stats.begun_count, ==, 1u << DEPTH);
+	group_free(g);
+}
+
+/* --- Children in another group. --- */
+
+struct abroad {
+	struct closure closure;
+	struct closure children[3];
+	struct stage *there;
+	const struct stage_group *group;
+	_Atomic uint32_t child_count, ended_count;
+};
+
+static void end_abroad(struct closure *c, enum closure_end how)
+{
+	struct abroad *a = (struct abroad *)c;
+
+	CHECK_NUMBER(how, ==, CLOSURE_DONE);
+	CHECK_NUMBER(a->child_count, ==, ARRAY_SIZE(a->children));
+	atomic_fetch_add(&a->ended_count, 1);
+}
+
+static void end_child_abroad(struct closure *c, enum closure_end how)
+{
+	CHECK_NUMBER(c->event.born_ns, >, 0);
+	CHECK_NUMBER(how, ==, CLOSURE_DONE);
+}
+
+static enum closure_action run_abroad(struct closure *c, void *arg)
+{
+	struct abroad *a = (struct abroad *)c->parent;
+
+	CHECK_NUMBER(*(struct stage **)arg, ==, a->there);
+	atomic_fetch_add(&a->child_count, 1);
+	return CLOSURE_COMPLETE;
+}
+
+static enum closure_action go_abroad(struct closure *c, void *arg)
+{
+	struct abroad *a = (struct abroad *)c;
+
+	(void)arg;
+	for (uint32_t i = 0; i < ARRAY_SIZE(a->children); i++) {
+		a->children[i].end = end_child_abroad;
+		closure_invoke(c, &a->children[i], a->there, run_abroad);
+	}
+	return closure_wait_for_children(c, NULL);
+}
+
+static void test_children_in_another_group(const struct line_setup *setup)
+{
+	struct stage_group *g = start_group(setup, 4096, MANY_STACKS);
+	struct stage_group *here = group_new(&(struct group_config){
+		.schedule = &setup->schedule,
+		.cores = setup->cores,
+	});
+	struct stage *from = group_add(here, &(struct stage_config){
+						     .name = "here",
+						     .handler = closure_handle,
+						     .slots = 8,
+					     });
+	struct abroad abroad[8] = { 0 };
+
+	CHECK(group_start(here));
+	for (uint32_t i = 0; i < ARRAY_SIZE(abroad); i++) {
+		abroad[i].closure.end = end_abroad;
+		abroad[i].there = stages[i % KINDS];
+		CHECK(closure_start(&abroad[i].closure, from, go_abroad));
+	}
+	stop_group(here);
+	stop_group(g);
+	for (uint32_t i = 0; i < ARRAY_SIZE(abroad); i++)
+		CHECK_NUMBER(abroad[i].ended_count, ==, 1);
 }
 
 /* --- One closure, whose members are its children. --- */
@@ -555,6 +669,8 @@ int main(void)
 {
 	watchdog_start();
 	line_each_setup(test_parents_wait_for_children);
+	line_each_setup(test_parents_and_children_share_threads);
+	line_each_setup(test_children_in_another_group);
 	line_each_setup(test_children_are_part_of_their_parent);
 	line_each_setup(test_events_resume);
 	line_each_setup(test_resumed_closure_is_not_new);

@@ -421,7 +421,7 @@ static void go_on(struct scheduler *s, struct event *ev)
 		return;
 	}
 	reach(s, s->sent_at, NULL);
-	push_ready(s, ev, STARTED);
+	push_ready(s, s->running, STARTED);
 }
 
 void scheduler_run(struct scheduler *s, uint64_t now_ns)
@@ -456,6 +456,11 @@ void scheduler_set_now(struct scheduler *s, uint64_t now_ns)
 uint64_t scheduler_now(const struct scheduler *s)
 {
 	return s->now_ns;
+}
+
+void scheduler_become(struct scheduler *s, struct event *ev)
+{
+	s->running = ev;
 }
 
 void scheduler_start(struct scheduler *s, struct event *ev,

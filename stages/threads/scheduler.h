@@ -102,6 +102,9 @@ bool scheduler_has_work(const struct scheduler *s);
 void scheduler_set_now(struct scheduler *s, uint64_t now_ns);
 uint64_t scheduler_now(const struct scheduler *s);
 
+/* From its next blocking point on the thread is `ev`. */
+void scheduler_become(struct scheduler *s, struct event *ev);
+
 /* Start another thread. */
 void scheduler_start(struct scheduler *s, struct event *ev,
 		     const struct blocking_site *at);

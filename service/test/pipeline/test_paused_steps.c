@@ -66,11 +66,10 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *lock)
 /* Is it not the visitor that was last at a pause point of this event? */
 static bool moves(const struct visitor *v)
 {
-	const struct variant *variant =
-		container_of(v->event, struct variant, event);
-	const struct job *job =
-		container_of(variant->upload, struct job, upload);
-	const struct visitor **last = &last_visitors[job - &paused[0][0]];
+	/* The event is a member of its job. */
+	size_t offset = (size_t)((const char *)v->event - (const char *)paused);
+	const struct visitor **last =
+		&last_visitors[offset / sizeof(struct job)];
 	bool has_moved = *last != NULL && *last != v;
 
 	*last = v;

@@ -566,16 +566,16 @@ static void test_least_work_comes_first(const struct cores *cores)
 	prepare(&small, photo_bytes, 0);
 	small.upload.done = on_done_in_turn;
 	CHECK(pipeline_submit(p, &small.upload));
-	CHECK_NUMBER(small.variants[0].event.left_ns, >, 0);
-	CHECK_NUMBER(large.variants[0].event.left_ns, >,
-		     small.variants[0].event.left_ns);
+	CHECK_NUMBER(small.upload.closure.event.left_ns, >, 0);
+	CHECK_NUMBER(large.upload.closure.event.left_ns, >,
+		     small.upload.closure.event.left_ns);
 	atomic_store(&gate_is_open, true);
 	wait_done(&large);
 	wait_done(&small);
 	CHECK_NUMBER(small.turn, ==, 0);
 	CHECK_NUMBER(large.turn, ==, 1);
-	CHECK_NUMBER(small.variants[0].event.left_ns, ==, 0);
-	CHECK_NUMBER(large.variants[0].event.left_ns, ==, 0);
+	CHECK_NUMBER(small.variants[0].closure.event.left_ns, ==, 0);
+	CHECK_NUMBER(large.variants[0].closure.event.left_ns, ==, 0);
 	pipeline_stop(p);
 	upload_free_results(&blocker.upload);
 	upload_free_results(&large.upload);
