@@ -715,7 +715,23 @@ static enum closure_action run_variant(struct closure *c, void *arg)
 	return closure_go_to(c, next_stage(at, v), run_variant);
 }
 
-/* The method of an upload; if another process decodes, in the decoder stage. */
+/* The method of an upload that is decoded. */
+static enum closure_action start_variants(struct closure *c, void *arg)
+{
+	struct upload *u = container_of(c, struct upload, closure);
+	const struct pipeline_stage *at = arg;
+
+	for (uint32_t i = 0; i < u->variant_count; i++) {
+		struct variant *v = &u->variants[i];
+
+		v->closure.end = end_variant;
+		event_predict(&v->closure.event, c->event.left_ns);
+		closure_invoke(c, &v->closure, at[1].stage, run_variant);
+	}
+	return closure_wait_for_children(c, NULL);
+}
+
+/* Its first one; if another process decodes, in the decoder stage. */
 static enum closure_action decode_upload(struct closure *c, void *arg)
 {
 	struct upload *u = container_of(c, struct upload, closure);
@@ -726,14 +742,8 @@ static enum closure_action decode_upload(struct closure *c, void *arg)
 	if (!run_step(at->pipeline, at->step, &u->variants[0], &c->event))
 		return CLOSURE_COMPLETE;
 	atomic_store(&u->unscaled_count, u->variant_count);
-	for (uint32_t i = 0; i < u->variant_count; i++) {
-		struct variant *v = &u->variants[i];
-
-		v->closure.end = end_variant;
-		event_predict(&v->closure.event, c->event.left_ns);
-		closure_invoke(c, &v->closure, at[1].stage, run_variant);
-	}
-	return closure_wait_for_children(c, NULL);
+	return u->is_held ? closure_wait_for_event(c, start_variants) :
+			    start_variants(c, arg);
 }
 
 bool pipeline_has_slot(const struct pipeline *p)
@@ -919,6 +929,11 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 	return refuse_upload(p, u, UPLOAD_NO_SLOT);
 }
 
+void pipeline_go_on(struct upload *u)
+{
+	closure_resume(&u->closure);
+}
+
 bool pipeline_send_task(struct pipeline *p, struct task *t)
 {
 	if (!stage_send(p->store.stage, &t->event))
@@ -1012,6 +1027,11 @@ uint32_t pipeline_retry_after_s(struct pipeline *p)
 uint32_t pipeline_worker_count(const struct pipeline *p)
 {
 	return group_worker_count(p->group);
+}
+
+bool pipeline_runs_in_caller(const struct pipeline *p)
+{
+	return !pipeline_store_has_threads(&p->config.schedule);
 }
 
 struct budget *pipeline_budget(struct pipeline *p)

@@ -151,6 +151,9 @@ uint32_t pipeline_worker_count(const struct pipeline *p);
  */
 bool pipeline_store_has_threads(const struct schedule *s);
 
+/* Are steps and tasks run in the call that submits them? */
+bool pipeline_runs_in_caller(const struct pipeline *p);
+
 /*
  * Is there a free slot for an upload whose body begins to arrive?  The slot is
  * not reserved: pipeline_submit() checks again.  But an upload that has waited
@@ -187,6 +190,12 @@ MUST_CHECK bool pipeline_peek(struct pipeline *p, struct upload *u);
  * the file cannot be read.  False: u->end says why; the caller still owns `u`.
  */
 MUST_CHECK bool pipeline_submit(struct pipeline *p, struct upload *u);
+
+/*
+ * An upload that is_held goes on; without workers, in this call.  To be called
+ * once, when pipeline_submit() has returned.
+ */
+void pipeline_go_on(struct upload *u);
 
 /*
  * If `u` exceeded a limit of pixels, scans, CPU time or memory, or could not

@@ -156,6 +156,8 @@ struct upload {
 	 * so it may be freed, and the charge lowered.  Or NULL.
 	 */
 	void (*on_decoded)(struct upload *u);
+	/* on_decoded() may set it: the next steps wait for pipeline_go_on(). */
+	bool is_held;
 	/*
 	 * The last step, which may block: store the results.  Returns
 	 * UPLOAD_ENDED or why it failed.  NULL: nothing is stored.

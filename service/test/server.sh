@@ -99,11 +99,10 @@ chooses_policies() {
 #   trace            /trace
 needs() {
 	case "${TEST_POLICY:-}:$1" in
-	servlib*1:1*:overlap) ;;
+	servlib*1:1*:overlap | servlib*1:1*:early_replies) ;;
 	capriccio*:memory_refusals | servlib*:overlap | \
 		servlib*:queues | thread-per-connection*:queues | \
 		servlib*:early_replies | \
-		thread-per-connection*:early_replies | \
 		servlib*1:1*:trace | thread-per-connection*:trace | \
 		servlib*:workers | thread-per-connection*:workers | \
 		servlib*:io_threads | thread-per-connection*:io_threads)

@@ -1134,6 +1134,7 @@ const struct handler upload_handler = {
 const struct handler stored_upload_handler = {
 	PLAIN_HOOKS,
 	.admit = admit_stored_upload,
+	.end = storing_end,
 };
 
 /* Of /v1/uploads. */

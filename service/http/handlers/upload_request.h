@@ -97,6 +97,9 @@ bool storing_set_respond(struct request *r, const char *value);
 /* The upload is done.  True: no 202 was sent, so reply to it now. */
 bool storing_end_upload(struct request *r);
 
+/* end() of a handler: the 202 was sent, so an upload that is held goes on. */
+void storing_end(struct request *r);
+
 /* Was the upload accepted with 202?  Then the pipeline goes on with it. */
 bool storing_is_accepted(const struct request *r);
 

@@ -60,7 +60,7 @@ make_photo() {
 
 test_every_allocation_may_fail() {
 	local options=()
-	if [[ $* = *thread-per-connection* ]] || ! needs early_replies; then
+	if [[ $* = *thread-per-connection* ]] || ! needs workers; then
 		options=(--no-workers)
 	fi
 	mkdir "$work/store"

@@ -498,16 +498,30 @@ test_no_store() {
 	stop
 }
 
-# One thread runs all steps of an upload, also the store.
+# One thread runs all steps of an upload, also the store, and sends a 202 in
+# between.
 test_without_workers() {
-	start --store store --policy thread-per-connection
-	stored w=330
-	check_whole body
-	# The image is stored before a 202 could be sent.
-	post 'w=331&respond=decoded'
-	[ "$status" = 201 ] || fail "status $status"
-	get 204 "/v1/images/$id" -X DELETE
-	stop
+	local spool
+	for spool in store none; do
+		start --store store --spool $spool "$@"
+		stored w=330
+		check_whole body
+		post 'w=1000&enlarge=1&blur=20&progressive=1&respond=decoded'
+		[ "$status" = 202 ] || fail "status $status"
+		settled
+		[ "$got" = 200 ] || fail "status $got: $(shown body)"
+		cp body meta
+		check_whole meta
+		get 204 "/v1/images/$id" -X DELETE
+		# A stop waits for what the thread still makes.
+		post 'w=1000&enlarge=1&blur=20&progressive=1&respond=decoded'
+		[ "$status" = 202 ] || fail "status $status"
+		stop
+		start --store store "$@"
+		get 200 "/v1/images/$id"
+		get 204 "/v1/images/$id" -X DELETE
+		stop
+	done
 }
 
 # A file system without room, in a mount namespace of its own, if that is
@@ -558,7 +572,8 @@ stop
 rm -r store && mkdir store
 test_quota
 test_no_store
-test_without_workers
+test_without_workers --policy thread-per-connection
+test_without_workers --policy servlib --threads 1:1
 test_small_disk
 with_policies "color capriccio servlib thread-per-connection" \
 	test_shortened_while_it_is_sent

@@ -324,7 +324,19 @@ static void send_spool_task(struct request *r)
 	atomic_fetch_sub(&r->http->spooling_count, 1);
 }
 
-/* Called by a worker. */
+/*
+ * Can a 202 be sent now?  A thread that runs the steps itself can send it, and
+ * go on then, if what is to be done before is done in a call.
+ */
+static bool can_accept(const struct request *r)
+{
+	const struct pipeline *p = r->config->pipeline;
+
+	return pipeline_worker_count(p) > 0 || !r->config->spools ||
+	       pipeline_runs_in_caller(p);
+}
+
+/* Called by the thread that has decoded. */
 static void on_decoded(struct upload *u)
 {
 	struct request *r = request_of_upload(u);
@@ -334,18 +346,25 @@ static void on_decoded(struct upload *u)
 	uint32_t version = image_request_print(request, u, r->owner);
 
 	image_id(s->accepted.id, version, request, u->jpeg, u->jpeg_bytes);
-	/* The thread that would send a 202 is in the middle of the steps. */
-	if (!s->answers_early ||
-	    pipeline_worker_count(r->config->pipeline) == 0)
+	if (!s->answers_early || !can_accept(r))
 		return;
 	if (!r->config->spools) {
 		accepted_add(&r->http->accepted, &s->accepted);
 		atomic_store(&s->early, EARLY_ACCEPTED);
 		accept_upload(r);
-		return;
-	}
-	if (is_worth_spooling(r))
+	} else if (is_worth_spooling(r)) {
 		send_spool_task(r);
+	}
+	u->is_held = pipeline_worker_count(r->config->pipeline) == 0 &&
+		     storing_is_accepted(r);
+}
+
+void storing_end(struct request *r)
+{
+	struct upload_request *own = r->own;
+
+	if (own != NULL && own->upload.is_held)
+		pipeline_go_on(&own->upload);
 }
 
 /* Without a spool: the image is stored, so queue its webhooks. */
