@@ -138,15 +138,27 @@ static void read_usage(struct counts *c, bool with_own)
 
 enum { STACK_BYTES = 256 * 1024 };
 
+/* What goes from stage to stage: a request, or a child of one. */
+struct operation {
+	/* Must be the first member.  Without forks, only the event is used. */
+	struct closure closure;
+	struct request *request;
+	const struct model_step *step;
+	unsigned char *memory; /* what it touches: a child, a part of it */
+	uint64_t memory_bytes;
+};
+
 struct request {
-	struct event event;   /* must be the first member */
+	struct operation own; /* must be the first member */
 	struct request *next; /* in the list of idle ones */
-	struct model_path path;
+	struct run *run;
+	struct model_path path; /* owned */
 	uint64_t number;
 	uint64_t due_ns, start_ns;
-	uint32_t step, lap;
+	uint32_t lap;
 	unsigned char *memory; /* owned */
-	uint64_t memory_bytes, capacity_bytes;
+	uint64_t capacity_bytes;
+	struct operation *children; /* owned; those of the last fork */
 };
 
 struct times {
@@ -161,6 +173,7 @@ struct run {
 	bool pool_is_auto;
 	bool clients_handle; /* the handlers run in their threads */
 	size_t core_count;
+	uint32_t children_max; /* of a request at once; 0: there are no forks */
 	/* Requests that were sent and have not ended, and their work. */
 	_Atomic uint32_t under_way_count;
 	_Atomic uint64_t left_ns;
@@ -252,7 +265,8 @@ static void end_request(struct run *r, struct request *q)
 	watch_pools(r);
 	if (q->number >= r->config->warmup_count) {
 		times_add(&r->responses, (double)(end_ns - q->due_ns));
-		times_add(&r->starts, (double)(q->start_ns - q->event.born_ns));
+		times_add(&r->starts,
+			  (double)(q->start_ns - q->own.closure.event.born_ns));
 	}
 	q->next = r->idle;
 	r->idle = q;
@@ -260,43 +274,126 @@ static void end_request(struct run *r, struct request *q)
 	(void)pthread_cond_signal(&r->ended);
 }
 
-static void send_on(struct run *r, struct request *q)
+/* Do the work of the current step. */
+static void work(struct run *r, struct operation *o)
 {
-	/* Every queue has room for all requests under way. */
-	bool is_accepted =
-		stage_send(r->stages[q->path.steps[q->step].stage], &q->event);
+	uint64_t service_ns = o->step->service_ns;
 
-	assert(is_accepted);
+	if (o->request->start_ns == 0)
+		o->request->start_ns = clock_now_ns();
+	work_touch(o->memory, o->memory_bytes);
+	work_compute((uint64_t)((double)service_ns * r->config->steps_per_ns));
+	o->closure.event.left_ns -= service_ns;
+	if (service_ns > 0) /* --empty measures what an event costs */
+		atomic_fetch_sub(&r->left_ns, service_ns);
+}
+
+/* Go to the next step.  False: there is none. */
+static bool advance(struct run *r, struct operation *o)
+{
+	struct request *q = o->request;
+
+	if (o->step->next == 0 &&
+	    (o != &q->own || ++q->lap == r->config->lap_count))
+		return false;
+	o->step = o->step->next > 0 ? o->step + o->step->next : q->path.steps;
+	return true;
 }
 
 static void handle(struct event *ev, void *arg)
 {
-	struct request *q = (struct request *)ev;
+	struct operation *o = (struct operation *)ev;
 	struct run *r = arg;
-	uint64_t service_ns = q->path.steps[q->step].service_ns;
 
-	if (q->start_ns == 0)
-		q->start_ns = clock_now_ns();
-	work_touch(q->memory, q->memory_bytes);
-	work_compute((uint64_t)((double)service_ns * r->config->steps_per_ns));
-	ev->left_ns -= service_ns;
-	if (service_ns > 0) /* --empty measures what an event costs */
-		atomic_fetch_sub(&r->left_ns, service_ns);
-	if (++q->step == q->path.step_count && ++q->lap < r->config->lap_count)
-		q->step = 0;
-	if (q->step < q->path.step_count)
-		send_on(r, q);
-	else
-		end_request(r, q);
+	work(r, o);
+	if (!advance(r, o)) {
+		end_request(r, o->request);
+		return;
+	}
+	/* Every queue has room for all requests under way. */
+	bool is_accepted = stage_send(r->stages[o->step->stage], ev);
+
+	assert(is_accepted);
+}
+
+/* --- With forks, requests and their children are closures. --- */
+
+static void end_operation(struct closure *c, enum closure_end how)
+{
+	struct operation *o = (struct operation *)c;
+
+	assert(how == CLOSURE_DONE); /* see handle() */
+	if (o == &o->request->own)
+		end_request(o->request->run, o->request);
+}
+
+/* Invoke the children of the step.  Each has a part of the memory. */
+static void invoke_children(struct run *r, struct operation *o,
+			    closure_fn *method)
+{
+	const struct model_step *step = o->step + 1;
+	uint32_t count = o->step->child_count;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct operation *child = &o->request->children[i];
+		uint64_t from = i * o->memory_bytes / count;
+		struct event *ev = &child->closure.event;
+
+		*child = (struct operation){
+			.closure.event = { .key = o->closure.event.key,
+					   .deadline_ns =
+						   o->closure.event
+							   .deadline_ns },
+			.closure.end = end_operation,
+			.request = o->request,
+			.step = step,
+			.memory = o->memory + from,
+			.memory_bytes =
+				(i + 1) * o->memory_bytes / count - from,
+		};
+		closure_invoke(&o->closure, &child->closure,
+			       r->stages[step->stage], method);
+		step = model_next_child(step, &ev->left_ns);
+		o->closure.event.left_ns -= ev->left_ns;
+	}
+}
+
+static enum closure_action handle_closure(struct closure *c, void *arg)
+{
+	struct operation *o = (struct operation *)c;
+	struct run *r = arg;
+	bool forks = o->step->child_count > 0;
+
+	work(r, o);
+	if (forks)
+		invoke_children(r, o, handle_closure);
+	if (!advance(r, o))
+		return CLOSURE_COMPLETE;
+	return forks ? closure_wait_for_children(c, handle_closure) :
+		       closure_go_to(c, r->stages[o->step->stage],
+				     handle_closure);
+}
+
+/* --- Requests. --- */
+
+static void send_request(struct run *r, struct request *q)
+{
+	struct stage *first = r->stages[q->own.step->stage];
+	bool is_accepted =
+		r->children_max > 0 ?
+			closure_start(&q->own.closure, first, handle_closure) :
+			stage_send(first, &q->own.closure.event);
+
+	assert(is_accepted); /* see handle() */
 }
 
 static void resize_memory(struct request *q, uint64_t bytes)
 {
-	q->memory_bytes = bytes;
+	q->own.memory_bytes = bytes;
 	if (bytes <= q->capacity_bytes)
 		return;
 	free(q->memory);
-	q->memory = calloc(1, bytes);
+	q->memory = q->own.memory = calloc(1, bytes);
 	assert(q->memory != NULL);
 	q->capacity_bytes = bytes;
 }
@@ -305,22 +402,27 @@ static void resize_memory(struct request *q, uint64_t bytes)
 static void draw_request(struct run *r, struct request *q)
 {
 	const struct run_config *c = r->config;
+	struct event *ev = &q->own.closure.event;
 	double share = 1;
 
 	model_draw(c->model, &r->random, &q->path);
 	if (c->model->has_size)
 		share = q->path.size / c->model->size.mean;
 	resize_memory(q, (uint64_t)(share * (double)c->memory_bytes));
-	q->step = q->lap = 0;
+	q->own.step = q->path.steps;
+	q->lap = 0;
 	q->start_ns = 0;
-	q->event = (struct event){ .key = (uint32_t)r->begun_count };
+	q->own.closure = (struct closure){
+		.event.key = (uint32_t)r->begun_count,
+		.end = end_operation,
+	};
 	if (q->path.deadline_ns > 0)
-		q->event.deadline_ns = clock_now_ns() + q->path.deadline_ns;
+		ev->deadline_ns = clock_now_ns() + q->path.deadline_ns;
 	for (uint32_t i = 0; i < q->path.step_count; i++) {
 		struct model_step *s = &q->path.steps[i];
 
 		s->service_ns = (uint64_t)((double)s->service_ns * c->scale);
-		q->event.left_ns += s->service_ns * c->lap_count;
+		ev->left_ns += s->service_ns * c->lap_count;
 	}
 	r->step_count += (uint64_t)q->path.step_count * c->lap_count;
 }
@@ -399,8 +501,8 @@ static void *client_main(void *arg)
 	(void)prctl(PR_SET_TIMERSLACK, 1);
 	while ((q = begin_request(r)) != NULL) {
 		wait_until(q->due_ns);
-		predict(r, &q->event);
-		send_on(r, q);
+		predict(r, &q->own.closure.event);
+		send_request(r, q);
 	}
 	return NULL;
 }
@@ -439,6 +541,7 @@ static bool start_group(struct run *r, const struct schedule *schedule,
 	const struct model *m = r->config->model;
 	struct stage_graph graph;
 	uint32_t parts[STAGES_MAX];
+	uint64_t events_each = max_u64(r->children_max, 1);
 
 	r->group = group_new(
 		&(struct group_config){ .schedule = schedule, .cores = cores });
@@ -446,9 +549,12 @@ static bool start_group(struct run *r, const struct schedule *schedule,
 		r->stages[i] = group_add(
 			r->group, &(struct stage_config){
 					  .name = m->stages[i].name,
-					  .handler = handle,
+					  .handler = r->children_max > 0 ?
+							     closure_handle :
+							     handle,
 					  .arg = r,
-					  .slots = r->config->client_count,
+					  .slots = r->config->client_count *
+						   (uint32_t)events_each,
 					  .type = m->stages[i].type,
 				  });
 		if (r->stages[i] == NULL)
@@ -535,14 +641,35 @@ static void fill_result(struct run *r, struct run_result *out)
 
 static void release_run(struct run *r)
 {
-	for (uint32_t i = 0; i < r->config->client_count; i++)
+	for (uint32_t i = 0; i < r->config->client_count; i++) {
 		free(r->requests[i].memory);
+		free(r->requests[i].children);
+		model_path_release(&r->requests[i].path);
+	}
 	free(r->requests);
 	free(r->responses.ns);
 	free(r->starts.ns);
 	group_free(r->group);
 	(void)pthread_cond_destroy(&r->ended);
 	(void)pthread_mutex_destroy(&r->lock);
+}
+
+static bool make_requests(struct run *r)
+{
+	for (uint32_t i = 0; r->requests != NULL && i < r->config->client_count;
+	     i++) {
+		struct request *q = &r->requests[i];
+
+		q->own.request = q;
+		q->run = r;
+		q->children = calloc(max_u64(r->children_max, 1),
+				     sizeof(*q->children));
+		q->next = r->idle;
+		r->idle = q;
+		if (q->children == NULL)
+			return false;
+	}
+	return r->requests != NULL;
 }
 
 bool run(const struct run_config *config, const struct schedule *schedule,
@@ -554,17 +681,14 @@ bool run(const struct run_config *config, const struct schedule *schedule,
 		.clients_handle =
 			schedule->policy->workers == POLICY_WORKERS_CALLER,
 		.core_count = cores_count(cores),
+		.children_max = model_children_max(config->model),
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.ended = PTHREAD_COND_INITIALIZER,
 		.requests = calloc(config->client_count, sizeof(*r.requests)),
 		.due_ns = clock_now_ns(),
 	};
-	bool ok = r.requests != NULL;
+	bool ok = make_requests(&r);
 
-	for (uint32_t i = 0; ok && i < config->client_count; i++) {
-		r.requests[i].next = r.idle;
-		r.idle = &r.requests[i];
-	}
 	random_init(&r.random, config->seed, 0);
 	ok = ok && start_group(&r, schedule, cores) && run_clients(&r);
 	if (r.group != NULL)

@@ -15,6 +15,9 @@
  * those of the counted requests.  The CPU time and context switches of clients
  * are not counted, unless clients run the handlers.
  *
+ * A graph with forks is run by closures: a request, and each child, is one.
+ * Each child of a fork touches its own part of the request's buffer.
+ *
  * The work of a handler is a number of steps, not a time: a handler that loses
  * its core for a while has as much work left as before.  A cold cache costs
  * extra time.

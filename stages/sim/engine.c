@@ -36,7 +36,7 @@ void tally_waiting(struct sim *s, uint32_t stage, int change)
 
 void tally_sent(struct sim *s, const struct sim_request *r)
 {
-	uint32_t stage = r->steps[r->step].stage;
+	uint32_t stage = r->step->stage;
 
 	s->totals.stages[stage].counts.arrived_count++;
 	tally_waiting(s, stage, 1);
@@ -48,14 +48,14 @@ void watch_turn(const struct sim *s, const struct sim_request *r)
 			     .start_ns = r->started_ns,
 			     .end_ns = s->fleet->now_ns,
 			     .number = r->event.number,
-			     .stage = r->steps[r->step].stage,
+			     .stage = r->step->stage,
 			     .kind = SPAN_EVENT,
 		     });
 }
 
 void tally_handled(struct sim *s, const struct sim_request *r)
 {
-	const struct model_step *step = &r->steps[r->step];
+	const struct model_step *step = r->step;
 	struct sim_stage_stats *c = &s->totals.stages[step->stage].counts;
 
 	c->handled_count++;
@@ -180,13 +180,77 @@ void sim_predict(const struct sim *s, struct sim_request *r)
 	event_predict(&r->event, (uint64_t)(r->error * (double)r->left_ns));
 }
 
-bool sim_next(struct sim *s, struct sim_request *r)
+/* As closure_invoke() makes it. */
+static struct sim_request *child_new(struct sim_request *parent,
+				     const struct model_step *step)
 {
-	r->left_ns -= r->steps[r->step].service_ns;
-	if (++r->step == r->step_count) {
-		s->fleet->end_request(s, r);
-		return false;
+	struct sim_request *r = sim_alloc(1, sizeof(*r));
+
+	*r = (struct sim_request){
+		.event = {
+			.key = parent->event.key,
+			.number = parent->event.number,
+			.deadline_ns = parent->event.deadline_ns,
+			.born_ns = parent->event.born_ns,
+			.patience_ns = parent->event.patience_ns,
+		},
+		.parent = parent,
+		.home = parent->home,
+		.part = parent->part,
+		.error = parent->error,
+		.step = step,
+	};
+	return r;
+}
+
+/* The children of `r`, which waits for them. */
+static struct sim_request *fork_children(struct sim *s, struct sim_request *r)
+{
+	const struct model_step *step = r->step + 1;
+	struct sim_request *first = NULL, **end = &first;
+
+	r->left_count = r->step->child_count;
+	for (uint32_t i = 0; i < r->left_count; i++) {
+		struct sim_request *child = child_new(r, step);
+
+		step = model_next_child(step, &child->left_ns);
+		r->left_ns -= child->left_ns;
+		sim_predict(s, child);
+		*end = child;
+		end = &child->next;
 	}
+	s->visits.parts[r->part].under_way_count += r->left_count - 1;
+	return first;
+}
+
+/* Returns its parent, if that goes on. */
+static struct sim_request *end_child(struct sim *s, struct sim_request *r)
+{
+	struct sim_request *parent = r->parent;
+
+	s->visits.parts[r->part].under_way_count--;
+	free(r);
+	if (--parent->left_count > 0)
+		return NULL;
+	s->visits.parts[parent->part].under_way_count++;
+	return parent;
+}
+
+struct sim_request *sim_next(struct sim *s, struct sim_request *r)
+{
+	r->left_ns -= r->step->service_ns;
+	if (r->step->child_count > 0)
+		return fork_children(s, r);
+	if (r->step->next == 0 && r->parent == NULL) {
+		s->fleet->end_request(s, r);
+		return NULL;
+	}
+	if (r->step->next == 0)
+		r = end_child(s, r);
+	if (r == NULL)
+		return NULL;
+	r->step += r->step->next;
+	r->next = NULL;
 	sim_predict(s, r);
-	return true;
+	return r;
 }

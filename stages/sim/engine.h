@@ -29,9 +29,14 @@
 struct sim;
 struct sim_fleet;
 
+/* A request, or a child of one. */
 struct sim_request {
 	struct event event; /* the event that the discipline ranks */
 	struct sim_request *next;
+	struct sim_request *parent; /* waits until it has ended; or NULL */
+	uint32_t left_count;        /* children that have not ended */
+	/* Without workers: what its thread calls after it. */
+	struct sim_request *then;
 	struct sim *home;    /* the node to which it was sent */
 	uint64_t arrived_ns; /* at the dispatcher */
 	uint32_t part;       /* the part to which it was sent */
@@ -44,7 +49,7 @@ struct sim_request {
 	uint64_t step_left_ns;
 	uint64_t piece_ns; /* of step_left_ns, up to the next pause point */
 	bool has_paused;   /* it was paused in the current step */
-	uint32_t step, step_count;
+	const struct model_step *step; /* in its own steps or its parent's */
 	struct model_step steps[];
 };
 
@@ -67,7 +72,7 @@ struct sim_station {
 enum sim_doing {
 	DOING_STEP,   /* the next step of visitor_step() */
 	DOING_SERVE,  /* its handler is at a pause point, or has ended */
-	DOING_PUSH,   /* it has got the next stage's queue */
+	DOING_PUSH,   /* it has got the queue for what it sends */
 	DOING_RETURN, /* it has got the queue for a paused event */
 	DOING_SLEEP,
 };
@@ -83,6 +88,7 @@ struct sim_worker {
 	bool is_on_core;             /* it keeps its core until then */
 	enum visit_pause pause;      /* with DOING_RETURN: the reason */
 	struct sim_request *request; /* being handled */
+	struct sim_request *sends;   /* what the handler has left to send */
 	struct sim_station *sends_to;
 };
 
@@ -183,6 +189,7 @@ struct sim_fleet {
 	struct heap timers;
 	uint64_t timer_number;
 	struct random arrivals, paths, errors;
+	struct model_path path; /* the last one that was drawn */
 	uint32_t node_count;
 	struct sim *nodes;
 	struct dispatch *dispatch;
@@ -217,8 +224,12 @@ void sim_run_shared(struct sim *s, struct sim_part *p, sim_done_fn *done);
 /* Predict the work that is left of `r`, which is sent now. */
 void sim_predict(const struct sim *s, struct sim_request *r);
 
-/* Go to the next step of `r`.  False: there was none, and `r` has ended. */
-bool sim_next(struct sim *s, struct sim_request *r);
+/*
+ * The current step of `r` is done.  Returns a list of what is sent now, each
+ * for its current step, to its part: `r` itself, its children, or, if `r` was
+ * the last child, its parent.  If `r` has ended, it is freed.
+ */
+struct sim_request *sim_next(struct sim *s, struct sim_request *r);
 
 /* Report `span` to the owner of the run (sim_config.watch). */
 void sim_watch(const struct sim *s, const struct span *span);

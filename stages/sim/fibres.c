@@ -4,8 +4,9 @@
  * blocking point, which is the end of a step, and then asks the policy whose
  * turn it is, as a scheduler does (stages/threads/scheduler.c).
  *
- * All handlers send from one site, as in a program whose steps have one handler
- * (service/pipeline/pipeline.c).
+ * All handlers send from one site, as in a program whose steps have one
+ * handler; but a graph with forks is one of closures, of which each stage has a
+ * site (stages/closure.c).
  */
 #include "stages/sim/engine.h"
 #include "stages/tally.h"
@@ -15,6 +16,7 @@
 
 static const struct blocking_site from_outside = { __FILE__, "outside", 1 };
 static const struct blocking_site from_handler = { __FILE__, "handler", 2 };
+static const struct blocking_site to_stage[STAGES_MAX];
 
 struct sim_fifo {
 	struct sim_request *first, **end;
@@ -23,6 +25,7 @@ struct sim_fifo {
 struct sim_scheduler {
 	struct sim *sim;
 	uint32_t part;
+	bool has_closures;
 	const struct thread_policy *policy;
 	void *state;
 	struct sim_fifo inbox; /* sent from outside while a thread runs */
@@ -40,6 +43,7 @@ struct sim_scheduler *scheduler_plan(struct sim *s, uint32_t part)
 	assert(s->parts[part].core_count == 1);
 	at->sim = s;
 	at->part = part;
+	at->has_closures = model_children_max(s->config->model) > 0;
 	at->policy = s->schedule->policy->threads;
 	at->state = sim_alloc(1, at->policy->state_bytes + 1);
 	at->last_stage = STAGE_NONE;
@@ -82,13 +86,22 @@ static void push_request(struct sim_scheduler *at, struct sim_request *r)
 	at->ready |= UINT64_C(1) << r->node;
 }
 
+/* Where `r` is sent from, which is `site` for an event. */
+static const struct blocking_site *site_of(const struct sim_scheduler *at,
+					   const struct sim_request *r,
+					   const struct blocking_site *site)
+{
+	return at->has_closures ? &to_stage[r->step->stage] : site;
+}
+
 static void empty_inbox(struct sim_scheduler *at)
 {
 	while (at->inbox.first != NULL) {
 		struct sim_request *r = fifo_pop(&at->inbox);
 
-		r->node = at->policy->arrive(at->state, PLACE_NONE,
-					     &from_outside, NULL);
+		r->node =
+			at->policy->arrive(at->state, PLACE_NONE,
+					   site_of(at, r, &from_outside), NULL);
 		push_request(at, r);
 	}
 }
@@ -111,7 +124,7 @@ static void begin_step(struct sim_scheduler *at, struct sim_request *r)
 {
 	struct sim *s = at->sim;
 	uint64_t switch_ns = s->config->switch_ns;
-	const struct model_step *step = &r->steps[r->step];
+	const struct model_step *step = r->step;
 	struct sim_stage_stats *c = &s->totals.stages[step->stage].counts;
 
 	at->running = r;
@@ -130,7 +143,9 @@ static void begin_step(struct sim_scheduler *at, struct sim_request *r)
 static void end_step(struct sim_scheduler *at, struct sim_request *r)
 {
 	struct sim *s = at->sim;
-	const struct model_step *step = &r->steps[r->step];
+	struct sim_request *next;
+	const struct model_step *step = r->step;
+	uint32_t from = r->node;
 	struct usage used = {
 		.cpu_ns = s->fleet->now_ns - r->started_ns,
 		.taken = { [RESOURCE_MEMORY] = step->taken },
@@ -146,12 +161,15 @@ static void end_step(struct sim_scheduler *at, struct sim_request *r)
 			     .stage = step->stage,
 			     .kind = SPAN_VISIT,
 		     });
-	if (r->step + 1 == r->step_count)
-		at->policy->leave(at->state, r->node, &used);
-	else
-		r->node = at->policy->arrive(at->state, r->node, &from_handler,
-					     &used);
-	if (sim_next(s, r)) {
+	/* Of all that are sent, the last is what the thread goes on as. */
+	r = sim_next(s, r);
+	if (r == NULL)
+		at->policy->leave(at->state, from, &used);
+	for (; r != NULL; r = next) {
+		next = r->next;
+		r->node = at->policy->arrive(at->state, from,
+					     site_of(at, r, &from_handler),
+					     next == NULL ? &used : NULL);
 		tally_sent(s, r);
 		push_request(at, r);
 	}

@@ -538,6 +538,41 @@ static bool read_routes(struct model *m, struct model_stage *s,
 	       error_fail(error, "routes_after: %s", why.text);
 }
 
+static bool read_counts(const struct model *m, struct model_stage *s,
+			const cJSON *forks, struct error *error)
+{
+	const char *names[STAGES_MAX];
+	const cJSON *count;
+
+	model_names(m, names);
+	if (!flags_check_names(forks, names, m->stage_count, "stage", error))
+		return false;
+	cJSON_ArrayForEach(count, forks)
+	{
+		double n = count->valuedouble;
+
+		if (!cJSON_IsNumber(count) || n != floor(n) || n < 1 ||
+		    n > MODEL_CHILDREN_MAX - s->child_count)
+			return error_fail(error,
+					  "'%.64s' has no number of children "
+					  "from 1 on, and up to %d in all",
+					  count->string, MODEL_CHILDREN_MAX);
+		s->forks[find_stage(m, count->string)] = (uint32_t)n;
+		s->child_count += (uint32_t)n;
+	}
+	return s->child_count > 0 || error_fail(error, "it names no stage");
+}
+
+static bool read_forks(const struct model *m, struct model_stage *s,
+		       const cJSON *json, struct error *error)
+{
+	const cJSON *forks = find_item(json, "forks");
+	struct error why;
+
+	return forks == NULL || read_counts(m, s, forks, &why) ||
+	       error_fail(error, "forks: %s", why.text);
+}
+
 /* *out stays 0 without the member. */
 static bool read_bytes(const cJSON *json, const char *name, double *out,
 		       struct error *error)
@@ -553,7 +588,7 @@ static bool read_bytes(const cJSON *json, const char *name, double *out,
 }
 
 struct stage_keys {
-	double us_per_size;
+	double us_per_size, join_us_per_size;
 	const char *regime, *discipline;
 	int type;
 };
@@ -565,6 +600,12 @@ static const struct flag stage_keys[] = {
 	  FLAG_FIELD(struct stage_keys, us_per_size),
 	  .most = VALUE_MOST },
 	{ .name = "service_us" },
+	{ .name = "join_us_per_size",
+	  .values = "N",
+	  FLAG_FIELD(struct stage_keys, join_us_per_size),
+	  .most = VALUE_MOST },
+	{ .name = "join_us" },
+	{ .name = "forks" },
 	{ .name = "takes" },
 	{ .name = "takes_per_size" },
 	{ .name = "routes" },
@@ -609,31 +650,49 @@ static bool read_rules(struct stage_rules *rules, uint32_t stage,
 	return true;
 }
 
+/* Which keys of a stage need others. */
+static bool check_together(const struct model *m, const struct model_stage *s,
+			   const cJSON *json, struct error *error)
+{
+	static const char *const of_size[] = { "us_per_size",
+					       "join_us_per_size",
+					       "takes_per_size" };
+	static const char *const of_forks[] = { "join_us", "join_us_per_size" };
+
+	if (find_item(json, "us_per_size") == NULL &&
+	    find_item(json, "service_us") == NULL)
+		return error_fail(error, "service_us or us_per_size is "
+					 "missing");
+	for (size_t i = 0; i < ARRAY_SIZE(of_size) && !m->has_size; i++)
+		if (find_item(json, of_size[i]) != NULL)
+			return error_fail(error, "%s needs a graph with a size",
+					  of_size[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(of_forks) && s->child_count == 0; i++)
+		if (find_item(json, of_forks[i]) != NULL)
+			return error_fail(error, "%s needs forks", of_forks[i]);
+	return true;
+}
+
 static bool read_stage(struct model *m, struct model_stage *s,
 		       const cJSON *json, const char *folder,
 		       struct error *error)
 {
 	struct stage_keys keys = { 0 };
-	bool has_factor = find_item(json, "us_per_size") != NULL;
 
 	if (!read_keys(json, stage_keys, &keys, error) ||
-	    !read_distribution_at(&s->service_us, json, "service_us", folder,
+	    !read_distribution_at(&s->work.us, json, "service_us", folder,
+				  error) ||
+	    !read_distribution_at(&s->join.us, json, "join_us", folder,
 				  error) ||
 	    !read_bytes(json, "takes", &s->takes, error) ||
 	    !read_bytes(json, "takes_per_size", &s->takes_per_size, error) ||
-	    !read_routes(m, s, json, error) ||
+	    !read_routes(m, s, json, error) || !read_forks(m, s, json, error) ||
 	    !read_rules(&m->rules, (uint32_t)(s - m->stages), &keys, error))
 		return false;
-	if (!has_factor && find_item(json, "service_us") == NULL)
-		return error_fail(error, "service_us or us_per_size is "
-					 "missing");
-	if (!m->has_size && (has_factor || s->takes_per_size != 0))
-		return error_fail(error, "%s needs a graph with a size",
-				  has_factor ? "us_per_size" :
-					       "takes_per_size");
-	s->ns_per_size = 1000 * keys.us_per_size;
+	s->work.ns_per_size = 1000 * keys.us_per_size;
+	s->join.ns_per_size = 1000 * keys.join_us_per_size;
 	s->type = (enum stage_type)keys.type;
-	return true;
+	return check_together(m, s, json, error);
 }
 
 /*
@@ -660,24 +719,46 @@ static uint32_t next_place(const struct model *m, uint32_t place,
 	return place_of(m, stage, place >= STAGES_MAX);
 }
 
-static bool has_end(const struct model *m, uint32_t place)
+static const struct model_stage *stage_at(const struct model *m, uint32_t place)
+{
+	return &m->stages[place % STAGES_MAX];
+}
+
+/* The share of events that end after this place. */
+static double end_share(const struct model *m, uint32_t place)
 {
 	double sum = 0;
 
 	for (uint32_t to = 0; to < m->stage_count; to++)
 		sum += routes_from(m, place)[to];
-	return sum < 1 - 1e-9;
+	return sum < 1 - 1e-9 ? 1 - sum : 0;
 }
 
-/* The places that requests come to, from the entries on. */
-static void find_reached(const struct model *m, bool reached[WHERE_MAX])
+/* Requests, one each, begin at these places. */
+static void start_requests(const struct model *m, double at[WHERE_MAX])
+{
+	memset(at, 0, WHERE_MAX * sizeof(*at));
+	for (uint32_t i = 0; i < m->stage_count; i++)
+		at[place_of(m, i, false)] = m->entries[i];
+}
+
+/* Children of a fork at `from` begin at these places. */
+static void start_children(const struct model *m, uint32_t from,
+			   double at[WHERE_MAX])
+{
+	memset(at, 0, WHERE_MAX * sizeof(*at));
+	for (uint32_t i = 0; i < m->stage_count; i++)
+		at[next_place(m, from, i)] += stage_at(m, from)->forks[i];
+}
+
+/* The places that events come to, and their children, from `start` on. */
+static void find_reached(const struct model *m, const double start[WHERE_MAX],
+			 bool reached[WHERE_MAX])
 {
 	bool is_changed = true;
 
-	memset(reached, 0, WHERE_MAX * sizeof(*reached));
-	for (uint32_t i = 0; i < m->stage_count; i++)
-		if (m->entries[i] > 0)
-			reached[place_of(m, i, false)] = true;
+	for (uint32_t i = 0; i < WHERE_MAX; i++)
+		reached[i] = start[i] > 0;
 	while (is_changed) {
 		is_changed = false;
 		for (uint32_t from = 0; from < WHERE_MAX; from++)
@@ -685,7 +766,10 @@ static void find_reached(const struct model *m, bool reached[WHERE_MAX])
 				uint32_t to = next_place(m, from, i);
 
 				if (reached[from] && !reached[to] &&
-				    routes_from(m, from)[i] > 0)
+				    routes_from(m, from)[i] +
+						    stage_at(m, from)
+							    ->forks[i] >
+					    0)
 					is_changed = reached[to] = true;
 			}
 	}
@@ -698,7 +782,7 @@ static void find_ending(const struct model *m, bool ends[WHERE_MAX])
 
 	for (uint32_t place = 0; place < WHERE_MAX; place++)
 		ends[place] = place % STAGES_MAX < m->stage_count &&
-			      has_end(m, place);
+			      end_share(m, place) > 0;
 	while (is_changed) {
 		is_changed = false;
 		for (uint32_t from = 0; from < WHERE_MAX; from++)
@@ -710,12 +794,35 @@ static void find_ending(const struct model *m, bool ends[WHERE_MAX])
 	}
 }
 
+/* Children come to no stage that forks. */
+static bool check_forks(const struct model *m, struct error *error)
+{
+	double start[WHERE_MAX];
+	bool reached[WHERE_MAX];
+
+	for (uint32_t from = 0; from < WHERE_MAX; from++) {
+		start_children(m, from, start);
+		find_reached(m, start, reached);
+		for (uint32_t to = 0; to < WHERE_MAX; to++)
+			if (reached[to] && stage_at(m, to)->child_count > 0)
+				return error_fail(error,
+						  "stage '%.64s': forks: a "
+						  "child comes to stage "
+						  "'%.64s', which forks, too",
+						  stage_at(m, from)->name,
+						  stage_at(m, to)->name);
+	}
+	return true;
+}
+
 /* Does each stage have requests that come, end, and fit into the memory? */
 static bool check_flow(const struct model *m, struct error *error)
 {
+	double start[WHERE_MAX];
 	bool reached[WHERE_MAX], ends[WHERE_MAX];
 
-	find_reached(m, reached);
+	start_requests(m, start);
+	find_reached(m, start, reached);
 	find_ending(m, ends);
 	for (uint32_t i = 0; i < m->stage_count; i++) {
 		const struct model_stage *s = &m->stages[i];
@@ -789,7 +896,7 @@ static bool read_graph(struct model *m, const cJSON *json, const char *folder,
 			return error_fail(error, "stage '%.64s': %s", s->name,
 					  why.text);
 	}
-	return check_flow(m, error);
+	return check_forks(m, error) && check_flow(m, error);
 }
 
 bool model_read(struct model *m, const char *json, const char *folder,
@@ -846,7 +953,8 @@ void model_release(struct model *m)
 	distribution_release(&m->size);
 	distribution_release(&m->deadline_us);
 	for (uint32_t i = 0; i < m->stage_count; i++) {
-		distribution_release(&m->stages[i].service_us);
+		distribution_release(&m->stages[i].work.us);
+		distribution_release(&m->stages[i].join.us);
 		free(m->stages[i].name);
 	}
 	*m = (struct model){ .stage_count = 0 };
@@ -869,29 +977,74 @@ static uint32_t draw_stage(const struct model *m,
 	return to;
 }
 
+/* Add a step; returns its work, in ns. */
+static double draw_step(const struct model_work *work, uint32_t stage,
+			double taken, struct random *r, struct model_path *out)
+{
+	double ns = out->size * work->ns_per_size +
+		    1000 * distribution_draw(&work->us, r);
+
+	if (out->step_count == out->capacity) {
+		out->capacity += MODEL_STEPS_MAX;
+		out->steps = realloc(out->steps,
+				     out->capacity * sizeof(*out->steps));
+		if (out->steps == NULL)
+			abort();
+	}
+	out->steps[out->step_count++] = (struct model_step){
+		.stage = stage,
+		.service_ns = (uint64_t)whole(ns),
+		.taken = whole(taken),
+	};
+	return ns;
+}
+
+/*
+ * The path of an event from a place on, with those of its children.  Returns
+ * the work, in ns.
+ */
+static double draw_path(const struct model *m, struct random *r, uint32_t place,
+			struct model_path *out)
+{
+	double sum_ns = 0;
+
+	for (uint32_t passed = 1;; passed++) {
+		const struct model_stage *s = stage_at(m, place);
+		double taken = s->takes + out->size * s->takes_per_size;
+		uint32_t stage = place % STAGES_MAX, at = out->step_count, to;
+
+		sum_ns += draw_step(&s->work, stage, taken, r, out);
+		for (uint32_t i = 0; i < m->stage_count; i++)
+			for (uint32_t n = 0; n < s->forks[i]; n++)
+				sum_ns += draw_path(
+					m, r, next_place(m, place, i), out);
+		if (s->child_count > 0) {
+			out->steps[at].child_count = s->child_count;
+			out->steps[at].next = out->step_count - at;
+			at = out->step_count;
+			sum_ns += draw_step(&s->join, stage, 0, r, out);
+		}
+		to = draw_stage(m, routes_from(m, place), r);
+		if (to == m->stage_count || passed == MODEL_STEPS_MAX)
+			return sum_ns;
+		out->steps[at].next = 1;
+		place = next_place(m, place, to);
+	}
+}
+
 void model_draw(const struct model *m, struct random *r, struct model_path *out)
 {
-	double size = m->has_size ? distribution_draw(&m->size, r) : 0;
-	double work_ns = 0;
-	uint32_t at = draw_stage(m, m->entries, r);
-	bool has_passed = false;
+	uint32_t first;
+	double work_ns;
 
+	out->size = m->has_size ? distribution_draw(&m->size, r) : 0;
 	out->step_count = 0;
-	while (at < m->stage_count && out->step_count < MODEL_STEPS_MAX) {
-		const struct model_stage *s = &m->stages[at];
-		double ns = size * s->ns_per_size +
-			    1000 * distribution_draw(&s->service_us, r);
-
-		work_ns += ns;
-		out->steps[out->step_count++] = (struct model_step){
-			.stage = at,
-			.service_ns = (uint64_t)whole(ns),
-			.taken = whole(s->takes + size * s->takes_per_size),
-		};
-		has_passed = has_passed || at == m->turn;
-		at = draw_stage(m, s->routes[has_passed], r);
-	}
-	out->size = m->has_size ? size : work_ns / 1000;
+	do
+		first = draw_stage(m, m->entries, r);
+	while (first == m->stage_count); /* their sum may be a little below 1 */
+	work_ns = draw_path(m, r, place_of(m, first, false), out);
+	if (!m->has_size)
+		out->size = work_ns / 1000;
 	out->deadline_ns =
 		m->has_deadline ?
 			(uint64_t)whole(1000 *
@@ -899,17 +1052,45 @@ void model_draw(const struct model *m, struct random *r, struct model_path *out)
 			0;
 }
 
-/*
- * Mean visits of a request to each place, v = entries + v P, by adding up the
- * terms of v = entries (1 + P + P^2 + ...).
- */
-static void count_visits(const struct model *m, double visits[WHERE_MAX])
+void model_path_release(struct model_path *path)
 {
-	double reached[WHERE_MAX] = { 0 };
-	double left = 1;
+	free(path->steps);
+	*path = (struct model_path){ 0 };
+}
+
+const struct model_step *model_next_child(const struct model_step *child,
+					  uint64_t *left_ns)
+{
+	*left_ns = child->service_ns;
+	while (child->next > 0) {
+		child += child->next;
+		*left_ns += child->service_ns;
+	}
+	return child + 1;
+}
+
+uint32_t model_children_max(const struct model *m)
+{
+	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < m->stage_count; i++)
-		reached[place_of(m, i, false)] = m->entries[i];
+		if (m->stages[i].child_count > most)
+			most = m->stages[i].child_count;
+	return most;
+}
+
+/*
+ * Mean visits to each place, v = start + v P, by adding up the terms of v =
+ * start (1 + P + P^2 + ...).  A visit with a fork counts once, and is followed
+ * by the children.
+ */
+static void count_visits(const struct model *m, const double start[WHERE_MAX],
+			 double visits[WHERE_MAX])
+{
+	double reached[WHERE_MAX];
+	double left = 1;
+
+	memcpy(reached, start, sizeof(reached));
 	memset(visits, 0, WHERE_MAX * sizeof(*visits));
 	for (int round = 0; left > 1e-12 && round < VISIT_ROUNDS; round++) {
 		double next[WHERE_MAX] = { 0 };
@@ -920,7 +1101,8 @@ static void count_visits(const struct model *m, double visits[WHERE_MAX])
 			for (uint32_t to = 0; to < m->stage_count; to++)
 				next[next_place(m, from, to)] +=
 					reached[from] *
-					routes_from(m, from)[to];
+					(routes_from(m, from)[to] +
+					 stage_at(m, from)->forks[to]);
 		}
 		memcpy(reached, next, sizeof(next));
 		for (uint32_t place = 0; place < WHERE_MAX; place++)
@@ -928,37 +1110,75 @@ static void count_visits(const struct model *m, double visits[WHERE_MAX])
 	}
 }
 
+/* Of a request. */
+static void count_all_visits(const struct model *m, double visits[WHERE_MAX])
+{
+	double start[WHERE_MAX];
+
+	start_requests(m, start);
+	count_visits(m, start, visits);
+}
+
+static double mean_ns(const struct model *m, const struct model_work *work)
+{
+	return m->size.mean * work->ns_per_size + 1000 * work->us.mean;
+}
+
 double model_work_ns(const struct model *m, double by_stage[STAGES_MAX])
 {
 	double visits[WHERE_MAX];
 	double sum = 0;
 
-	count_visits(m, visits);
+	count_all_visits(m, visits);
 	for (uint32_t i = 0; i < m->stage_count; i++) {
 		const struct model_stage *s = &m->stages[i];
 
 		by_stage[i] = (visits[i] + visits[STAGES_MAX + i]) *
-			      (m->size.mean * s->ns_per_size +
-			       1000 * s->service_us.mean);
+			      (mean_ns(m, &s->work) + mean_ns(m, &s->join));
 		sum += by_stage[i];
 	}
 	return sum;
 }
 
+/*
+ * Each fork at this place sends the parent on from where its last child ends,
+ * which may be any of them.
+ */
+static void add_joins(const struct model *m, uint32_t place, double forks,
+		      double sent[STAGES_MAX][STAGES_MAX])
+{
+	double start[WHERE_MAX], visits[WHERE_MAX];
+	uint32_t count = stage_at(m, place)->child_count;
+
+	if (count == 0)
+		return;
+	start_children(m, place, start);
+	count_visits(m, start, visits);
+	for (uint32_t from = 0; from < WHERE_MAX; from++)
+		sent[from % STAGES_MAX][place % STAGES_MAX] +=
+			forks * visits[from] * end_share(m, from) / count;
+}
+
 void model_weigh(const struct model *m, struct stage_graph *out)
 {
 	double visits[WHERE_MAX], by_stage[STAGES_MAX];
+	double sent[STAGES_MAX][STAGES_MAX] = { 0 };
 
-	count_visits(m, visits);
+	count_all_visits(m, visits);
 	(void)model_work_ns(m, by_stage);
+	for (uint32_t from = 0; from < WHERE_MAX; from++) {
+		for (uint32_t to = 0; to < m->stage_count; to++)
+			sent[from % STAGES_MAX][to] +=
+				visits[from] * (routes_from(m, from)[to] +
+						stage_at(m, from)->forks[to]);
+		add_joins(m, from, visits[from], sent);
+	}
 	*out = (struct stage_graph){ .stage_count = m->stage_count };
 	for (uint32_t i = 0; i < m->stage_count; i++) {
 		out->names[i] = m->stages[i].name;
 		out->service_ns[i] = (uint64_t)whole(1e6 * by_stage[i]);
 		for (uint32_t to = 0; to < m->stage_count; to++)
-			out->sent_counts[i][to] = (uint64_t)whole(
-				1e6 * (visits[i] * m->stages[i].routes[0][to] +
-				       visits[STAGES_MAX + i] *
-					       m->stages[i].routes[1][to]));
+			out->sent_counts[i][to] =
+				(uint64_t)whole(1e6 * sent[i][to]);
 	}
 }

@@ -22,8 +22,12 @@
  *	     "regime": "n-gated=8",        of visits here, and of the queue, if
  *	     "discipline": "srpt",         they are not those of the others, and
  *	                                   no flag is for all
- *	     "type": "exclusive"}          or "partitioned": enum stage_type; a
+ *	     "type": "exclusive",          or "partitioned": enum stage_type; a
  *	                                   request's key is its number
+ *	     "forks": {"match": 4},        children that begin at each stage
+ *	                                   after this work; optional
+ *	     "join_us": DISTRIBUTION,      work when all have ended, before the
+ *	     "join_us_per_size": 0.01}     route: one of them, both, or none
  *	  ]
  *	}
  *
@@ -31,11 +35,18 @@
  * one; so is a stage that no request comes to, or from which none ends, or that
  * takes more than the memory in the mean.  All `routes_after` of a file name
  * the same stage.  A stage may send to any stage, also to itself and to earlier
- * ones.  The whole path of a request is drawn when the request begins, so that
- * its work is known.
+ * ones.
+ *
+ * A child is an event with the size, the key and the deadline of its request.
+ * It goes its own way by the routes, after what its request has passed, until
+ * that way ends; and it comes to no stage that forks.
+ *
+ * The whole path of a request is drawn when the request begins, with those of
+ * its children, so that its work is known.
  *
  * Threads    Any number may use a loaded model, because it is never changed.
- * Limits     STAGES_MAX stages; a path ends after MODEL_STEPS_MAX steps.
+ * Limits     STAGES_MAX stages; a path ends after MODEL_STEPS_MAX stages; a
+ *            fork has MODEL_CHILDREN_MAX children.
  */
 #ifndef STAGES_SIM_MODEL_H
 #define STAGES_SIM_MODEL_H
@@ -89,13 +100,19 @@ struct distribution {
 	double *values;         /* of quantiles and empirical; owned */
 };
 
-enum { MODEL_STEPS_MAX = 64 };
+enum { MODEL_STEPS_MAX = 64, MODEL_CHILDREN_MAX = 64 };
+
+struct model_work {
+	double ns_per_size;
+	struct distribution us;
+};
 
 struct model_stage {
 	char *name; /* owned */
 	enum stage_type type;
-	double ns_per_size;
-	struct distribution service_us;
+	struct model_work work, join; /* before a fork, and after it */
+	uint32_t forks[STAGES_MAX];   /* children, by their first stage */
+	uint32_t child_count;         /* the sum */
 	double takes, takes_per_size; /* bytes */
 	/*
 	 * By whether the request has passed the stage `turn`, and by stage; the
@@ -124,18 +141,27 @@ enum sim_stream {
 	STREAM_DISPATCH
 };
 
+/*
+ * A step of a request or of a child.  The children that begin after a step are
+ * between it and the next step of its path, one after the other.
+ */
 struct model_step {
 	uint32_t stage;
+	uint32_t child_count;
+	uint32_t next; /* so far ahead in `steps`; 0: it is the last */
 	uint64_t service_ns;
 	int64_t taken; /* bytes; < 0: given back */
 };
 
-/* The steps of one request, drawn in advance. */
+/*
+ * The steps of one request, drawn in advance, with those of its children.  A
+ * struct of zeros; model_path_release() in the end.
+ */
 struct model_path {
 	double size;          /* without sizes: its work, in us */
 	uint64_t deadline_ns; /* since its begin; 0: none */
-	uint32_t step_count;
-	struct model_step steps[MODEL_STEPS_MAX];
+	uint32_t step_count, capacity;
+	struct model_step *steps; /* owned */
 };
 
 /*
@@ -154,8 +180,20 @@ void model_release(struct model *m);
 /* The names of its stages; the model must outlive their use. */
 void model_names(const struct model *m, const char *names[STAGES_MAX]);
 
+/* Aborts if there is no memory. */
 void model_draw(const struct model *m, struct random *r,
 		struct model_path *out);
+void model_path_release(struct model_path *path);
+
+/*
+ * The first step of the child after the one that begins with `child`, if there
+ * is one; `left_ns` becomes the work of `child`.
+ */
+const struct model_step *model_next_child(const struct model_step *child,
+					  uint64_t *left_ns);
+
+/* The most children that a stage forks. */
+uint32_t model_children_max(const struct model *m);
 
 /* False: the stages' types do not fit the schedule's balance. */
 MUST_CHECK bool model_check_types(const struct model *m,

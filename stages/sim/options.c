@@ -196,7 +196,7 @@ static bool read_schedule(struct sim_options *o, int argc, char **argv,
 static double find_split(const struct model *m, double share)
 {
 	static double sizes[SPLIT_DRAWS];
-	struct model_path path;
+	struct model_path path = { 0 };
 	struct random draws;
 	double sum = 0, below = 0;
 	uint32_t at = 0;
@@ -207,6 +207,7 @@ static double find_split(const struct model *m, double share)
 		sizes[i] = path.size;
 		sum += path.size;
 	}
+	model_path_release(&path);
 	quantiles_sort(sizes, SPLIT_DRAWS);
 	while (at + 1 < SPLIT_DRAWS && below + sizes[at] <= share * sum)
 		below += sizes[at++];

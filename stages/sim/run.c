@@ -25,22 +25,22 @@ static uint32_t choose_part(struct sim *s, const struct sim_request *r)
 
 static struct sim_request *request_new(struct sim_fleet *f)
 {
-	struct model_path path;
+	const struct model_path *path = &f->path;
 
-	model_draw(f->config->model, &f->paths, &path);
+	model_draw(f->config->model, &f->paths, &f->path);
 	struct sim_request *r = sim_alloc(
-		1, sizeof(*r) + path.step_count * sizeof(*path.steps));
+		1, sizeof(*r) + path->step_count * sizeof(*path->steps));
 
 	r->event.number = f->born_count++;
 	r->event.key = (uint32_t)r->event.number;
-	r->size = path.size;
+	r->size = path->size;
 	r->arrived_ns = f->now_ns;
-	if (path.deadline_ns > 0)
-		r->event.deadline_ns = f->now_ns + path.deadline_ns;
-	r->step_count = path.step_count;
-	for (uint32_t i = 0; i < path.step_count; i++) {
-		r->steps[i] = path.steps[i];
-		r->left_ns += path.steps[i].service_ns;
+	if (path->deadline_ns > 0)
+		r->event.deadline_ns = f->now_ns + path->deadline_ns;
+	r->step = r->steps;
+	for (uint32_t i = 0; i < path->step_count; i++) {
+		r->steps[i] = path->steps[i];
+		r->left_ns += path->steps[i].service_ns;
 	}
 	r->error = exp(f->config->error_sigma * random_normal(&f->errors));
 	return r;
@@ -51,19 +51,24 @@ static void begin_call(struct sim *s, struct sim_request *r)
 {
 	uint64_t switch_ns = s->config->switch_ns;
 
-	tally_waiting(s, r->steps[r->step].stage, -1);
+	tally_waiting(s, r->step->stage, -1);
 	r->started_ns = s->fleet->now_ns;
-	s->totals.stages[r->steps[r->step].stage].counts.visit_count++;
+	s->totals.stages[r->step->stage].counts.visit_count++;
 	event_inside(&r->event)->stage_waited_ns =
 		s->fleet->now_ns - event_inside(&r->event)->sent_ns;
 	s->totals.switch_ns += (double)switch_ns;
-	sim_share(s, &s->parts[r->part],
-		  switch_ns + r->steps[r->step].service_ns, r);
+	sim_share(s, &s->parts[r->part], switch_ns + r->step->service_ns, r);
 }
 
-/* The thread of the request's connection takes up its next step. */
-static void call_handler(struct sim *s, struct sim_request *r)
+/*
+ * The thread of a connection calls the handler for the first of these, and
+ * later those for the others.
+ */
+static void call_first(struct sim *s, struct sim_request *r)
 {
+	r->then = r->next;
+	/* As in threads, waiting for the thread does not count. */
+	event_inside(&r->event)->sent_ns = s->fleet->now_ns;
 	tally_sent(s, r);
 	if (station_call(s, r))
 		begin_call(s, r);
@@ -113,7 +118,7 @@ static void enter_node(struct sim *s, struct sim_request *r)
 	r->part = choose_part(s, r);
 	s->visits.parts[r->part].under_way_count++;
 	if (!has_workers(s)) {
-		call_handler(s, r);
+		call_first(s, r);
 		return;
 	}
 	if (s->parts[r->part].scheduler != NULL) {
@@ -256,17 +261,21 @@ static void ask_agent(struct sim *s)
 /* A thread that shares its part's cores has got all of its time: it goes on. */
 static void go_on(struct sim *s, void *item)
 {
-	struct sim_request *r = item;
+	struct sim_request *r = item, *calls, **end;
 
 	if (has_workers(s)) {
 		worker_advance(item);
 		return;
 	}
-	s->work_ns -= r->steps[r->step].service_ns;
+	s->work_ns -= r->step->service_ns;
 	tally_handled(s, r);
 	end_call(s, r);
-	if (sim_next(s, r))
-		call_handler(s, r);
+	calls = r->then;
+	for (end = &calls; *end != NULL; end = &(*end)->next)
+		continue;
+	*end = sim_next(s, r);
+	if (calls != NULL)
+		call_first(s, calls);
 }
 
 static void fire(struct sim_fleet *f, const struct heap_entry *timer)
@@ -395,6 +404,7 @@ static void fleet_release(struct sim_fleet *f)
 		sim_plan_release(s);
 	}
 	free(f->nodes);
+	model_path_release(&f->path);
 	dispatch_free(f->dispatch);
 	heap_release(&f->held);
 	heap_release(&f->timers);

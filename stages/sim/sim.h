@@ -10,6 +10,7 @@
  *    of them at every moment;
  *  - a handler calls stage_pause_point() after equal pieces of its work;
  *  - queues never refuse;
+ *  - of closures there are only requests that wait for their children;
  *  - a woken worker starts as soon as the worker that woke it waits;
  *  - a user-level thread takes and gives back memory, as the model says, when
  *    its step ends, and never waits for memory.

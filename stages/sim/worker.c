@@ -99,7 +99,7 @@ static uint32_t stage_of(const struct event *ev)
 	const struct sim_request *r =
 		container_of(ev, struct sim_request, event);
 
-	return r->steps[r->step].stage;
+	return r->step->stage;
 }
 
 static bool may_hold(const struct visitor *v, uint32_t part, uint32_t count)
@@ -339,7 +339,7 @@ static uint32_t count_keys(const struct sim *s, uint32_t stage)
 struct sim_station *station_find(struct sim *s, uint32_t part,
 				 const struct sim_request *r)
 {
-	uint32_t stage = r->steps[r->step].stage;
+	uint32_t stage = r->step->stage;
 	uint32_t number = r->event.key % count_keys(s, stage);
 
 	if (s->schedule->balance == BALANCE_PARTITION)
@@ -399,11 +399,11 @@ static uint64_t serve_piece(struct sim_worker *w, uint64_t pause_points)
 	struct sim_request *r = w->request;
 	uint64_t piece_ns = pause_points * s->config->pause_gap_ns;
 
-	r->piece_ns = s->paused_max > 0 && piece_ns < r->step_left_ns &&
-				      type_of(s, r->steps[r->step].stage) ==
-					      STAGE_SHARED ?
-			      piece_ns :
-			      r->step_left_ns;
+	r->piece_ns =
+		s->paused_max > 0 && piece_ns < r->step_left_ns &&
+				type_of(s, r->step->stage) == STAGE_SHARED ?
+			piece_ns :
+			r->step_left_ns;
 	w->doing = DOING_SERVE;
 	w->is_on_core = true;
 	if (!w->stays)
@@ -429,7 +429,7 @@ static uint64_t begin_turn(struct sim_worker *w)
 	struct sim *s = w->sim;
 	struct sim_request *r =
 		container_of(w->visitor.event, struct sim_request, event);
-	const struct model_step *step = &r->steps[r->step];
+	const struct model_step *step = r->step;
 	uint64_t skipped = 0; /* pause points that are too early */
 
 	tally_waiting(s, step->stage, -1);
@@ -459,7 +459,7 @@ static uint64_t pause_turn(struct sim_worker *w)
 {
 	struct sim *s = w->sim;
 	struct sim_request *r = w->request;
-	uint32_t stage = r->steps[r->step].stage;
+	uint32_t stage = r->step->stage;
 
 	watch_turn(s, r);
 	event_has_run(&r->event, s->fleet->now_ns - r->started_ns);
@@ -484,27 +484,48 @@ static uint64_t return_request(struct sim_worker *w)
 	return 0;
 }
 
+/* Send what is left to send, up to what takes time. */
+static uint64_t send_on(struct sim_worker *w)
+{
+	struct sim *s = w->sim;
+	struct sim_request *r;
+
+	w->doing = DOING_STEP;
+	while ((r = w->sends) != NULL) {
+		w->sends_to = station_find(s, r->part, r);
+		if (!is_shared(s, w->sends_to) ||
+		    visitor_keep(&w->visitor, &w->sends_to->visited, &r->event,
+				 UINT32_MAX) == 0) {
+			w->doing = DOING_PUSH;
+			return use_queue(w, w->sends_to);
+		}
+		w->sends = r->next;
+		move_request(s, r, w->visitor.part);
+		tally_sent(s, r);
+	}
+	return 0;
+}
+
+static uint64_t push_first(struct sim_worker *w)
+{
+	struct sim_request *r = w->sends;
+
+	w->sends = r->next;
+	station_push(w->sim, w->sends_to, r);
+	return send_on(w);
+}
+
 static uint64_t end_turn(struct sim_worker *w)
 {
 	struct sim *s = w->sim;
 	struct sim_request *r = w->request;
 
-	w->doing = DOING_STEP;
 	s->paused_count -= r->has_paused;
 	r->has_paused = false;
 	tally_handled(s, r);
-	if (!sim_next(s, r))
-		return 0;
-	w->sends_to = station_find(s, visitor_sends_to(&w->visitor), r);
-	if (is_shared(s, w->sends_to) &&
-	    visitor_keep(&w->visitor, &w->sends_to->visited, &r->event,
-			 UINT32_MAX) > 0) {
-		move_request(s, r, w->visitor.part);
-		tally_sent(s, r);
-		return 0;
-	}
-	w->doing = DOING_PUSH;
-	return use_queue(w, w->sends_to);
+	move_request(s, r, visitor_sends_to(&w->visitor));
+	w->sends = sim_next(s, r);
+	return send_on(w);
 }
 
 /* The worker's handler is at a pause point, or has ended. */
@@ -597,11 +618,8 @@ static uint64_t act(struct sim_worker *w)
 		return end_piece(w);
 	if (w->doing == DOING_RETURN)
 		return return_request(w);
-	if (w->doing == DOING_PUSH) {
-		w->doing = DOING_STEP;
-		station_push(w->sim, w->sends_to, w->request);
-		return 0;
-	}
+	if (w->doing == DOING_PUSH)
+		return push_first(w);
 	switch (visitor_step(&w->visitor, w->sim->fleet->now_ns)) {
 	case VISIT_SWITCH:
 		return begin_switch(w);

@@ -176,6 +176,15 @@ refuses steal "${image[@]}" --arm '--balance shared --steal'
 refuses cores "${image[@]}" --cores "$first_cpu,$first_cpu"
 refuses wake "${image[@]}" --empty --wake
 
+# Forks: children and continuations are steps, too.
+bench --graph "$graphs/shards.json" --requests 40 --warmup 10 --scale 0.1 \
+	--memory 10000 --clients 5 "${arms[@]}" --arm '--policy capriccio' \
+	--arm '--policy cohort --balance replicate=1 --regime cutoff=20'
+check_counts
+holds 'all(.runs[]; .finished == 50 and .steps == 50 * 12)'
+bench --graph "$graphs/shards.json" --empty --requests 2 --warmup 1
+check_counts
+
 # Stages of other types.
 cat >"$work/types.json" <<'END'
 {"stages": [{"name": "a", "service_us": 9, "routes": {"b": 1}},

@@ -53,7 +53,7 @@ static void test_drawn_mean_is_the_mean(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(distributions); i++) {
 		struct model m;
-		struct model_path path;
+		struct model_path path = { 0 };
 		struct random r;
 		double sum = 0, by_stage[STAGES_MAX];
 
@@ -70,6 +70,7 @@ static void test_drawn_mean_is_the_mean(void)
 		}
 		expect(distributions[i], sum / DRAWS,
 		       model_work_ns(&m, by_stage), 0.01);
+		model_path_release(&path);
 		model_release(&m);
 	}
 }
@@ -80,7 +81,7 @@ static void test_numbers_of_a_file(void)
 	int file = mkstemp(path);
 	struct model m;
 	struct random r;
-	struct model_path drawn;
+	struct model_path drawn = { 0 };
 	int seen[5] = { 0 };
 
 	CHECK_NUMBER(file, >=, 0);
@@ -99,6 +100,7 @@ static void test_numbers_of_a_file(void)
 	expect("1", seen[1], DRAWS / 3.0, 0.02);
 	expect("2", seen[2], DRAWS / 3.0, 0.02);
 	expect("4", seen[4], DRAWS / 3.0, 0.02);
+	model_path_release(&drawn);
 	model_release(&m);
 	(void)unlink(path);
 }
@@ -124,7 +126,7 @@ static void test_image_sizes_are_of_the_thesis(void)
 {
 	double *sizes = calloc(DRAWS, sizeof(*sizes)), sum = 0;
 	struct model m;
-	struct model_path path;
+	struct model_path path = { 0 };
 	struct random r;
 
 	CHECK(sizes != NULL);
@@ -146,6 +148,7 @@ static void test_image_sizes_are_of_the_thesis(void)
 	expect("median", sizes[DRAWS / 2], 37.2e3, 0.02);
 	expect("90th percentile", sizes[DRAWS / 10 * 9], 623.2e3, 0.02);
 	expect("mean", sum / DRAWS, 204.4e3, 0.01);
+	model_path_release(&path);
 	model_release(&m);
 	free(sizes);
 }
@@ -168,7 +171,7 @@ static void test_paths_follow_the_routes(void)
 	double drawn[STAGES_MAX] = { 0 }, by_stage[STAGES_MAX];
 	double tokenized_again = 0, checked_most = 0;
 	struct model m;
-	struct model_path path;
+	struct model_path path = { 0 };
 	struct random r;
 
 	load_shipped(&m, "search");
@@ -201,6 +204,7 @@ static void test_paths_follow_the_routes(void)
 	/* The one heavy stage. */
 	CHECK_TEXT(m.stages[10].name, "set-combiner");
 	CHECK_NUMBER(by_stage[10], >, 0.8 * work_ns);
+	model_path_release(&path);
 	model_release(&m);
 }
 
@@ -217,7 +221,7 @@ static void test_routes_may_depend_on_the_way_before(void)
 	double by_stage[STAGES_MAX];
 	struct stage_graph graph;
 	struct model m;
-	struct model_path path;
+	struct model_path path = { 0 };
 	struct random r;
 
 	read_whole(&m, THREE("\"routes\": {\"b\": 1}, " AFTER("b", "\"c\": 1"),
@@ -235,6 +239,58 @@ static void test_routes_may_depend_on_the_way_before(void)
 	CHECK_NUMBER(graph.sent_counts[0][1], ==, 1000000);
 	CHECK_NUMBER(graph.sent_counts[1][0], ==, 1000000);
 	CHECK_NUMBER(graph.sent_counts[0][2], ==, 1000000);
+	model_path_release(&path);
+	model_release(&m);
+}
+
+/*
+ * a forks one b and two c; each b goes on to c.  So do its requests, from a,
+ * where they join.
+ */
+static void test_a_path_has_those_of_children(void)
+{
+	/* Stage, children, the next step of the same path. */
+	static const uint32_t steps[][3] = {
+		{ 0, 3, 5 },                           /* a forks */
+		{ 1, 0, 1 }, { 2, 0, 0 },              /* b, c */
+		{ 2, 0, 0 },                           /* c */
+		{ 2, 0, 0 },                           /* c */
+		{ 0, 0, 1 }, { 1, 0, 1 }, { 2, 0, 0 }, /* a joins, b, c */
+	};
+	static const double us[] = { 10 + 5, 2 * 20, 4 * 40 };
+	double by_stage[STAGES_MAX];
+	struct stage_graph graph;
+	struct model m;
+	struct model_path path = { 0 };
+	struct random r;
+
+	read_whole(&m, "{\"size\": 10, \"stages\": ["
+		       "{\"name\": \"a\", \"us_per_size\": 1, \"forks\":"
+		       " {\"b\": 1, \"c\": 2}, \"join_us\": 2,"
+		       " \"join_us_per_size\": 0.3, \"routes\": {\"b\": 1}},"
+		       "{\"name\": \"b\", \"service_us\": 20,"
+		       " \"routes\": {\"c\": 1}},"
+		       "{\"name\": \"c\", \"service_us\": 40}]}");
+	CHECK_NUMBER(model_children_max(&m), ==, 3);
+	random_init(&r, 1, 0);
+	model_draw(&m, &r, &path);
+	CHECK_NUMBER(path.step_count, ==, ARRAY_SIZE(steps));
+	for (uint32_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		CHECK_NUMBER(path.steps[i].stage, ==, steps[i][0]);
+		CHECK_NUMBER(path.steps[i].child_count, ==, steps[i][1]);
+		CHECK_NUMBER(path.steps[i].next, ==, steps[i][2]);
+	}
+	CHECK_NUMBER(path.steps[5].service_ns, ==, 5000);
+	(void)model_work_ns(&m, by_stage);
+	for (uint32_t i = 0; i < m.stage_count; i++)
+		expect(m.stages[i].name, by_stage[i], 1000 * us[i], 1e-9);
+	model_weigh(&m, &graph);
+	/* The last child may be each of the three, and all end at c. */
+	CHECK_NUMBER(graph.sent_counts[0][1], ==, 2000000);
+	CHECK_NUMBER(graph.sent_counts[0][2], ==, 2000000);
+	CHECK_NUMBER(graph.sent_counts[1][2], ==, 2000000);
+	CHECK_NUMBER(graph.sent_counts[2][0], ==, 1000000);
+	model_path_release(&path);
 	model_release(&m);
 }
 
@@ -404,6 +460,51 @@ static void test_flows_with_a_mistake(void)
 	expect_refused(all, ARRAY_SIZE(all));
 }
 
+static void test_forks_with_a_mistake(void)
+{
+	static const struct mistake all[] = {
+		{ THREE("\"forks\": 2", "\"routes\": {}", ""),
+		  "stage 'a': forks: it must be an object" },
+		{ THREE("\"forks\": {}", "\"routes\": {}", ""),
+		  "stage 'a': forks: it names no stage" },
+		{ THREE("\"forks\": {\"d\": 1}", "\"routes\": {}", ""),
+		  "stage 'a': forks: 'd' is no stage" },
+		{ THREE("\"forks\": {\"b\": 0}", "\"routes\": {}", ""),
+		  "stage 'a': forks: 'b' has no number of children" },
+		{ THREE("\"forks\": {\"b\": 1.5}", "\"routes\": {}", ""),
+		  "stage 'a': forks: 'b' has no number of children" },
+		{ THREE("\"forks\": {\"b\": \"2\"}", "\"routes\": {}", ""),
+		  "stage 'a': forks: 'b' has no number of children" },
+		{ THREE("\"forks\": {\"b\": 60, \"c\": 5}", "\"routes\": {}",
+			""),
+		  "stage 'a': forks: 'c' has no number of children from 1 on, "
+		  "and up to 64 in all" },
+		{ THREE("\"forks\": {\"a\": 1}", "\"routes\": {}", ""),
+		  "stage 'a': forks: a child comes to stage 'a', which forks, "
+		  "too" },
+		{ THREE("\"forks\": {\"b\": 1}", "\"routes\": {\"c\": 0.5}",
+			", \"routes\": {\"a\": 0.1}"),
+		  "stage 'a': forks: a child comes to stage 'a', which forks, "
+		  "too" },
+		{ THREE("\"forks\": {\"b\": 1}", "\"forks\": {\"c\": 1}", ""),
+		  "stage 'a': forks: a child comes to stage 'b', which forks, "
+		  "too" },
+		{ THREE("\"forks\": {\"b\": 1}, \"routes\": {\"c\": 1}",
+			"\"routes\": {\"b\": 1}", ""),
+		  "stage 'b': routes: a request never ends" },
+		{ OF_STAGE_1(", \"join_us\": 1"),
+		  "stage 'a': join_us needs forks" },
+		{ THREE("\"forks\": {\"b\": 1}, \"join_us_per_size\": 1",
+			"\"routes\": {\"c\": 1}", ""),
+		  "stage 'a': join_us_per_size needs a graph with a size" },
+		{ THREE("\"forks\": {\"b\": 1}, \"join_us\": -1",
+			"\"routes\": {}", ""),
+		  "stage 'a': join_us: -1 is not a number" },
+	};
+
+	expect_refused(all, ARRAY_SIZE(all));
+}
+
 /* Of a stage called "a". */
 #define SERVICE(text) OF_STAGE(", \"service_us\": " text)
 #define OF_KIND(kind, more) SERVICE("{\"kind\": \"" kind "\"" more "}")
@@ -497,9 +598,11 @@ int main(void)
 	test_the_thesis_server_has_its_work();
 	test_paths_follow_the_routes();
 	test_routes_may_depend_on_the_way_before();
+	test_a_path_has_those_of_children();
 	test_graphs_with_a_mistake();
 	test_stages_with_a_mistake();
 	test_flows_with_a_mistake();
+	test_forks_with_a_mistake();
 	test_distributions_with_a_mistake();
 	test_files_of_numbers_with_a_mistake();
 	return 0;

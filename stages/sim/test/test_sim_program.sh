@@ -113,3 +113,11 @@ sim --clients 9 --cores 2
 	2>"$work/errors" || fail "partition: accepted"
 grep -q "stage 'b' is divided by keys" "$work/errors" ||
 	fail "partition: $(cat "$work/errors")"
+
+# The load has the work of children, too.
+graph[1]=$1/shards.json
+sim --load 0.5 --cores 4 --json "$work/json"
+jq -e '.offered_load - 0.5 | fabs < 0.001' "$work/json" >"$work/said" ||
+	fail "forks: offered_load $(jq .offered_load "$work/json")"
+jq -e '(.stages[0].handled - 2 * .stages[3].handled | fabs) < 30' "$work/json" \
+	>"$work/said" || fail "forks: $(jq .stages "$work/json")"

@@ -30,9 +30,11 @@
  * only, and in pools never.  Nor rests of several workers, as the clock would
  * have to know when all of them rest.  So stages that are exclusive or
  * have keys are compared where nobody waits to enter; test_sim_orders.c has the
- * rest.  Nor thresholds together with patience in time: threads do not look at
- * the clock when a visit is interrupted.  Nor what is not simulated: --pool
- * auto, full queues, the thread models of servlib.
+ * rest.  And a request with children, which are closures in the threads, makes
+ * several events, so forks are compared with one worker, or with none;
+ * test_sim_forks.c has the rest.  Nor thresholds together with patience in
+ * time: threads do not look at the clock when a visit is interrupted.  Nor what
+ * is not simulated: --pool auto, full queues, the thread models of servlib.
  */
 #include "base/error.h"
 #include "base/test/check.h"
@@ -53,6 +55,7 @@
 #include <string.h>
 
 enum { STAGES = 3, REQUESTS = 30, CLIENTS = 9, SPANS_MAX = 16000 };
+enum { SLOTS = 3 * REQUESTS }; /* for all children */
 
 #define GAP_NS UINT64_C(1000000)    /* work between two pause points */
 #define SWITCH_NS UINT64_C(7000000) /* a visit, see above */
@@ -77,9 +80,23 @@ enum { SAMPLE = 41 };
 	"{\"name\": \"c\", \"us_per_size\": 0.3, \"routes\": {\"a\": 0.3},"    \
 	" \"type\": \"" type_of_c "\"}]}"
 
+enum graph { SHARED, TYPES, FORKS };
+
 static const char *const graphs[] = {
-	GRAPH("shared", "shared"),
-	GRAPH("exclusive", "partitioned"),
+	[SHARED] = GRAPH("shared", "shared"),
+	[TYPES] = GRAPH("exclusive", "partitioned"),
+	/* Some requests fork twice, and some children go on. */
+	[FORKS] = "{\"size\": {\"kind\": \"quantiles\", \"points\":"
+		  " [[0, 1e4], [0.9, 1e5], [1, 3e5]]},"
+		  "\"deadline_us\": {\"kind\": \"exponential\","
+		  " \"mean\": 6e5}, \"stages\": ["
+		  "{\"name\": \"a\", \"us_per_size\": 0.2,"
+		  " \"forks\": {\"b\": 2, \"c\": 1},"
+		  " \"join_us_per_size\": 0.1,"
+		  " \"routes\": {\"a\": 0.2, \"b\": 0.7}},"
+		  "{\"name\": \"b\", \"us_per_size\": 0.2,"
+		  " \"routes\": {\"c\": 0.5}},"
+		  "{\"name\": \"c\", \"us_per_size\": 0.1}]}",
 };
 
 static const char *const names[STAGES] = { "a", "b", "c" };
@@ -114,15 +131,19 @@ static const double sparse_gaps_s[] = {
 	0.1500001, 0.0500002, 0.3000003, 0.0100004, 0.0010005, 0.2100006,
 };
 
+/* A request, or a child of one, which has no path of its own. */
 struct item {
-	struct event event; /* must be the first member */
+	/* Must be the first member.  Without forks, only the event is used. */
+	struct closure closure;
 	struct model_path path;
-	uint32_t step;
+	const struct model_step *step;
 	uint64_t left_ns; /* work left in all its steps */
 };
 
 /* What the threads do. */
 static struct {
+	const struct trial *trial;
+	bool has_forks;
 	struct stage_group *group;
 	struct item items[REQUESTS];
 	uint32_t sent_count;
@@ -158,31 +179,39 @@ static void predict(const struct trial *t, struct item *item)
 {
 	uint64_t others_ns = atomic_fetch_add(&run.left_ns, item->left_ns);
 
-	item->event.left_ns = item->left_ns;
-	item->event.expected_ns =
+	item->closure.event.left_ns = item->left_ns;
+	item->closure.event.expected_ns =
 		item->left_ns + others_ns / t->config.core_count;
-	item->event.under_way_count =
+	item->closure.event.under_way_count =
 		run.sent_count - atomic_load(&run.finished_count);
 }
+
+static closure_fn handle_closure;
+static void end_closure(struct closure *c, enum closure_end how);
 
 static void send_next(const struct trial *t)
 {
 	struct item *item = &run.items[run.sent_count];
+	struct event *ev = &item->closure.event;
+	struct stage *first;
 
 	model_draw(&t->model, &run.paths, &item->path);
+	item->step = item->path.steps;
+	first = run.group->stages[item->step->stage];
 	for (uint32_t i = 0; i < item->path.step_count; i++)
 		item->left_ns += item->path.steps[i].service_ns;
 	predict(t, item);
-	item->event.number = run.sent_count++;
-	item->event.key = (uint32_t)item->event.number;
-	item->event.deadline_ns =
-		atomic_load(&run.now_ns) + item->path.deadline_ns;
+	ev->number = run.sent_count++;
+	ev->key = (uint32_t)ev->number;
+	ev->deadline_ns = atomic_load(&run.now_ns) + item->path.deadline_ns;
+	item->closure.end = end_closure;
 	if (t->config.gap_count > 0)
 		run.arrival_ns += (uint64_t)llround(
 			1e9 *
 			t->config.gaps_s[run.sent_count % t->config.gap_count]);
-	CHECK(stage_send(run.group->stages[item->path.steps[0].stage],
-			 &item->event));
+	CHECK(run.has_forks ?
+		      closure_start(&item->closure, first, handle_closure) :
+		      stage_send(first, ev));
 }
 
 /* Let the other thread send one. */
@@ -259,11 +288,11 @@ enum visit_step __wrap_visitor_step(struct visitor *v, uint64_t now_ns)
 	return step;
 }
 
-static void handle(struct event *ev, void *arg)
+/* Do the work of the current step. */
+static void handle_step(struct item *item)
 {
-	const struct trial *t = arg;
-	struct item *item = (struct item *)ev;
-	const struct model_step *step = &item->path.steps[item->step++];
+	const struct model_step *step = item->step;
+	struct event *ev = &item->closure.event;
 
 	work(step->service_ns);
 	item->left_ns -= step->service_ns;
@@ -275,11 +304,10 @@ static void handle(struct event *ev, void *arg)
 					.stage = step->stage,
 					.kind = SPAN_EVENT,
 				});
-	if (item->step < item->path.step_count) {
-		step = &item->path.steps[item->step];
-		CHECK(stage_send(run.group->stages[step->stage], ev));
-		return;
-	}
+}
+
+static void end_request(const struct trial *t)
+{
 	uint32_t finished = atomic_fetch_add(&run.finished_count, 1) + 1;
 
 	if (finished == REQUESTS)
@@ -292,6 +320,70 @@ static void handle(struct event *ev, void *arg)
 		await_next();
 	else
 		(void)sem_post(&run.one_comes);
+}
+
+static void handle(struct event *ev, void *arg)
+{
+	struct item *item = (struct item *)ev;
+
+	handle_step(item);
+	if (item->step->next == 0) {
+		end_request(arg);
+		return;
+	}
+	item->step += item->step->next;
+	CHECK(stage_send(run.group->stages[item->step->stage], ev));
+}
+
+static void invoke_children(struct item *item)
+{
+	const struct model_step *step = item->step + 1;
+
+	for (uint32_t i = 0; i < item->step->child_count; i++) {
+		struct item *child = calloc(1, sizeof(*child));
+
+		CHECK(child != NULL);
+		child->step = step;
+		child->closure.end = end_closure;
+		child->closure.event.number = item->closure.event.number;
+		child->closure.event.key = item->closure.event.key;
+		child->closure.event.deadline_ns =
+			item->closure.event.deadline_ns;
+		closure_invoke(&item->closure, &child->closure,
+			       run.group->stages[step->stage], handle_closure);
+		step = model_next_child(step, &child->left_ns);
+		child->closure.event.left_ns = child->left_ns;
+		item->left_ns -= child->left_ns;
+		item->closure.event.left_ns = item->left_ns;
+	}
+}
+
+static enum closure_action handle_closure(struct closure *c, void *arg)
+{
+	struct item *item = (struct item *)c;
+	bool forks = item->step->child_count > 0;
+
+	(void)arg;
+	handle_step(item);
+	if (forks)
+		invoke_children(item);
+	if (item->step->next == 0)
+		return CLOSURE_COMPLETE;
+	item->step += item->step->next;
+	return forks ? closure_wait_for_children(c, handle_closure) :
+		       closure_go_to(c, run.group->stages[item->step->stage],
+				     handle_closure);
+}
+
+static void end_closure(struct closure *c, enum closure_end how)
+{
+	struct item *item = (struct item *)c;
+
+	CHECK_NUMBER(how, ==, CLOSURE_DONE);
+	if (item->path.steps != NULL)
+		end_request(run.trial);
+	else
+		free(item);
 }
 
 static void start_worker(struct worker *w)
@@ -337,6 +429,8 @@ static void run_threads(struct trial *t, const struct cores *cores)
 	struct stage_group *g;
 
 	(void)memset(&run, 0, sizeof(run));
+	run.trial = t;
+	run.has_forks = model_children_max(&t->model) > 0;
 	(void)sem_init(&run.one_comes, 0, 0);
 	(void)sem_init(&run.next_is_sent, 0, 0);
 	(void)sem_init(&run.all_ended, 0, 0);
@@ -351,9 +445,11 @@ static void run_threads(struct trial *t, const struct cores *cores)
 	for (uint32_t i = 0; i < STAGES; i++)
 		CHECK(group_add(g, &(struct stage_config){
 					   .name = names[i],
-					   .handler = handle,
+					   .handler = run.has_forks ?
+							      closure_handle :
+							      handle,
 					   .arg = t,
-					   .slots = REQUESTS,
+					   .slots = SLOTS,
 					   .type = t->model.stages[i].type,
 				   }) != NULL);
 	g->is_started = true;
@@ -399,12 +495,14 @@ static const struct span *find_event(const struct spans *s, uint32_t *at)
 
 		if (span->kind != SPAN_EVENT)
 			continue;
+		if (run.has_forks)
+			return span; /* nothing was paused: see compare() */
 		item = &run.items[span->number];
 		item->left_ns += span->end_ns - span->start_ns;
-		if (item->left_ns < item->path.steps[item->step].service_ns)
+		if (item->left_ns < item->step->service_ns)
 			continue;
 		item->left_ns = 0;
-		item->step++;
+		item->step += item->step->next;
 		return span;
 	}
 	return NULL;
@@ -436,7 +534,7 @@ struct choice {
 	const char *values[FLAGS]; /* NULL: the default; "": no value */
 	uint32_t core_count, present_first, present_count;
 	uint32_t client_count; /* 0: they arrive at times: set_gaps() */
-	bool has_types;        /* stages are exclusive, or have keys */
+	enum graph graph;
 };
 
 static void fail(const struct choice *c, uint32_t at, const struct span *thread,
@@ -446,8 +544,8 @@ static void fail(const struct choice *c, uint32_t at, const struct span *thread,
 		if (c->values[f] != NULL)
 			(void)fprintf(stderr, "--%s %s ", flags[f],
 				      c->values[f]);
-	(void)fprintf(stderr, "%u cores, %u clients, types %d, span %u:\n",
-		      c->core_count, c->client_count, c->has_types, at);
+	(void)fprintf(stderr, "%u cores, %u clients, graph %d, span %u:\n",
+		      c->core_count, c->client_count, (int)c->graph, at);
 	for (int i = 0; i < 2; i++) {
 		const struct span *s = i == 0 ? thread : simulated;
 
@@ -503,8 +601,10 @@ static void compare_events(const struct choice *c,
 {
 	uint32_t i = 0, at = 0;
 
-	for (i = 0; i < REQUESTS; i++)
-		run.items[i].left_ns = run.items[i].step = 0;
+	for (i = 0; i < REQUESTS; i++) {
+		run.items[i].left_ns = 0;
+		run.items[i].step = run.items[i].path.steps;
+	}
 	for (i = 0; i < run.handled.count; i++) {
 		const struct span *t = &run.handled.spans[i];
 		const struct span *s = find_event(simulated, &at);
@@ -530,7 +630,7 @@ static void set_all(struct schedule *s, const struct choice *c)
 	}
 }
 
-/* The flags, how requests come, and the stages' types. */
+/* The flags, how requests come, and the graph. */
 enum { FACTORS = FLAGS + 2, VALUES_MAX = 16 };
 
 /* The number of this value among those of the factor that were seen. */
@@ -559,8 +659,7 @@ static bool is_new_pair(const struct choice *c)
 	numbers[FLAGS] = number_value(FLAGS, c->client_count == 0 ? "arrivals" :
 					     c->client_count == 1 ? "one" :
 								    "clients");
-	numbers[FLAGS + 1] =
-		number_value(FLAGS + 1, c->has_types ? "types" : "shared");
+	numbers[FLAGS + 1] = number_value(FLAGS + 1, graphs[c->graph]);
 	for (uint32_t i = 0; i < FACTORS; i++)
 		for (uint32_t j = 0; j < i; j++) {
 			bool *pair = &was_run[i][numbers[i]][j][numbers[j]];
@@ -603,7 +702,7 @@ static void compare(const struct choice *c, const struct schedule *schedule,
 
 	run_count++;
 	simulated.count = 0;
-	trial_init(&t, graphs[c->has_types], c->core_count, 0);
+	trial_init(&t, graphs[c->graph], c->core_count, 0);
 	t.schedule = *schedule;
 	t.config.present_first = c->present_first;
 	t.config.present_count = c->present_count;
@@ -622,9 +721,13 @@ static void compare(const struct choice *c, const struct schedule *schedule,
 	run_threads(&t, cores);
 	if (c->client_count != 1)
 		compare_all(c, &simulated);
-	compare_events(c, &simulated);
+	/* Of a request and its children, a turn does not say whose it is. */
+	if (c->client_count == 1 || !run.has_forks)
+		compare_events(c, &simulated);
 	CHECK_NUMBER(simulated.count, >, REQUESTS);
 	count_pauses();
+	for (uint32_t i = 0; i < REQUESTS; i++)
+		model_path_release(&run.items[i].path);
 	group_free(run.group);
 	trial_release(&t);
 }
@@ -750,7 +853,8 @@ static void test_one_worker(const struct policy *p, const struct cores *cores)
 {
 	static const struct choice balances[] = {
 		{ .core_count = 1, .client_count = CLIENTS },
-		{ .core_count = 1, .client_count = CLIENTS, .has_types = true },
+		{ .core_count = 1, .client_count = CLIENTS, .graph = TYPES },
+		{ .core_count = 1, .client_count = CLIENTS, .graph = FORKS },
 		{ .values[BALANCE_FLAG] = "replicate=1",
 		  .core_count = 1,
 		  .client_count = CLIENTS },
@@ -775,6 +879,14 @@ static void test_one_worker(const struct policy *p, const struct cores *cores)
 		  .present_first = 2,
 		  .present_count = 1,
 		  .client_count = CLIENTS },
+		{ .values[BALANCE_FLAG] = "replicate=3",
+		  .values[DISTRIBUTE_FLAG] = "size",
+		  .values[STEAL_FLAG] = "",
+		  .core_count = 3,
+		  .present_first = 2,
+		  .present_count = 1,
+		  .client_count = CLIENTS,
+		  .graph = FORKS },
 	};
 
 	for (size_t b = 0; b < 2 * ARRAY_SIZE(balances); b++) {
@@ -792,13 +904,13 @@ static void test_one_request(const struct policy *p, const struct cores *cores)
 	static const struct choice balances[] = {
 		{ .core_count = 1 },
 		{ .core_count = 2 },
-		{ .core_count = 3, .has_types = true },
+		{ .core_count = 3, .graph = TYPES },
 		{ .values[BALANCE_FLAG] = "replicate=2",
 		  .core_count = 3,
-		  .has_types = true },
+		  .graph = TYPES },
 		{ .values[POOL_FLAG] = "a=1,b=2,c=3",
 		  .core_count = 2,
-		  .has_types = true },
+		  .graph = TYPES },
 		{ .values[BALANCE_FLAG] = "replicate=2", .core_count = 2 },
 		{ .values[BALANCE_FLAG] = "replicate=2",
 		  .values[DISTRIBUTE_FLAG] = "least-loaded",
@@ -825,9 +937,15 @@ static void test_one_request(const struct policy *p, const struct cores *cores)
 		c.client_count = 1;
 		count += try_orders(&c, cores);
 	}
-	if (p->workers == POLICY_WORKERS_CALLER)
+	if (p->workers == POLICY_WORKERS_CALLER) {
+		struct choice c = { .values[POLICY_FLAG] = p->name,
+				    .core_count = 2,
+				    .client_count = 1,
+				    .graph = FORKS };
+
+		CHECK_NUMBER(try_orders(&c, cores), ==, 1);
 		CHECK_NUMBER(count, ==, 3);
-	else if (p->workers == POLICY_WORKERS_FIBRES)
+	} else if (p->workers == POLICY_WORKERS_FIBRES)
 		CHECK_NUMBER(count, ==, 6);
 	else if (p->workers == POLICY_WORKERS_STAY)
 		CHECK_NUMBER(count, ==, 11 * POOLS_COUNT - 1);
@@ -843,6 +961,8 @@ static void test_one_scheduler(const struct policy *p,
 		{ .client_count = CLIENTS },
 		{ .client_count = REQUESTS },
 		{ .client_count = 0 },
+		{ .client_count = CLIENTS, .graph = FORKS },
+		{ .client_count = 0, .graph = FORKS },
 		{ .values[BALANCE_FLAG] = "replicate=1",
 		  .client_count = CLIENTS },
 	};
