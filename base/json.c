@@ -315,6 +315,13 @@ double json_number(const struct cJSON *json, const char *path, double missing)
 	return isnan(number) ? missing : number;
 }
 
+const struct cJSON *json_given(const struct cJSON *json, const char *key)
+{
+	const struct cJSON *item = cJSON_GetObjectItemCaseSensitive(json, key);
+
+	return cJSON_IsNull(item) ? NULL : item;
+}
+
 uint64_t json_whole(const struct cJSON *json, const char *path)
 {
 	double number = json_number(json, path, 0);

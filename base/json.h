@@ -106,6 +106,9 @@ MUST_CHECK struct cJSON *json_read_text(const char *text, struct error *error);
 const struct cJSON *json_at(const struct cJSON *json, const char *path);
 double json_number(const struct cJSON *json, const char *path, double missing);
 
+/* A member of an object.  NULL: it is not there, or null. */
+const struct cJSON *json_given(const struct cJSON *json, const char *key);
+
 /* A whole number, up to 2^53.  0: there is none, or it is another one. */
 uint64_t json_whole(const struct cJSON *json, const char *path);
 const char *json_text(const struct cJSON *json, const char *path);

@@ -3,14 +3,11 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/options.h"
 #include "stages/flags.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,53 +16,8 @@
 enum { FILE_BYTES_MAX = 1 << 20, VISIT_ROUNDS = 10000 };
 
 #define BYTES_MAX 1e15 /* of memory */
-/* Of the values and the parameters of a distribution. */
-#define VALUE_LEAST 1e-9
-#define VALUE_MOST 1e15
-#define SIGMA_MOST 10
-#define SHAPE_MOST 100
-/* Of whole numbers that are computed from them. */
+/* Of whole numbers that are computed. */
 #define WHOLE_MOST 1e18
-
-double *distribution_load_numbers(const char *path, uint32_t *count,
-				  struct error *error)
-{
-	FILE *in = fopen(path, "re");
-	double *numbers = NULL, number;
-	uint32_t capacity = 0;
-	int found = 0;
-	bool ok = in != NULL || error_fail(error, "%s", strerrordesc_np(errno));
-
-	*count = 0;
-	while (ok && (found = fscanf(in, "%lf", &number)) == 1) {
-		if (*count == capacity) {
-			capacity = capacity == 0 ? 1024 : 2 * capacity;
-			double *more =
-				realloc(numbers, capacity * sizeof(*numbers));
-
-			if (more == NULL || capacity > DISTRIBUTION_POINTS_MAX)
-				ok = error_fail(error, "too many numbers");
-			numbers = more != NULL ? more : numbers;
-		}
-		if (!(number > 0 && number <= VALUE_MOST))
-			ok = error_fail(error,
-					"number %u, %g, is not above 0, and up "
-					"to %g",
-					*count + 1, number, VALUE_MOST);
-		if (ok)
-			numbers[(*count)++] = number;
-	}
-	if (ok && *count == 0)
-		ok = error_fail(error, "it does not begin with a number");
-	if (ok && found != EOF)
-		ok = error_fail(error, "no number follows number %u", *count);
-	if (in != NULL)
-		(void)fclose(in);
-	if (ok)
-		return numbers;
-	free(numbers);
-	return NULL;
-}
 
 /* --- Objects of the file. --- */
 
@@ -76,337 +28,6 @@ static bool read_keys(const cJSON *json, const struct flag *keys, void *to,
 	if (!cJSON_IsObject(json))
 		return error_fail(error, "it must be an object");
 	return flags_read_object(keys, json, to, error);
-}
-
-/* NULL: it is not there, or null. */
-static const cJSON *find_item(const cJSON *json, const char *key)
-{
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, key);
-
-	return cJSON_IsNull(item) ? NULL : item;
-}
-
-/* The numbers and texts of a distribution, as the file has them. */
-struct distribution_keys {
-	double value, mean, median, sigma, shape, min, max;
-	const char *file;
-};
-
-#define KIND                                                                   \
-	{                                                                      \
-		.name = "kind"                                                 \
-	}
-#define NUMBER(field, from, to)                                                \
-	{                                                                      \
-		.name = #field, .values = "N",                                 \
-		FLAG_FIELD(struct distribution_keys, field), .least = from,    \
-		.most = to                                                     \
-	}
-#define VALUE(field) NUMBER(field, VALUE_LEAST, VALUE_MOST)
-
-static const struct flag constant_keys[] = {
-	KIND,
-	NUMBER(value, 0, VALUE_MOST),
-	{ 0 },
-};
-static const struct flag exponential_keys[] = { KIND, VALUE(mean), { 0 } };
-static const struct flag lognormal_keys[] = {
-	KIND,
-	VALUE(median),
-	NUMBER(sigma, VALUE_LEAST, SIGMA_MOST),
-	{ 0 },
-};
-static const struct flag pareto_keys[] = {
-	KIND,  NUMBER(shape, VALUE_LEAST, SHAPE_MOST), VALUE(min), VALUE(max),
-	{ 0 },
-};
-static const struct flag quantiles_keys[] = {
-	KIND,
-	{ .name = "points" },
-	{ 0 },
-};
-static const struct flag empirical_keys[] = {
-	KIND,
-	{ .name = "file",
-	  .values = "FILE",
-	  FLAG_FIELD(struct distribution_keys, file) },
-	{ 0 },
-};
-
-static const struct flag *const keys_of_kind[] = {
-	[DISTRIBUTION_CONSTANT] = constant_keys,
-	[DISTRIBUTION_EXPONENTIAL] = exponential_keys,
-	[DISTRIBUTION_LOGNORMAL] = lognormal_keys,
-	[DISTRIBUTION_PARETO] = pareto_keys,
-	[DISTRIBUTION_QUANTILES] = quantiles_keys,
-	[DISTRIBUTION_EMPIRICAL] = empirical_keys,
-};
-
-/* In the order of enum distribution_kind. */
-static const struct flag kind_key = {
-	.name = "kind",
-	.values = "constant|exponential|lognormal|pareto|quantiles|empirical",
-	.type = FLAG_CHOICE,
-};
-
-static bool read_kind(const cJSON *json, enum distribution_kind *kind,
-		      struct error *error)
-{
-	const cJSON *item = find_item(json, "kind");
-	struct error why;
-
-	if (!cJSON_IsObject(json))
-		return error_fail(error,
-				  "it must be a number, or an object with a "
-				  "kind");
-	if (!cJSON_IsString(item))
-		return error_fail(error, "kind is missing");
-	return flag_set(&kind_key, item->valuestring, kind, &why) ||
-	       error_fail(error, "kind: %s", why.text);
-}
-
-/* Refuse a distribution, and say which keys its kind has.  Returns false. */
-static bool refuse_keys(const cJSON *json, const struct flag *keys,
-			const char *key, const char *what, struct error *error)
-{
-	const char *kind = find_item(json, "kind")->valuestring;
-	size_t at;
-
-	error_set(error, "%.64s%s; %s has", key, what, kind);
-	at = strlen(error->text);
-	for (keys++; keys->name != NULL && at < sizeof(error->text); keys++)
-		at += (size_t)snprintf(error->text + at,
-				       sizeof(error->text) - at, " %s%s",
-				       keys->name,
-				       keys[1].name == NULL ? "" :
-				       keys[2].name == NULL ? " and" :
-							      ",");
-	return false;
-}
-
-/* A distribution has all keys of its kind, and no other.  The first is KIND. */
-static bool check_keys(const cJSON *json, const struct flag *keys,
-		       struct error *error)
-{
-	const cJSON *item;
-
-	cJSON_ArrayForEach(item, json)
-	{
-		const struct flag *f = keys;
-
-		while (f->name != NULL && strcmp(f->name, item->string) != 0)
-			f++;
-		if (f->name == NULL)
-			return refuse_keys(json, keys, item->string,
-					   ": there is no such key", error);
-	}
-	for (const struct flag *f = keys; f->name != NULL; f++)
-		if (find_item(json, f->name) == NULL)
-			return refuse_keys(json, keys, f->name, " is missing",
-					   error);
-	return true;
-}
-
-static bool set_pareto(struct distribution *d,
-		       const struct distribution_keys *keys,
-		       struct error *error)
-{
-	double a = keys->shape;
-
-	if (!(keys->min < keys->max))
-		return error_fail(error, "min is not below max");
-	d->shape = a;
-	d->min = keys->min;
-	d->max = keys->max;
-	double norm = a * pow(d->min, a) / (1 - pow(d->min / d->max, a));
-
-	d->mean = fabs(a - 1) < 1e-9 ?
-			  norm * log(d->max / d->min) :
-			  norm * (pow(d->min, 1 - a) - pow(d->max, 1 - a)) /
-				  (a - 1);
-	return true;
-}
-
-/* Point `i`, which must be above the one before. */
-static bool read_point(struct distribution *d, uint32_t i, const cJSON *point)
-{
-	const cJSON *share = cJSON_GetArrayItem(point, 0);
-	const cJSON *value = cJSON_GetArrayItem(point, 1);
-
-	if (!cJSON_IsNumber(share) || !cJSON_IsNumber(value) ||
-	    cJSON_GetArraySize(point) != 2)
-		return false;
-	d->shares[i] = share->valuedouble;
-	d->values[i] = value->valuedouble;
-	if (!(d->values[i] > 0 && d->values[i] <= VALUE_MOST))
-		return false;
-	if (i == 0)
-		return d->shares[0] == 0;
-	if (!(d->shares[i] > d->shares[i - 1] &&
-	      d->values[i] > d->values[i - 1]))
-		return false;
-	d->mean += (d->shares[i] - d->shares[i - 1]) *
-		   (d->values[i] - d->values[i - 1]) /
-		   log(d->values[i] / d->values[i - 1]);
-	return true;
-}
-
-static bool read_points(struct distribution *d, const cJSON *json,
-			struct error *error)
-{
-	const cJSON *points = find_item(json, "points");
-	const cJSON *point;
-	uint32_t i = 0;
-
-	if (!cJSON_IsArray(points) || cJSON_GetArraySize(points) < 2)
-		return error_fail(error, "points must be a list of two or more "
-					 "[share, value]");
-	d->point_count = (uint32_t)cJSON_GetArraySize(points);
-	d->shares = calloc(d->point_count, sizeof(*d->shares));
-	d->values = calloc(d->point_count, sizeof(*d->values));
-	if (d->shares == NULL || d->values == NULL)
-		return error_fail(error, "out of memory");
-	cJSON_ArrayForEach(point, points)
-	{
-		if (!read_point(d, i++, point))
-			return error_fail(error,
-					  "points: the one numbered %u is not "
-					  "[share, value], with both above "
-					  "those before, from share 0 on",
-					  i);
-	}
-	return d->shares[i - 1] == 1 ||
-	       error_fail(error, "points: the last share is not 1");
-}
-
-static bool read_empirical(struct distribution *d, const char *file,
-			   const char *folder, struct error *error)
-{
-	struct error why;
-	char path[4096];
-
-	(void)snprintf(path, sizeof(path), "%s%s%s",
-		       file[0] == '/' ? "" : folder, file[0] == '/' ? "" : "/",
-		       file);
-	d->values = distribution_load_numbers(path, &d->point_count, &why);
-	if (d->values == NULL)
-		return error_fail(error, "file: '%.100s': %s", file, why.text);
-	for (uint32_t i = 0; i < d->point_count; i++)
-		d->mean += d->values[i] / d->point_count;
-	return true;
-}
-
-/* The keys of its kind were read. */
-static bool set_distribution(struct distribution *d,
-			     const struct distribution_keys *keys,
-			     const cJSON *json, const char *folder,
-			     struct error *error)
-{
-	switch (d->kind) {
-	case DISTRIBUTION_CONSTANT:
-		d->mean = keys->value;
-		return true;
-	case DISTRIBUTION_EXPONENTIAL:
-		d->mean = keys->mean;
-		return true;
-	case DISTRIBUTION_LOGNORMAL:
-		d->median = keys->median;
-		d->sigma = keys->sigma;
-		d->mean = d->median * exp(d->sigma * d->sigma / 2);
-		return true;
-	case DISTRIBUTION_PARETO:
-		return set_pareto(d, keys, error);
-	case DISTRIBUTION_QUANTILES:
-		return read_points(d, json, error);
-	case DISTRIBUTION_EMPIRICAL:
-		return read_empirical(d, keys->file, folder, error);
-	}
-	abort();
-}
-
-static bool read_distribution(struct distribution *d, const cJSON *json,
-			      const char *folder, struct error *error)
-{
-	struct distribution_keys keys = { .file = NULL };
-
-	if (cJSON_IsNumber(json)) {
-		d->mean = json->valuedouble;
-		return (d->mean >= 0 && d->mean <= VALUE_MOST) ||
-		       error_fail(error, "%g is not a number from 0 to %g",
-				  d->mean, VALUE_MOST);
-	}
-	if (!read_kind(json, &d->kind, error) ||
-	    !check_keys(json, keys_of_kind[d->kind], error) ||
-	    !read_keys(json, keys_of_kind[d->kind], &keys, error) ||
-	    !set_distribution(d, &keys, json, folder, error))
-		return false;
-	return isfinite(d->mean) ||
-	       error_fail(error, "its mean cannot be computed");
-}
-
-/*
- * Fill `d` from this member of an object, if it is there; relative files are
- * looked for in `folder`.  False: `error` names the member, and `d` may only be
- * given to distribution_release().
- */
-static bool read_distribution_at(struct distribution *d, const cJSON *json,
-				 const char *key, const char *folder,
-				 struct error *error)
-{
-	const cJSON *item = find_item(json, key);
-	struct error why;
-
-	*d = (struct distribution){ .kind = DISTRIBUTION_CONSTANT };
-	return item == NULL || read_distribution(d, item, folder, &why) ||
-	       error_fail(error, "%s: %s", key, why.text);
-}
-
-static double draw_quantile(const struct distribution *d, double share)
-{
-	uint32_t i = 1;
-
-	while (d->shares[i] < share)
-		i++;
-	double part =
-		(share - d->shares[i - 1]) / (d->shares[i] - d->shares[i - 1]);
-
-	return d->values[i - 1] * pow(d->values[i] / d->values[i - 1], part);
-}
-
-/* By inversion; the part of a Pareto above `max` is left out. */
-static double draw_pareto(const struct distribution *d, double share)
-{
-	double cut = 1 - pow(d->min / d->max, d->shape);
-
-	return d->min / pow(1 - share * cut, 1 / d->shape);
-}
-
-static double distribution_draw(const struct distribution *d, struct random *r)
-{
-	switch (d->kind) {
-	case DISTRIBUTION_CONSTANT:
-		return d->mean;
-	case DISTRIBUTION_EXPONENTIAL:
-		return random_exponential(r, d->mean);
-	case DISTRIBUTION_LOGNORMAL:
-		return d->median * exp(d->sigma * random_normal(r));
-	case DISTRIBUTION_PARETO:
-		return draw_pareto(d, random_uniform(r));
-	case DISTRIBUTION_QUANTILES:
-		return draw_quantile(d, random_uniform(r));
-	case DISTRIBUTION_EMPIRICAL:
-		return d->values[(uint32_t)(random_uniform(r) *
-					    d->point_count)];
-	}
-	abort();
-}
-
-/* A distribution of zeros is allowed. */
-static void distribution_release(struct distribution *d)
-{
-	free(d->shares);
-	free(d->values);
-	*d = (struct distribution){ 0 };
 }
 
 static uint32_t find_stage(const struct model *m, const char *name)
@@ -420,7 +41,7 @@ static uint32_t find_stage(const struct model *m, const char *name)
 
 static bool read_name(struct model *m, const cJSON *stage, struct error *error)
 {
-	const cJSON *name = find_item(stage, "name");
+	const cJSON *name = json_given(stage, "name");
 	char *copy;
 
 	if (!cJSON_IsString(name) || name->valuestring[0] == '\0')
@@ -484,7 +105,7 @@ static bool read_shares(const struct model *m, const cJSON *json,
 static bool read_entries(struct model *m, const cJSON *json,
 			 struct error *error)
 {
-	const cJSON *entries = find_item(json, "entries");
+	const cJSON *entries = json_given(json, "entries");
 	struct error why;
 	double sum;
 
@@ -526,8 +147,8 @@ static bool read_routes_after(struct model *m, struct model_stage *s,
 static bool read_routes(struct model *m, struct model_stage *s,
 			const cJSON *json, struct error *error)
 {
-	const cJSON *routes = find_item(json, "routes");
-	const cJSON *after = find_item(json, "routes_after");
+	const cJSON *routes = json_given(json, "routes");
+	const cJSON *after = json_given(json, "routes_after");
 	struct error why;
 	double sum;
 
@@ -566,7 +187,7 @@ static bool read_counts(const struct model *m, struct model_stage *s,
 static bool read_forks(const struct model *m, struct model_stage *s,
 		       const cJSON *json, struct error *error)
 {
-	const cJSON *forks = find_item(json, "forks");
+	const cJSON *forks = json_given(json, "forks");
 	struct error why;
 
 	return forks == NULL || read_counts(m, s, forks, &why) ||
@@ -577,7 +198,7 @@ static bool read_forks(const struct model *m, struct model_stage *s,
 static bool read_bytes(const cJSON *json, const char *name, double *out,
 		       struct error *error)
 {
-	const cJSON *number = find_item(json, name);
+	const cJSON *number = json_given(json, name);
 
 	if (number == NULL)
 		return true;
@@ -598,12 +219,12 @@ static const struct flag stage_keys[] = {
 	{ .name = "us_per_size",
 	  .values = "N",
 	  FLAG_FIELD(struct stage_keys, us_per_size),
-	  .most = VALUE_MOST },
+	  .most = DISTRIBUTION_VALUE_MOST },
 	{ .name = "service_us" },
 	{ .name = "join_us_per_size",
 	  .values = "N",
 	  FLAG_FIELD(struct stage_keys, join_us_per_size),
-	  .most = VALUE_MOST },
+	  .most = DISTRIBUTION_VALUE_MOST },
 	{ .name = "join_us" },
 	{ .name = "forks" },
 	{ .name = "takes" },
@@ -659,16 +280,16 @@ static bool check_together(const struct model *m, const struct model_stage *s,
 					       "takes_per_size" };
 	static const char *const of_forks[] = { "join_us", "join_us_per_size" };
 
-	if (find_item(json, "us_per_size") == NULL &&
-	    find_item(json, "service_us") == NULL)
+	if (json_given(json, "us_per_size") == NULL &&
+	    json_given(json, "service_us") == NULL)
 		return error_fail(error, "service_us or us_per_size is "
 					 "missing");
 	for (size_t i = 0; i < ARRAY_SIZE(of_size) && !m->has_size; i++)
-		if (find_item(json, of_size[i]) != NULL)
+		if (json_given(json, of_size[i]) != NULL)
 			return error_fail(error, "%s needs a graph with a size",
 					  of_size[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(of_forks) && s->child_count == 0; i++)
-		if (find_item(json, of_forks[i]) != NULL)
+		if (json_given(json, of_forks[i]) != NULL)
 			return error_fail(error, "%s needs forks", of_forks[i]);
 	return true;
 }
@@ -680,10 +301,9 @@ static bool read_stage(struct model *m, struct model_stage *s,
 	struct stage_keys keys = { 0 };
 
 	if (!read_keys(json, stage_keys, &keys, error) ||
-	    !read_distribution_at(&s->work.us, json, "service_us", folder,
-				  error) ||
-	    !read_distribution_at(&s->join.us, json, "join_us", folder,
-				  error) ||
+	    !distribution_read(&s->work.us, json, "service_us", folder,
+			       error) ||
+	    !distribution_read(&s->join.us, json, "join_us", folder, error) ||
 	    !read_bytes(json, "takes", &s->takes, error) ||
 	    !read_bytes(json, "takes_per_size", &s->takes_per_size, error) ||
 	    !read_routes(m, s, json, error) || !read_forks(m, s, json, error) ||
@@ -872,22 +492,22 @@ static const struct flag graph_keys[] = {
 static bool read_graph(struct model *m, const cJSON *json, const char *folder,
 		       struct error *error)
 {
-	const cJSON *stages = find_item(json, "stages");
+	const cJSON *stages = json_given(json, "stages");
 	const cJSON *stage;
 	struct graph_keys keys = { 0 };
 	struct error why;
 	uint32_t i = 0;
 
 	if (!read_keys(json, graph_keys, &keys, error) ||
-	    !read_distribution_at(&m->size, json, "size", folder, error) ||
-	    !read_distribution_at(&m->deadline_us, json, "deadline_us", folder,
-				  error) ||
+	    !distribution_read(&m->size, json, "size", folder, error) ||
+	    !distribution_read(&m->deadline_us, json, "deadline_us", folder,
+			       error) ||
 	    !read_names(m, stages, error) || !read_entries(m, json, error))
 		return false;
 	m->turn = m->stage_count;
 	m->memory = (uint64_t)keys.memory;
-	m->has_size = find_item(json, "size") != NULL;
-	m->has_deadline = find_item(json, "deadline_us") != NULL;
+	m->has_size = json_given(json, "size") != NULL;
+	m->has_deadline = json_given(json, "deadline_us") != NULL;
 	cJSON_ArrayForEach(stage, stages)
 	{
 		struct model_stage *s = &m->stages[i++];

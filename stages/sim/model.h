@@ -54,51 +54,11 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/util.h"
+#include "stages/sim/distribution.h"
 #include "stages/stats.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/*
- * Distributions of sizes and service times, as a graph file gives them:
- *
- *	3                                              always 3
- *	{"kind": "constant", "value": 3}               the same
- *	{"kind": "exponential", "mean": 3}
- *	{"kind": "lognormal", "median": 3, "sigma": 1}
- *	{"kind": "pareto", "shape": 1.1, "min": 1, "max": 1000}   bounded
- *	{"kind": "quantiles", "points": [[0, 1], [0.5, 3], [1, 100]]}
- *	{"kind": "empirical", "file": "sizes.txt"}     one number per line
- *
- * `quantiles` are points of the inverse distribution function, from 0 to 1;
- * between two points the logarithm of the value grows linearly.  `empirical`
- * draws the numbers of the file, all with equal probability; the path is
- * relative to the graph file.
- *
- * Limits     Values are from 1e-9 to 1e15 (a constant may be 0), `sigma` is at
- *            most 10, `shape` 100; DISTRIBUTION_POINTS_MAX.
- */
-#define DISTRIBUTION_POINTS_MAX 10000000
-
-enum distribution_kind {
-	DISTRIBUTION_CONSTANT,
-	DISTRIBUTION_EXPONENTIAL,
-	DISTRIBUTION_LOGNORMAL,
-	DISTRIBUTION_PARETO,
-	DISTRIBUTION_QUANTILES,
-	DISTRIBUTION_EMPIRICAL,
-};
-
-/* Each field below `mean` is used by the kinds in its comment. */
-struct distribution {
-	enum distribution_kind kind;
-	double mean;
-	double median, sigma;   /* of lognormal */
-	double shape, min, max; /* of pareto */
-	uint32_t point_count;   /* of quantiles and empirical */
-	double *shares;         /* of quantiles; owned */
-	double *values;         /* of quantiles and empirical; owned */
-};
 
 enum { MODEL_STEPS_MAX = 64, MODEL_CHILDREN_MAX = 64 };
 
@@ -208,9 +168,5 @@ double model_work_ns(const struct model *m, double by_stage[STAGES_MAX]);
  * graph that graph_cut() can divide.
  */
 void model_weigh(const struct model *m, struct stage_graph *out);
-
-/* The numbers of a file, one per line.  NULL: `error` says what is wrong. */
-double *distribution_load_numbers(const char *path, uint32_t *count,
-				  struct error *error);
 
 #endif
