@@ -433,10 +433,13 @@ static void turn_to(struct visitor *v, uint32_t stage, uint64_t now_ns)
 	v->access->turn(v, from, stage, now_ns - v->visited_ns);
 }
 
-void visitor_ran(struct visitor *v, uint32_t stage, uint64_t start_ns,
-		 uint64_t end_ns)
+void visitor_runs(struct visitor *v, uint32_t stage, uint64_t start_ns)
 {
 	turn_to(v, stage, start_ns);
+}
+
+void visitor_ran(struct visitor *v, uint64_t end_ns)
+{
 	v->visited_ns = end_ns;
 }
 

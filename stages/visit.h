@@ -263,11 +263,11 @@ void visitor_woken(struct visitor *v);
 void visitor_rest(struct visitor *v);
 
 /*
- * Its worker ran a user-level thread at `stage`; for the counts this is a visit
- * of one event, made without visitor_step().
+ * Its worker runs a user-level thread at `stage`, and has run it; for the
+ * counts this is a visit of one event, made without visitor_step().
  */
-void visitor_ran(struct visitor *v, uint32_t stage, uint64_t start_ns,
-		 uint64_t end_ns);
+void visitor_runs(struct visitor *v, uint32_t stage, uint64_t start_ns);
+void visitor_ran(struct visitor *v, uint64_t end_ns);
 
 /* Why an event is paused, and where it waits after that. */
 enum visit_pause {

@@ -1138,6 +1138,15 @@ static bool worker_visit(struct worker *w)
 
 /* --- User-level threads. --- */
 
+static void begin_thread_turn(const struct stage *s, uint32_t part,
+			      struct event *ev, bool is_resumed)
+{
+	struct worker *w = handling.worker;
+
+	begin_turn(s, part, ev, scheduler_now(w->scheduler), is_resumed);
+	visitor_runs(&w->visitor, s->index, handling.start_ns);
+}
+
 /* The event's turn is over at `end_ns`: its handler has returned, or waits. */
 static void count_turn(const struct stage *s, uint64_t number, uint64_t end_ns)
 {
@@ -1145,7 +1154,7 @@ static void count_turn(const struct stage *s, uint64_t number, uint64_t end_ns)
 	struct tally *t = &w->tallies[s->index];
 
 	trace_turn(s, number, end_ns);
-	visitor_ran(&w->visitor, s->index, handling.start_ns, end_ns);
+	visitor_ran(&w->visitor, end_ns);
 	tally_add(t, &t->visit_count, 1);
 	tally_sample(t, &t->cohorts, 1);
 	trace_add(&w->trace, &(struct span){
@@ -1160,13 +1169,12 @@ static void count_turn(const struct stage *s, uint64_t number, uint64_t end_ns)
 
 const struct blocking_site *worker_run_thread(struct event *ev)
 {
-	struct scheduler *scheduler = handling.worker->scheduler;
 	const struct stage *s = event_inside(ev)->stage;
 	struct part *p = &s->group->parts[handling.part];
 	uint64_t number = ev->number;
 
 	(void)atomic_fetch_sub(&p->slots_used[s->index], 1);
-	begin_turn(s, handling.part, ev, scheduler_now(scheduler), false);
+	begin_thread_turn(s, handling.part, ev, false);
 	handling.event = ev;
 	handling.sent_at = NULL;
 	s->config.handler(ev, s->config.arg);
@@ -1180,7 +1188,7 @@ const struct blocking_site *worker_run_thread(struct event *ev)
 	count_handled(s, handling.part, end_ns);
 	if (sent_at != NULL) {
 		event_inside(handling.sent_on)->sent_ns = end_ns;
-		scheduler_become(scheduler, handling.sent_on);
+		scheduler_become(handling.worker->scheduler, handling.sent_on);
 	} else {
 		group_leave(s->group);
 	}
@@ -1208,8 +1216,7 @@ void stage_wait_at(const struct blocking_site *at)
 	handling.event = NULL;
 	scheduler_wait(mine.worker->scheduler, at);
 	handling = mine;
-	begin_turn(s, mine.part, ev, scheduler_now(mine.worker->scheduler),
-		   true);
+	begin_thread_turn(s, mine.part, ev, true);
 }
 
 void stage_wake(struct event *ev)
@@ -1411,6 +1418,8 @@ void *worker_main(void *arg)
 		else if (!w->visitor.has_found) /* it may not rest for long */
 			goes_on = !group_is_drained(g);
 	}
+	/* A thread of a pool stays at its stage, and may never have rested. */
+	visitor_rest(&w->visitor);
 	perf_close(&w->perf);
 	close_cpu_clock(w);
 	return NULL;
