@@ -255,6 +255,88 @@ static void print_pools(FILE *out, const struct stages_bench_options *o,
 		}
 }
 
+/* Did all runs of the arm count? */
+static bool has_hardware(const struct stages_bench_options *o,
+			 const struct runs *runs, uint32_t arm)
+{
+	for (uint32_t i = arm; i < runs->count; i += o->arm_count)
+		if (!runs->results[i].has_hardware)
+			return false;
+	return true;
+}
+
+/* A cell for each of the columns of print_hardware(), for one event. */
+static void print_hardware_row(FILE *out, const struct stages_bench_options *o,
+			       const struct runs *runs, uint32_t arm,
+			       uint32_t stage)
+{
+	double values[PERF_COUNTERS + 1][ROUNDS_MAX];
+	uint32_t rounds = 0;
+
+	for (uint32_t i = arm; i < runs->count; i += o->arm_count, rounds++) {
+		const struct run_result *r = &runs->results[i];
+		const uint64_t *counts = r->hardware[stage];
+		double events = (double)r->handled_counts[stage];
+
+		for (int k = 0; k < PERF_COUNTERS; k++)
+			values[k][rounds] =
+				events > 0 ? (double)counts[k] / events : NAN;
+		values[PERF_COUNTERS][rounds] =
+			(double)counts[PERF_CYCLES] /
+			(double)counts[PERF_INSTRUCTIONS];
+	}
+	fprintf(out, "| `%s` | %s ", o->arms[arm].name,
+		o->model.stages[stage].name);
+	print_values(out, values[PERF_CYCLES], rounds, 0);
+	print_values(out, values[PERF_INSTRUCTIONS], rounds, 0);
+	print_values(out, values[PERF_COUNTERS], rounds, 2);
+	print_values(out, values[PERF_CACHE_MISSES], rounds, 2);
+	fputs("|\n", out);
+}
+
+/* Arms whose workers could not count. */
+static void print_refused(FILE *out, const struct stages_bench_options *o,
+			  const struct runs *runs)
+{
+	const char *before = "\nHardware counters are not available with ";
+
+	for (uint32_t arm = 0; arm < o->arm_count; arm++) {
+		if (has_hardware(o, runs, arm))
+			continue;
+		fprintf(out, "%s`%s`", before, o->arms[arm].name);
+		before = ", ";
+	}
+	if (*before == ',')
+		fputs(": this machine has none, as most virtual machines; or "
+		      "the system does not allow them (see "
+		      "`/proc/sys/kernel/perf_event_paranoid`); or another "
+		      "program holds them; or the policy has no workers.\n",
+		      out);
+}
+
+/* With --counters: what each stage took, for those arms that have it. */
+static void print_hardware(FILE *out, const struct stages_bench_options *o,
+			   const struct runs *runs)
+{
+	bool has_head = false;
+
+	if (!o->config.counts_hardware)
+		return;
+	for (uint32_t arm = 0; arm < o->arm_count; arm++) {
+		if (!has_hardware(o, runs, arm))
+			continue;
+		if (!has_head)
+			fputs("\n| schedule | stage | cycles per event | "
+			      "instructions | cycles per instruction | cache "
+			      "misses |\n|---|---|--:|--:|--:|--:|\n",
+			      out);
+		has_head = true;
+		for (uint32_t i = 0; i < o->model.stage_count; i++)
+			print_hardware_row(out, o, runs, arm, i);
+	}
+	print_refused(out, o, runs);
+}
+
 static void report_print(FILE *out, const struct stages_bench_options *o,
 			 const struct runs *runs)
 {
@@ -283,6 +365,20 @@ static void write_pool(struct json *j, const struct run_pool *p)
 	json_close(j);
 }
 
+/* `counts` is NULL if there are none. */
+static void write_hardware(struct json *j, const uint64_t *counts)
+{
+	if (counts == NULL) {
+		json_add_null(j, "hardware");
+		return;
+	}
+	json_open_object(j, "hardware");
+	json_add_whole(j, "cycles", counts[PERF_CYCLES]);
+	json_add_whole(j, "instructions", counts[PERF_INSTRUCTIONS]);
+	json_add_whole(j, "cache_misses", counts[PERF_CACHE_MISSES]);
+	json_close(j);
+}
+
 static void write_run(struct json *j, const struct stages_bench_options *o,
 		      const struct run_result *r)
 {
@@ -301,6 +397,7 @@ static void write_run(struct json *j, const struct stages_bench_options *o,
 		json_add_whole(j, "arrived", r->arrived_counts[i]);
 		json_add_whole(j, "handled", r->handled_counts[i]);
 		write_pool(j, &r->pools[i]);
+		write_hardware(j, r->has_hardware ? r->hardware[i] : NULL);
 		json_close(j);
 	}
 	json_close(j);
@@ -487,6 +584,7 @@ static void report(const struct stages_bench_options *o,
 	} else {
 		report_print(stdout, o, runs);
 		print_pools(stdout, o, runs);
+		print_hardware(stdout, o, runs);
 	}
 	print_disturbances(stdout, o, runs);
 	if (json != NULL)

@@ -84,6 +84,11 @@ static const struct flag own_flags[] = {
 	  "if requests have sizes, this is for the mean size, and other "
 	  "buffers are in proportion; default: 0",
 	  FLAG_FIELD(struct given, config.memory_bytes), .most = 1e9 },
+	{ "counters", NULL, NULL,
+	  "count cycles, instructions and cache misses of each stage in user "
+	  "space, warm-up included, if the machine and the system allow it; "
+	  "reading the counters makes switches between stages slower",
+	  FLAG_FIELD(struct given, config.counts_hardware) },
 	{ "seed", "N", NULL,
 	  "seed of all random numbers; each round takes the next; default: 1",
 	  FLAG_FIELD(struct given, config.seed), .most = 1e15 },
@@ -310,6 +315,8 @@ static bool read_arm(struct stages_bench_options *o, const char *text, int argc,
 				  *text != '\0' ? ": " : "", why.text);
 	if (o->mode != MODE_FIBRES)
 		return true;
+	if (o->config.counts_hardware)
+		return error_fail(error, "--counters: --fibres has no stages");
 	if (a->schedule.policy->threads == NULL)
 		return error_fail(error,
 				  "--fibres: policy %s has no user-level "

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -543,8 +544,10 @@ static bool start_group(struct run *r, const struct schedule *schedule,
 	uint32_t parts[STAGES_MAX];
 	uint64_t events_each = max_u64(r->children_max, 1);
 
-	r->group = group_new(
-		&(struct group_config){ .schedule = schedule, .cores = cores });
+	r->group = group_new(&(struct group_config){
+		.schedule = schedule,
+		.cores = cores,
+		.counts_hardware = r->config->counts_hardware });
 	for (uint32_t i = 0; r->group != NULL && i < m->stage_count; i++) {
 		r->stages[i] = group_add(
 			r->group, &(struct stage_config){
@@ -636,7 +639,10 @@ static void fill_result(struct run *r, struct run_result *out)
 		out->arrived_counts[i] = s.arrived_count;
 		out->handled_counts[i] = s.handled_count;
 		out->pools[i] = r->pools[i];
+		memcpy(out->hardware[i], s.hardware, sizeof(s.hardware));
 	}
+	out->has_hardware =
+		r->config->counts_hardware && group_counts_hardware(r->group);
 }
 
 static void release_run(struct run *r)

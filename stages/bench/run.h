@@ -27,6 +27,7 @@
 
 #include "base/util.h"
 #include "stages/sim/model.h"
+#include "stages/stats.h"
 
 #include <stdint.h>
 
@@ -81,6 +82,7 @@ struct run_config {
 	uint64_t request_count;
 	uint64_t duration_ns; /* 0: until all requests have begun */
 	uint64_t seed;
+	bool counts_hardware; /* if the machine and the system allow it */
 };
 
 /*
@@ -105,6 +107,8 @@ struct run_result {
 	uint64_t step_count;     /* stages on their paths */
 	uint64_t arrived_counts[STAGES_MAX], handled_counts[STAGES_MAX];
 	struct run_pool pools[STAGES_MAX];
+	bool has_hardware; /* false: it was not asked for, or not allowed */
+	uint64_t hardware[STAGES_MAX][PERF_COUNTERS];
 };
 
 /* False: the system gave no memory or threads. */
