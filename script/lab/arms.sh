@@ -1,15 +1,16 @@
-# Sourced by bench-control, bench-live, bench-spool, bench-stall, bench-wrk and
-# script/figures: starts and stops a server to measure.  Sets $work; needs
-# $query.
+# Sourced by bench-caches, bench-control, bench-live, bench-spool, bench-stall,
+# bench-wrk and script/figures: starts and stops a server to measure.  Sets $work;
+# needs $query.
 
 work=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
 
-# Start a server.  Sets $server and $url.
+# Start a server, under the command in the array $under, if there is one.  Sets
+# $server and $url.
 start() { # FLAG...
 	: >"$work/log"
-	build/release/darkroom --listen 127.0.0.1:0 "$@" 2>"$work/log" &
+	"${under[@]}" build/release/darkroom --listen 127.0.0.1:0 "$@" 2>"$work/log" &
 	server=$!
 	until port=$(sed -n 's/.*(port \([0-9]*\)).*/\1/p' "$work/log") &&
 		[ -n "$port" ]; do

@@ -316,6 +316,61 @@ test_package_versions() {
 	newer
 }
 
+# Neither the start of the program counts, nor what another caller asks of the
+# function of a step; L2 and L3 are the last caches of two runs.
+test_misses_are_those_of_an_event_of_a_step() {
+	only bash
+	stub lscpu 'printf "%s 32768 8 64\n" L1d L1i
+		echo "L2 1000000 8 64"
+		echo "L3 9000000 16 64"'
+	stub valgrind 'while [ $# -gt 0 ]; do
+			case $1 in
+			--LL=1000000,8,64) ll=5 ;;
+			--LL=9000000,16,64) ll=1 ;;
+			--callgrind-out-file=*) file=${1#*=} ;;
+			--count) n=$2 ;;
+			esac
+			shift
+		done
+		echo "stage decode  handled 20  wait-us 1  cohort 8.0"
+		exec >"$file"
+		echo "fn=query_step"
+		echo "cfn=decode"
+		echo "calls=$n 1"
+		echo "2 $((100 * n)) 0 0 $((2 * n + 9000)) $((3 * n)) $n $((ll * n + 9000))"
+		for name in deflate_page titles tokens stopwords spelling sounds stems \
+			reader_list cache lists combine contents format; do
+			[ "$name" != "$(<missing)" ] || continue
+			echo "cfn=$name"
+			echo "calls=$((n / 4)) 1"
+			echo "2 $n"
+		done
+		echo "fn=others"
+		echo "cfn=decode"
+		echo "calls=$n 1"
+		echo "2 $((1000 * n))"
+		echo "totals: $((2000 * n + 90000)) 0 0 $((8 * n + 9000)) $((9 * n)) 0 $((ll * n))"'
+	: >missing
+	run 0 env PATH="$work/bin:$PATH" script/lab/bench-caches --index none search
+	says '| mean cohort | 8.0 | 8.0 | 8.0 | 8.0 | 8.0 | - | - |'
+	says '| **instructions** | 2000 | '
+	says '| I1 decode | 1.00 | 2.0 | '
+	says '| D1 decode | 1.00 | 4.0 | '
+	says '| L2 decode | 1.00 | 5.0 | '
+	says '| L3 decode | 1.00 | 1.0 | '
+	says '| I1 deflate | 0.25 | 0.0 | '
+	says '| I1 others | 1.00 | 6.0 | '
+	run 0 env PATH="$work/bin:$PATH" script/lab/bench-caches --index none \
+		--arms 'limit 4,one thread' --latencies '0 0 1000' search
+	says '| each query | limit 4 | one thread |'
+	says '| misses cost at most, us | 1.0 | 1.0 |'
+	# A function that was renamed would be missed in silence.
+	echo lists >missing
+	run 1 env PATH="$work/bin:$PATH" script/lab/bench-caches --index none search
+	says 'query_step calls no function of lists'
+	run 2 script/lab/bench-caches nonsense
+}
+
 # --help prints what the script is for, does nothing else, and is no error.
 test_help() {
 	local file count=0
@@ -348,3 +403,4 @@ test_bootstrap
 test_skips_are_counted
 test_packages_are_where_they_belong
 test_package_versions
+test_misses_are_those_of_an_event_of_a_step
