@@ -828,6 +828,7 @@ static NOINLINE bool pass_through(struct stage *s, struct event *ev,
 	struct stage_group *g = s->group;
 	struct handling outer = handling;
 	bool is_inside = outer.group == g;
+	uint64_t number = ev->number, end_ns;
 	uint32_t part;
 
 	if (!group_enter(g, is_inside || is_accepted)) {
@@ -850,7 +851,10 @@ static NOINLINE bool pass_through(struct stage *s, struct event *ev,
 	count_arrived(s, part, 0);
 	begin_turn(s, part, ev, event_inside(ev)->sent_ns, false);
 	s->config.handler(ev, s->config.arg);
-	count_handled(s, part, clock_now_ns());
+	end_ns = clock_now_ns();
+	if (handling.worker != NULL)
+		trace_turn(s, number, end_ns);
+	count_handled(s, part, end_ns);
 	/* What the sender has sent on, as a user-level thread. */
 	if (is_inside) {
 		outer.event = handling.event;

@@ -42,21 +42,74 @@ void tally_sent(struct sim *s, const struct sim_request *r)
 	tally_waiting(s, stage, 1);
 }
 
-void watch_turn(const struct sim *s, const struct sim_request *r)
+bool sim_passes(const struct sim *s, uint32_t stage)
+{
+	return s->config->model->stages[stage].type == STAGE_PASS_THROUGH &&
+	       s->schedule->policy->workers != POLICY_WORKERS_CALLER;
+}
+
+/* The next step, if it is a part of the same turn; or NULL. */
+static const struct model_step *passed_next(const struct sim *s,
+					    const struct model_step *step)
+{
+	return step->next > 0 && sim_passes(s, step[step->next].stage) ?
+		       step + step->next :
+		       NULL;
+}
+
+static struct model_step turn_from(const struct sim *s,
+				   const struct model_step *step)
+{
+	struct model_step sum = *step;
+
+	while ((step = passed_next(s, step)) != NULL) {
+		sum.service_ns += step->service_ns;
+		sum.taken += step->taken;
+	}
+	return sum;
+}
+
+struct model_step sim_turn(const struct sim *s, const struct sim_request *r)
+{
+	return turn_from(s, r->step);
+}
+
+static void watch_step(const struct sim *s, const struct sim_request *r,
+		       const struct model_step *step, uint64_t start_ns)
 {
 	sim_watch(s, &(struct span){
-			     .start_ns = r->started_ns,
+			     .start_ns = start_ns,
 			     .end_ns = s->fleet->now_ns,
 			     .number = r->event.number,
-			     .stage = r->step->stage,
+			     .stage = step->stage,
 			     .kind = SPAN_EVENT,
 		     });
 }
 
-void tally_handled(struct sim *s, const struct sim_request *r)
+void watch_turn(const struct sim *s, const struct sim_request *r)
+{
+	watch_step(s, r, r->step, r->started_ns);
+}
+
+/* The innermost call ends first. */
+static void watch_passed(const struct sim *s, const struct sim_request *r,
+			 const struct model_step *from)
+{
+	const struct model_step *step = passed_next(s, from);
+
+	if (step == NULL)
+		return;
+	watch_passed(s, r, step);
+	watch_step(s, r, step,
+		   s->fleet->now_ns - turn_from(s, step).service_ns);
+}
+
+/* A step of a turn; the steps that it calls are a part of its time. */
+static void tally_step(struct sim *s, const struct sim_request *r)
 {
 	const struct model_step *step = r->step;
 	struct sim_stage_stats *c = &s->totals.stages[step->stage].counts;
+	uint64_t service_ns = sim_turn(s, r).service_ns;
 
 	c->handled_count++;
 	s->memory += step->taken;
@@ -65,8 +118,14 @@ void tally_handled(struct sim *s, const struct sim_request *r)
 	resources_take(&s->resources, RESOURCE_MEMORY, step->taken);
 	s->left_ns -= r->error * (double)step->service_ns;
 	c->wait_ns += (double)event_peek(&r->event)->stage_waited_ns;
-	c->service_ns += (double)step->service_ns;
-	histogram_add(&s->services[step->stage], step->service_ns);
+	c->service_ns += (double)service_ns;
+	histogram_add(&s->services[step->stage], service_ns);
+}
+
+void tally_handled(struct sim *s, const struct sim_request *r)
+{
+	tally_step(s, r);
+	watch_passed(s, r, r->step);
 	watch_turn(s, r);
 }
 
@@ -238,9 +297,18 @@ static struct sim_request *end_child(struct sim *s, struct sim_request *r)
 
 struct sim_request *sim_next(struct sim *s, struct sim_request *r)
 {
+	const struct model_step *passed;
+
 	r->left_ns -= r->step->service_ns;
 	if (r->step->child_count > 0)
 		return fork_children(s, r);
+	while ((passed = passed_next(s, r->step)) != NULL) {
+		r->step = passed;
+		r->left_ns -= passed->service_ns;
+		event_inside(&r->event)->stage_waited_ns = 0;
+		s->totals.stages[passed->stage].counts.arrived_count++;
+		tally_step(s, r);
+	}
 	if (r->step->next == 0 && r->parent == NULL) {
 		s->fleet->end_request(s, r);
 		return NULL;

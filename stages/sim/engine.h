@@ -225,7 +225,16 @@ void sim_run_shared(struct sim *s, struct sim_part *p, sim_done_fn *done);
 void sim_predict(const struct sim *s, struct sim_request *r);
 
 /*
- * The current step of `r` is done.  Returns a list of what is sent now, each
+ * The sum of what its current turn does: the current step, and those after it
+ * at pass-through stages.
+ */
+struct model_step sim_turn(const struct sim *s, const struct sim_request *r);
+
+/* Is it a stage without a station?  Not where threads call all handlers. */
+bool sim_passes(const struct sim *s, uint32_t stage);
+
+/*
+ * The current turn of `r` is done.  Returns a list of what is sent now, each
  * for its current step, to its part: `r` itself, its children, or, if `r` was
  * the last child, its parent.  If `r` has ended, it is freed.
  */

@@ -137,28 +137,29 @@ static void begin_step(struct sim_scheduler *at, struct sim_request *r)
 	c->switch_count +=
 		at->last_stage != STAGE_NONE && at->last_stage != step->stage;
 	at->last_stage = step->stage;
-	sim_set_timer(s, r->started_ns + step->service_ns, TIMER_SCHEDULER, at);
+	sim_set_timer(s, r->started_ns + sim_turn(s, r).service_ns,
+		      TIMER_SCHEDULER, at);
 }
 
 static void end_step(struct sim_scheduler *at, struct sim_request *r)
 {
 	struct sim *s = at->sim;
 	struct sim_request *next;
-	const struct model_step *step = r->step;
+	const struct model_step turn = sim_turn(s, r);
 	uint32_t from = r->node;
 	struct usage used = {
 		.cpu_ns = s->fleet->now_ns - r->started_ns,
-		.taken = { [RESOURCE_MEMORY] = step->taken },
+		.taken = { [RESOURCE_MEMORY] = turn.taken },
 	};
 
 	at->running = NULL;
-	s->work_ns -= step->service_ns;
+	s->work_ns -= turn.service_ns;
 	tally_handled(s, r);
 	sim_watch(s, &(struct span){
 			     .start_ns = r->started_ns,
 			     .end_ns = s->fleet->now_ns,
 			     .number = 1,
-			     .stage = step->stage,
+			     .stage = turn.stage,
 			     .kind = SPAN_VISIT,
 		     });
 	/* Of all that are sent, the last is what the thread goes on as. */

@@ -238,7 +238,7 @@ static const struct flag stage_keys[] = {
 	  .values = "DISCIPLINE",
 	  FLAG_FIELD(struct stage_keys, discipline) },
 	{ .name = "type",
-	  .values = "shared|exclusive|partitioned", /* enum stage_type */
+	  .values = "shared|exclusive|partitioned|pass-through",
 	  FLAG_CHOICE_FIELD(struct stage_keys, type) },
 	{ 0 },
 };
@@ -414,6 +414,25 @@ static void find_ending(const struct model *m, bool ends[WHERE_MAX])
 	}
 }
 
+/* A pass-through stage needs a sender inside, and is a part of its turn. */
+static bool check_passes(const struct model *m, struct error *error)
+{
+	for (uint32_t i = 0; i < m->stage_count; i++) {
+		bool begins = m->entries[i] > 0;
+
+		for (uint32_t from = 0; from < m->stage_count; from++)
+			begins |= m->stages[from].forks[i] > 0;
+		if (m->stages[i].type == STAGE_PASS_THROUGH &&
+		    (begins || m->stages[i].child_count > 0))
+			return error_fail(error,
+					  "stage '%.64s': a pass-through stage "
+					  "does not fork, and neither requests "
+					  "nor children begin there",
+					  m->stages[i].name);
+	}
+	return true;
+}
+
 /* Children come to no stage that forks. */
 static bool check_forks(const struct model *m, struct error *error)
 {
@@ -516,7 +535,8 @@ static bool read_graph(struct model *m, const cJSON *json, const char *folder,
 			return error_fail(error, "stage '%.64s': %s", s->name,
 					  why.text);
 	}
-	return check_forks(m, error) && check_flow(m, error);
+	return check_passes(m, error) && check_forks(m, error) &&
+	       check_flow(m, error);
 }
 
 bool model_read(struct model *m, const char *json, const char *folder,

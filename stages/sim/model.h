@@ -22,8 +22,9 @@
  *	     "regime": "n-gated=8",        of visits here, and of the queue, if
  *	     "discipline": "srpt",         they are not those of the others, and
  *	                                   no flag is for all
- *	     "type": "exclusive",          or "partitioned": enum stage_type; a
- *	                                   request's key is its number
+ *	     "type": "exclusive",          enum stage_type: or "partitioned"; a
+ *	                                   request's key is its number; or
+ *	                                   "pass-through"
  *	     "forks": {"match": 4},        children that begin at each stage
  *	                                   after this work; optional
  *	     "join_us": DISTRIBUTION,      work when all have ended, before the

@@ -157,12 +157,17 @@ static double core_ns(const struct report *r)
 	return (double)r->result->span_ns * core_count(r);
 }
 
+/* Of pass-through stages it is a part of what their senders have. */
 static double service_ns(const struct report *r)
 {
+	bool has_calls =
+		r->config->schedule->policy->workers == POLICY_WORKERS_CALLER;
 	double sum = 0;
 
 	for (uint32_t i = 0; i < r->config->model->stage_count; i++)
-		sum += r->result->stages[i].service_ns;
+		if (has_calls ||
+		    r->config->model->stages[i].type != STAGE_PASS_THROUGH)
+			sum += r->result->stages[i].service_ns;
 	return sum;
 }
 

@@ -398,9 +398,11 @@ static uint64_t serve_piece(struct sim_worker *w, uint64_t pause_points)
 	const struct sim *s = w->sim;
 	struct sim_request *r = w->request;
 	uint64_t piece_ns = pause_points * s->config->pause_gap_ns;
+	uint64_t passed_ns = sim_turn(s, r).service_ns - r->step->service_ns;
 
+	/* Pass-through stages at the end of the turn cannot pause. */
 	r->piece_ns =
-		s->paused_max > 0 && piece_ns < r->step_left_ns &&
+		s->paused_max > 0 && piece_ns + passed_ns < r->step_left_ns &&
 				type_of(s, r->step->stage) == STAGE_SHARED ?
 			piece_ns :
 			r->step_left_ns;
@@ -437,7 +439,7 @@ static uint64_t begin_turn(struct sim_worker *w)
 	w->request = r;
 	r->started_ns = s->fleet->now_ns;
 	if (!r->has_paused) {
-		r->step_left_ns = step->service_ns;
+		r->step_left_ns = sim_turn(s, r).service_ns;
 		event_inside(&r->event)->stage_waited_ns = 0;
 	}
 	event_inside(&r->event)->stage_waited_ns +=
@@ -730,7 +732,7 @@ static void plan_stations(struct sim *s, uint32_t part)
 		if (belongs_to(s, i, part) && type_of(s, i) == STAGE_SHARED)
 			central = add_station(s, p, STAGE_NONE);
 	for (uint32_t i = 0; i < stage_count; i++) {
-		if (!belongs_to(s, i, part))
+		if (!belongs_to(s, i, part) || sim_passes(s, i))
 			continue;
 		if (central == NULL || type_of(s, i) != STAGE_SHARED) {
 			add_stations_of(s, p, i);

@@ -188,7 +188,9 @@ check_counts
 # Stages of other types.
 cat >"$work/types.json" <<'END'
 {"stages": [{"name": "a", "service_us": 9, "routes": {"b": 1}},
-	{"name": "b", "service_us": 9, "routes": {"c": 1}, "type": "exclusive"},
+	{"name": "b", "service_us": 9, "routes": {"d": 1}, "type": "exclusive"},
+	{"name": "d", "service_us": 9, "routes": {"c": 1},
+		"type": "pass-through"},
 	{"name": "c", "service_us": 9, "type": "partitioned"}]}
 END
 bench --graph "$work/types.json" --requests 40 --warmup 10 \

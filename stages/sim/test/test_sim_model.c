@@ -492,6 +492,15 @@ static void test_forks_with_a_mistake(void)
 		{ THREE("\"forks\": {\"b\": 1}, \"routes\": {\"c\": 1}",
 			"\"routes\": {\"b\": 1}", ""),
 		  "stage 'b': routes: a request never ends" },
+		{ THREE("\"type\": \"pass-through\", \"routes\": {\"b\": 1}",
+			"\"routes\": {\"c\": 1}", ""),
+		  "stage 'a': a pass-through stage does not fork, and neither "
+		  "requests nor children begin there" },
+		{ THREE("\"forks\": {\"b\": 1}",
+			"\"type\": \"pass-through\", \"routes\": {\"c\": 1}",
+			""),
+		  "stage 'b': a pass-through stage does not fork, and neither "
+		  "requests nor children begin there" },
 		{ OF_STAGE_1(", \"join_us\": 1"),
 		  "stage 'a': join_us needs forks" },
 		{ THREE("\"forks\": {\"b\": 1}, \"join_us_per_size\": 1",
