@@ -159,6 +159,11 @@ enum idle_word {
 	  "tables of a stage stay with its cores; events move from group "     \
 	  "to group.")
 
+/* Of one stage. */
+#define SHARINGS(X)                                                            \
+	X(SHARING_NONE, "replicate", "", NUMBER_NONE, 0, 0, "", "")            \
+	X(SHARING_ALL, "shared", "", NUMBER_NONE, 0, 0, "", "")
+
 #define DISTRIBUTES(X)                                                         \
 	X(DISTRIBUTE_ROUND_ROBIN, "round-robin", "", NUMBER_NONE, 0, 0,        \
 	  "each in turn",                                                      \

@@ -45,6 +45,7 @@ static const struct choice looks[] = { LOOKS(CHOICE) };
 static const struct choice idles[] = { IDLES(CHOICE) };
 static const struct choice disciplines[] = { DISCIPLINES(CHOICE) };
 static const struct choice balances[] = { BALANCES(CHOICE) };
+static const struct choice sharings[] = { SHARINGS(CHOICE) };
 static const struct choice distributes[] = { DISTRIBUTES(CHOICE) };
 static const struct choice resource_rules[] = { RESOURCE_RULES(CHOICE) };
 static const struct choice mappings[] = { MAPPINGS(CHOICE) };
@@ -99,7 +100,8 @@ const struct flag schedule_flags[] = {
 	[SCHEDULE_BALANCE] = {
 		"balance", &BALANCES(VALUE)[1], "shared",
 		"how the cores share the stages (with --policy capriccio: "
-		"replicate):"
+		"replicate); of replicas, STAGE=shared: one queue of this "
+		"stage for all, as in replicate,encode=shared:"
 		BALANCES(HELP),
 		.type = FLAG_OTHER,
 	},
@@ -345,6 +347,34 @@ static bool read_disciplines(struct schedule *s, const char *at,
 	return read_entries(s, at, stages, read_discipline_entry);
 }
 
+static bool read_sharing_entry(struct schedule *s, const char **at,
+			       uint32_t stage)
+{
+	struct value v;
+
+	if (!take_choice(sharings, ARRAY_SIZE(sharings), at, &v))
+		return false;
+	s->rules.sharings[stage] =
+		(struct sharing){ .kind = (enum sharing_kind)v.choice };
+	s->rules.own_sharings |= UINT32_C(1) << stage;
+	return true;
+}
+
+static bool read_balance(struct schedule *s, const char *at,
+			 const struct stage_names *stages)
+{
+	struct value v;
+
+	if (take_choice(balances, ARRAY_SIZE(balances), &at, &v)) {
+		s->balance = (enum balance)v.choice;
+		s->part_count = (uint32_t)v.number;
+		s->rules.own_sharings = 0;
+		if (!take_word(&at, ","))
+			return true;
+	}
+	return read_entries(s, at, stages, read_sharing_entry);
+}
+
 /* Read microseconds. */
 static bool read_us(const char *at, uint64_t *out_ns)
 {
@@ -445,19 +475,15 @@ static bool read_thread_value(struct thread_model *m, uint32_t flag,
 
 /* How events are divided among cores; or one of read_thread_value(). */
 static bool read_balance_value(struct schedule *s, uint32_t flag,
-			       const char *text)
+			       const char *text,
+			       const struct stage_names *stages)
 {
 	struct value v;
 	bool ok;
 
 	switch (flag) {
 	case SCHEDULE_BALANCE:
-		ok = READ(balances, text, &v);
-		if (ok) {
-			s->balance = (enum balance)v.choice;
-			s->part_count = (uint32_t)v.number;
-		}
-		return ok;
+		return read_balance(s, text, stages);
 	case SCHEDULE_DISTRIBUTE:
 		ok = READ(distributes, text, &v);
 		if (ok)
@@ -508,7 +534,7 @@ static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 		s->has_thresholds = true;
 		return read_entries(s, text, stages, read_threshold_entry);
 	default:
-		return read_balance_value(s, flag, text);
+		return read_balance_value(s, flag, text, stages);
 	}
 }
 
@@ -590,6 +616,8 @@ static const char *find_stages(uint32_t flag, const char *text)
 		return skip_choice(regimes, ARRAY_SIZE(regimes), text);
 	case SCHEDULE_DISCIPLINE:
 		return skip_choice(disciplines, ARRAY_SIZE(disciplines), text);
+	case SCHEDULE_BALANCE:
+		return skip_choice(balances, ARRAY_SIZE(balances), text);
 	default:
 		return NULL;
 	}
@@ -739,10 +767,23 @@ static bool has_replicas(const struct schedule *s)
 	return s->balance == BALANCE_REPLICATE && s->part_count > 1;
 }
 
-static void word_add_balance(struct word_list *l, const struct schedule *s)
+static void word_add_balance(struct word_list *l, const struct schedule *s,
+			     const char *const *stages, uint32_t stage_count)
 {
-	word_add_choice(l, SCHEDULE_BALANCE, &balances[s->balance],
-			s->part_count);
+	const struct choice *c = &balances[s->balance];
+	char *value = word_add(
+		l, SCHEDULE_BALANCE,
+		s->rules.own_sharings == 0 ?
+			c->meaning :
+			"There are several replicas of the stage graph, each "
+			"with its own queues and cores. The stages that are "
+			"named as shared have one queue for all replicas.");
+
+	word_print_choice(value, c, s->part_count);
+	for (uint32_t i = 0; i < stage_count; i++)
+		if (schedule_sharing(s, i) != &s->sharing)
+			word_print(value, ",%s=%s", stages[i],
+				   sharings[schedule_sharing(s, i)->kind].word);
 	if (has_replicas(s))
 		word_add_choice(l, SCHEDULE_DISTRIBUTE,
 				&distributes[s->distribute], 0);
@@ -858,7 +899,7 @@ uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 	if (workers == POLICY_WORKERS_FIBRES) {
 		word_add_choice(&l, SCHEDULE_RESOURCES,
 				&resource_rules[s->resource_rule], 0);
-		word_add_balance(&l, s);
+		word_add_balance(&l, s, stages, stage_count);
 		return l.count;
 	}
 	if (workers == POLICY_WORKERS_ROAM && !s->policy->has_central_queue) {
@@ -875,7 +916,7 @@ uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 					    "when another that waits comes "
 					    "before it."),
 			   "%" PRIu64, s->slice_ns / NS_PER_US);
-	word_add_balance(&l, s);
+	word_add_balance(&l, s, stages, stage_count);
 	if (has_replicas(s) && s->steal)
 		(void)word_add(
 			&l, SCHEDULE_STEAL,

@@ -42,12 +42,12 @@ struct stage_group *group_new(const struct group_config *config)
 	};
 	g->caller_threads = config->caller_threads;
 	g->part_count = parts;
-	g->parts = calloc(parts, sizeof(*g->parts));
+	g->parts = calloc(parts + 1, sizeof(*g->parts));
 	g->visits = (struct visit_group){
 		.schedule = &g->schedule,
 		.core_count = cores,
 		.part_count = parts,
-		.parts = calloc(parts, sizeof(*g->visits.parts)),
+		.parts = calloc(parts + 1, sizeof(*g->visits.parts)),
 	};
 	if (g->parts == NULL || g->visits.parts == NULL) {
 		group_free(g);
@@ -59,13 +59,14 @@ struct stage_group *group_new(const struct group_config *config)
 
 		g->parts[p].core_first = first;
 		g->parts[p].core_count = end - first;
-		/*
-		 * A thief may take any event, so all workers sleep at one
-		 * eventcount.
-		 */
-		g->parts[p].sleeps =
-			g->schedule.steal ? &g->parts[0].own : &g->parts[p].own;
+		g->parts[p].sleeps = &g->parts[p].own;
 	}
+	g->parts[parts].core_count = cores;
+	/*
+	 * A thief may take any event, so all workers sleep at one eventcount.
+	 */
+	for (uint32_t p = 0; g->schedule.steal && p <= parts; p++)
+		g->parts[p].sleeps = &g->parts[0].own;
 	return g;
 }
 
@@ -127,10 +128,18 @@ static void set_wakes_by_part(const struct stage_group *g, struct station *s)
 	}
 }
 
+/* Do the stations of the stage belong to all parts? */
+static bool is_common(const struct stage *s)
+{
+	return s->config.type != STAGE_PASS_THROUGH &&
+	       schedule_sharing(&s->group->schedule, s->index)->kind ==
+		       SHARING_ALL;
+}
+
 static bool uses_central(const struct stage_group *g, const struct stage *s)
 {
 	return g->schedule.policy->has_central_queue &&
-	       s->config.type == STAGE_SHARED;
+	       s->config.type == STAGE_SHARED && !is_common(s);
 }
 
 static uint32_t pool_threads(const struct stage_group *g, const struct stage *s)
@@ -165,7 +174,7 @@ static uint32_t station_count(const struct stage_group *g,
 		break;
 	}
 	/* The largest number of cores of any part; see plan_stage(). */
-	return (cores_count(g->cores) + g->part_count - 1) / g->part_count;
+	return (cores_count(g->cores) + s->part_count - 1) / s->part_count;
 }
 
 static void set_entry(struct station *s)
@@ -227,6 +236,17 @@ static bool plan_central(struct stage_group *g, uint32_t part)
 	return add_queues(g, new, (uint32_t)slots);
 }
 
+/* The part whose worker serves this station of a stage with keys. */
+static uint32_t home_part(const struct stage_group *g, uint32_t part,
+			  uint32_t *number)
+{
+	if (part < g->part_count)
+		return part;
+	for (part = 0; *number >= g->parts[part].core_count; part++)
+		*number -= g->parts[part].core_count;
+	return part;
+}
+
 /* False: no memory. */
 static bool plan_station(struct stage_group *g, struct stage *s, uint32_t part,
 			 uint32_t number)
@@ -234,7 +254,7 @@ static bool plan_station(struct stage_group *g, struct stage *s, uint32_t part,
 	enum policy_workers workers = g->schedule.policy->workers;
 	struct station *new = &g->stations[g->station_count++];
 
-	new->number = part * s->stations_per_part + number;
+	new->number = part % s->part_count * s->stations_per_part + number;
 	s->stations[new->number] = new;
 	new->stage = s;
 	visit_station_init(&new->visited, &g->schedule, s->index, part);
@@ -244,16 +264,18 @@ static bool plan_station(struct stage_group *g, struct stage *s, uint32_t part,
 	    workers == POLICY_WORKERS_FIBRES ||
 	    s->config.type == STAGE_PASS_THROUGH)
 		return true;
+	if (s->config.type == STAGE_PARTITIONED)
+		part = home_part(g, part, &number);
 	new->wakes = g->parts[part].sleeps;
 	if (workers == POLICY_WORKERS_STAY ||
 	    g->schedule.idle.kind == IDLE_BACKOFF)
 		new->wakes = &new->own;
 	else if (s->config.type == STAGE_PARTITIONED)
 		new->wake_mask = worker_mask(number);
-	new->wakes_all =
-		workers == POLICY_WORKERS_ROAM &&
-		(s->config.type == STAGE_PARTITIONED ||
-		 (s->config.type == STAGE_EXCLUSIVE && g->schedule.steal));
+	new->wakes_all = workers == POLICY_WORKERS_ROAM &&
+			 (s->config.type == STAGE_PARTITIONED ||
+			  (s->config.type == STAGE_EXCLUSIVE &&
+			   g->schedule.steal && !is_common(s)));
 	set_wakes_by_part(g, new);
 	return add_queues(g, new, s->config.slots);
 }
@@ -261,9 +283,12 @@ static bool plan_station(struct stage_group *g, struct stage *s, uint32_t part,
 /* The stations of a stage in one part.  False: no memory. */
 static bool plan_stage(struct stage_group *g, struct stage *s, uint32_t part)
 {
-	struct station **stations = &s->stations[part * s->stations_per_part];
+	struct station **stations =
+		&s->stations[part % s->part_count * s->stations_per_part];
 	uint32_t count = s->stations_per_part;
 
+	if (is_common(s) != (part == g->part_count))
+		return true;
 	if (uses_central(g, s)) {
 		stations[0] = g->parts[part].central;
 		return true;
@@ -293,23 +318,25 @@ static bool plan_stations(struct stage_group *g)
 	for (uint32_t i = 0; i < g->stage_count; i++) {
 		struct stage *s = g->stages[i];
 
+		s->part_count = is_common(s) ? 1 : g->part_count;
 		s->stations_per_part = station_count(g, s);
 		s->part = i * g->part_count / g->stage_count;
 		s->passes =
 			s->config.type == STAGE_PASS_THROUGH &&
 			g->schedule.policy->workers != POLICY_WORKERS_CALLER;
 		s->stations =
-			calloc((size_t)g->part_count * s->stations_per_part,
+			calloc((size_t)s->part_count * s->stations_per_part,
 			       sizeof(struct station *));
 		if (s->stations == NULL)
 			return false;
-		count += g->part_count * s->stations_per_part;
+		count += s->part_count * s->stations_per_part;
 	}
 	g->stations = calloc(count, sizeof(*g->stations));
 	if (g->stations == NULL)
 		return false;
-	for (uint32_t p = 0; ok && p < g->part_count; p++) {
-		ok = !g->schedule.policy->has_central_queue ||
+	for (uint32_t p = 0; ok && p <= g->part_count; p++) {
+		ok = p == g->part_count ||
+		     !g->schedule.policy->has_central_queue ||
 		     plan_central(g, p);
 		for (uint32_t i = 0; ok && i < g->stage_count; i++)
 			ok = plan_stage(g, g->stages[i], p);
@@ -328,7 +355,8 @@ static void plan_victims(struct stage_group *g, uint32_t part)
 	for (uint32_t i = 0; i < g->stage_count; i++) {
 		struct stage *s = g->stages[i];
 
-		if (s->config.type == STAGE_SHARED && !uses_central(g, s))
+		if (s->config.type == STAGE_SHARED && !uses_central(g, s) &&
+		    !is_common(s))
 			p->open_stations[p->open_count++] =
 				&s->stations[part]->visited;
 	}
@@ -362,12 +390,14 @@ static void plan_roaming(struct stage_group *g, uint32_t part)
 		for (uint32_t s = 0; s < g->stage_count; s++) {
 			struct stage *stage = g->stages[s];
 			uint32_t per_part = stage->stations_per_part;
-			uint32_t number = per_part > 1 ? i : 0;
+			uint32_t at = is_common(stage) ? p->core_first + i :
+							 part * per_part + i;
 
+			if (per_part == 1)
+				at = part % stage->part_count;
 			if (!uses_central(g, stage) &&
 			    stage->config.type != STAGE_PASS_THROUGH)
-				add_station(w, stage->stations[part * per_part +
-							       number]);
+				add_station(w, stage->stations[at]);
 		}
 	}
 }
@@ -650,7 +680,7 @@ uint32_t stage_part(const struct stage *s)
 
 uint32_t stage_private_count(const struct stage *s)
 {
-	return s->group->part_count * s->stations_per_part;
+	return s->part_count * s->stations_per_part;
 }
 
 void group_stop(struct stage_group *g)

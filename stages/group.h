@@ -51,9 +51,9 @@ enum { POOL_AUTO_PER_CORE = 2 }; /* the most threads for each stage */
 #define POOL_PATIENCE_NS UINT64_C(1000000000)
 
 /*
- * A queue that workers visit: of one stage in one part; of all shared stages in
- * one part (the central queue); or of a stage partitioned by key, for one
- * worker.
+ * A queue that workers visit: of one stage in one part, or in all; of all
+ * shared stages in one part (the central queue); or of a stage partitioned by
+ * key, for one worker.
  */
 struct station {
 	struct visit_station visited;
@@ -68,7 +68,7 @@ struct station {
 	/* Which workers a new event wakes. */
 	/* Where workers sleep that stay here, or rest here (--idle backoff). */
 	struct eventcount own;
-	struct eventcount *wakes;
+	struct eventcount *wakes; /* NULL: one in any part */
 	uint32_t wake_mask;
 	uint32_t wakes_else; /* if no such worker sleeps; 0: nobody */
 	/* Wake all, because one worker may be unable to take the event. */
@@ -79,6 +79,7 @@ struct stage {
 	struct stage_config config;
 	struct stage_group *group;
 	uint32_t index;
+	uint32_t part_count;        /* 1: its stations belong to all parts */
 	uint32_t stations_per_part; /* 1, or one per worker */
 	bool passes;                /* a send calls the handler */
 	struct blocking_site site;  /* where closures are sent here */
@@ -87,7 +88,7 @@ struct stage {
 	_Atomic uint32_t part;      /* of a partitioned graph: where to send */
 };
 
-/* A replica or a partition: cores, and a station of every stage. */
+/* A replica or a partition: cores, and a station of every stage of its own. */
 struct part {
 	uint32_t core_first, core_count;
 	struct eventcount *sleeps; /* where its roaming workers sleep */
@@ -146,7 +147,7 @@ struct stage_group {
 	uint32_t track_count;
 	struct trace *tracks;
 	uint32_t part_count;
-	struct part *parts;
+	struct part *parts; /* and one more, of all cores: struct visit_group */
 	uint32_t stage_count;
 	struct stage *stages[STAGES_MAX];
 	uint32_t station_count;

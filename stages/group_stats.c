@@ -87,6 +87,8 @@ void stage_read_part(const struct stage *s, uint32_t part,
 	for (uint32_t i = 0; i < g->worker_count; i++)
 		if (g->workers[i].visitor.part == part)
 			add_tally(out, &g->workers[i].tallies[s->index]);
+	if (part == 0 && s->part_count == 1)
+		part = g->part_count;
 	queued_count =
 		(int64_t)tally_read(&g->parts[part].queued_counts[s->index]);
 	if (queued_count > 0)

@@ -87,6 +87,14 @@ static bool has_stacks(const struct schedule *s)
 	return false;
 }
 
+static bool has_sharing(const struct schedule *s, enum sharing_kind kind)
+{
+	for (uint32_t i = 0; i < STAGES_MAX; i++)
+		if (schedule_sharing(s, i)->kind == kind)
+			return true;
+	return false;
+}
+
 /*
  * Facts about a schedule.  The lowest SCHEDULE_CHOICES bits are those of
  * schedule.given.
@@ -113,6 +121,8 @@ static bool has_stacks(const struct schedule *s)
 #define IS_BLIND FACT(18)
 #define STEALS FACT(19)
 #define HAS_OWN_DISCIPLINES FACT(20)
+#define HAS_SHARED_STAGES FACT(21) /* of replicas */
+#define IS_BY_SIZE FACT(22)
 #define BY_POLICY                                                              \
 	(CALLS | STAYS | ROAMS | IS_CENTRAL | IS_THREADED | HAS_NO_MODEL |     \
 	 NEEDS_LENGTHS)
@@ -159,6 +169,10 @@ static uint64_t find_facts(const struct schedule *s, uint32_t core_count)
 		facts |= HAS_STACKS;
 	if (s->rules.own_disciplines != 0)
 		facts |= HAS_OWN_DISCIPLINES;
+	if (has_sharing(s, SHARING_ALL))
+		facts |= HAS_SHARED_STAGES;
+	if (s->distribute == DISTRIBUTE_SIZE)
+		facts |= IS_BY_SIZE;
 	if (s->balance != BALANCE_REPLICATE || s->part_count == 1)
 		facts |= HAS_ONE_REPLICA;
 	if (!schedule_has_ranks(s))
@@ -259,6 +273,14 @@ static const struct {
 	  "there is no other to choose" },
 	{ HAS_ONE_REPLICA | GIVEN(STEAL), "--steal",
 	  "there is no other to take from" },
+	{ STAYS | HAS_SHARED_STAGES, "--balance STAGE=shared",
+	  "what its threads send stays in their replica" },
+	{ IS_THREADED | HAS_SHARED_STAGES, "--balance STAGE=shared",
+	  "a thread runs all stages of its event" },
+	{ HAS_ONE_REPLICA | HAS_SHARED_STAGES, "--balance STAGE=shared",
+	  "there is no other to share with" },
+	{ IS_BY_SIZE | HAS_SHARED_STAGES, "--balance STAGE=shared",
+	  "a replica is for its own sizes" },
 	{ HAS_NO_RANKS | HAS_SLICES, "--slice",
 	  "no event comes before one that has begun" },
 };
@@ -281,6 +303,8 @@ static void name_cause(char text[SCHEDULE_CAUSE_BYTES], uint64_t facts,
 			       discipline_words[s->discipline.kind]);
 	else if ((facts & IS_BLIND) != 0)
 		(void)snprintf(text, SCHEDULE_CAUSE_BYTES, "--look blind");
+	else if ((facts & IS_BY_SIZE) != 0)
+		(void)snprintf(text, SCHEDULE_CAUSE_BYTES, "--distribute size");
 	else
 		(void)snprintf(text, SCHEDULE_CAUSE_BYTES, "one replica");
 }

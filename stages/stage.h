@@ -9,8 +9,8 @@
  *
  * A group has parts, each with its own cores: one part if the graph is shared,
  * otherwise replicas or partitions.  An event that is sent from outside goes to
- * one replica and stays in it; in a partitioned graph it goes to the part of
- * its stage.
+ * one replica and stays in it, unless replicas share stages; in a partitioned
+ * graph it goes to the part of its stage.
  *
  * Ownership  An event has one owner at a time: the sender, then the queue,
  *            then the running handler.  stages/ never allocates or frees one.
@@ -268,6 +268,21 @@ enum balance {
 };
 
 /*
+ * How replicas share the events of a stage.  All: there is one queue, which the
+ * workers of all replicas visit; an exclusive stage lets in one of them, and
+ * equal keys go to one of them.  An event that leaves the stage goes on in the
+ * replica of the worker that has handled it.
+ */
+enum sharing_kind {
+	SHARING_NONE, /* each replica has its own */
+	SHARING_ALL,
+};
+
+struct sharing {
+	enum sharing_kind kind;
+};
+
+/*
  * How new events are distributed to replicas.
  *
  * Size: replica i of n gets the events of the ith interval of predicted work
@@ -353,6 +368,8 @@ struct stage_rules {
 	struct regime regimes[STAGES_MAX];
 	uint32_t own_disciplines; /* the same, of queues */
 	struct discipline disciplines[STAGES_MAX];
+	uint32_t own_sharings; /* the same, among replicas */
+	struct sharing sharings[STAGES_MAX];
 };
 
 struct schedule {
@@ -371,6 +388,7 @@ struct schedule {
 	 */
 	uint64_t slice_ns;
 	enum balance balance;
+	struct sharing sharing; /* among replicas */
 	/* Replicas or partitions; 0: as many as possible. */
 	uint32_t part_count;
 	/* How requests are distributed to replicas. */
@@ -404,6 +422,15 @@ schedule_discipline(const struct schedule *s, uint32_t stage)
 	return (s->rules.own_disciplines >> stage & 1) != 0 ?
 		       &s->rules.disciplines[stage] :
 		       &s->discipline;
+}
+
+/* How replicas share the events of a stage. */
+static inline const struct sharing *schedule_sharing(const struct schedule *s,
+						     uint32_t stage)
+{
+	return (s->rules.own_sharings >> stage & 1) != 0 ?
+		       &s->rules.sharings[stage] :
+		       &s->sharing;
 }
 
 /* Does a discipline of the schedule rank events? */
@@ -601,9 +628,10 @@ struct group_config {
 struct stage_config {
 	const char *name; /* for statistics; must outlive the group */
 	stage_fn *handler;
-	void *arg;            /* given to every call of `handler` */
-	uint32_t slots;       /* least capacity of a queue; 1 .. 2^30 - 1 */
-	enum stage_type type; /* in a replica: each has its own instance */
+	void *arg;      /* given to every call of `handler` */
+	uint32_t slots; /* least capacity of a queue; 1 .. 2^30 - 1 */
+	/* In a replica: each has its own instance, or shares it (sharing). */
+	enum stage_type type;
 };
 
 /* NULL: out of memory. */

@@ -97,9 +97,9 @@ uint64_t stage_pool_threads(const struct stage *s);
 /*
  * The counts for one replica or partition, `part` < part_count of the schedule:
  * the work of its workers, including stolen events, and the events that wait in
- * its queues now.  arrived_count, refused_count, queued_count_max and
- * queued_count_total count only events that its own workers sent, not all
- * events that came to it.
+ * its queues now; those of a queue of all replicas count in part 0.
+ * arrived_count, refused_count, queued_count_max and queued_count_total count
+ * only events that its own workers sent, not all events that came to it.
  */
 void stage_read_part(const struct stage *s, uint32_t part,
 		     struct stage_stats *out);

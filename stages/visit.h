@@ -36,7 +36,7 @@
 /* A queue that workers visit; member of a larger struct. */
 struct visit_station {
 	uint32_t stage; /* its index; STAGE_NONE: the central queue */
-	uint32_t part;
+	uint32_t part;  /* part_count of the group: it belongs to all parts */
 	bool is_exclusive; /* one worker at a time */
 	const struct regime *regime;
 	const struct discipline *discipline;
@@ -86,7 +86,7 @@ struct visit_group {
 	struct dispersion dispersion;
 	struct sizes sizes;
 	uint32_t part_count;
-	struct visit_part *parts;
+	struct visit_part *parts;   /* and one more, for what belongs to all */
 	_Atomic uint32_t next_part; /* for round-robin */
 };
 

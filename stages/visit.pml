@@ -16,6 +16,8 @@
  *	KEYS		a stage partitioned by key, a station for each worker
  *	SIZES		two parts and one place to sleep; worker 1 may take the
  *			small events of part 0, too, worker 0 only those
+ *	COMMON		two parts, one worker and one place to sleep each; an
+ *			exclusive stage of both, a shared one of worker 1
  *
  * With BLIND, workers do not look: they visit each station that they may, in
  * any order, and sleep if that was in vain and nobody was to be woken since the
@@ -46,6 +48,7 @@
 #define STEAL 3
 #define KEYS 4
 #define SIZES 5
+#define COMMON 6
 #ifndef KIND
 #define KIND EXCLUSIVE
 #endif
@@ -75,13 +78,17 @@
 #define MAY(w, s) (w == 0 || s == 0)
 #endif
 #define IS_EXCLUSIVE(s) (s == 1)
+#elif KIND == COMMON
+#define STATIONS 2
+#define MAY(w, s) (w == 1 || s == 0)
+#define IS_EXCLUSIVE(s) (s == 0)
 #else
 #define STATIONS 2
 #define MAY(w, s) (w == s || (KIND == SIZES && w > s))
 #define IS_EXCLUSIVE(s) false
 #endif
 
-#if KIND == PARTED
+#if KIND == PARTED || KIND == COMMON
 #define PLACE(i) i
 #else
 #define PLACE(i) 0
@@ -114,6 +121,34 @@ bool asleep[WORKERS];       /* in the kernel */
 bool is_taken, is_missed, stopping, has_stopped;
 byte inside; /* of the exclusive stage */
 
+#if KIND == COMMON
+/* eventcount_wake_one(); `any`: one was asleep. */
+inline wake_one_at(p)
+{
+	epoch[p]++;
+	any = sleepers[p] > 0;
+	atomic { any = any && asleep[p]; asleep[p] = asleep[p] && !any }
+}
+
+/* wake_in_any_part(), from any part on */
+inline wake(s)
+{
+	if
+	:: s == 0 -> wake_one_at(0);
+		if
+		:: !any -> wake_one_at(1)
+		:: else
+		fi
+	:: s == 0 -> wake_one_at(1);
+		if
+		:: !any -> wake_one_at(0)
+		:: else
+		fi
+	:: s == 1 -> wake_one_at(1)
+	fi;
+	any = false
+}
+#else
 inline wake(s)
 {
 	epoch[PLACE(s)]++;
@@ -133,6 +168,7 @@ inline wake(s)
 		any = false
 	}
 }
+#endif
 
 inline wake_place(p)
 {
@@ -152,7 +188,7 @@ inline wake_place(p)
 inline wake_everyone()
 {
 	wake_place(0);
-#if KIND == PARTED && !defined(QUIET_STOP)
+#if (KIND == PARTED || KIND == COMMON) && !defined(QUIET_STOP)
 	wake_place(1)
 #endif
 }

@@ -113,12 +113,14 @@ static bool enter(struct visit_station *s)
 	return station_enter(station_of(s));
 }
 
+static void wake_in_any_part(const struct station *s);
+
 /* Wake a worker for a new event. */
 static void station_wake(struct station *s)
 {
 	if (s->wakes == NULL)
-		return;
-	if (s->wakes_all)
+		wake_in_any_part(s);
+	else if (s->wakes_all)
 		eventcount_wake_all(s->wakes, s->wake_mask);
 	else if (!eventcount_wake_one(s->wakes, s->wake_mask) &&
 		 s->wakes_else != 0)
@@ -142,7 +144,7 @@ static void station_leave(struct station *s)
 	 * In a partitioned graph, events of the stage may wait in several
 	 * parts.
 	 */
-	for (uint32_t i = 0; i < s->stage->group->part_count; i++) {
+	for (uint32_t i = 0; i < s->stage->part_count; i++) {
 		struct station *other =
 			s->stage->stations[i * s->stage->stations_per_part];
 
@@ -271,6 +273,22 @@ static void worker_set_current(struct worker *w)
 		/* With user-level threads, each part has one station. */
 		.station = w != NULL ? w->visitor.part : 0,
 	};
+}
+
+/*
+ * Wake a worker that sleeps, in the sender's part if there is one.  Each worker
+ * that falls asleep meanwhile sees the event, or is woken, until one was.
+ */
+static NOINLINE void wake_in_any_part(const struct station *s)
+{
+	const struct stage_group *g = s->stage->group;
+	uint32_t first = handling.group == g ? handling.part : 0;
+
+	for (uint32_t i = 0; i < g->part_count; i++)
+		if (eventcount_wake_one(
+			    g->parts[(first + i) % g->part_count].sleeps,
+			    s->wake_mask))
+			return;
 }
 
 static struct tally *tally_of(const struct stage *s)
@@ -661,13 +679,16 @@ INLINE void hand_to_caller(struct stage_group *g, struct event *ev,
 		run_in_caller(g, ev);
 }
 
-/* The part that an event for `s` goes to; `wish` counts for replicas. */
+/*
+ * The part that an event for `s` goes to, among those that have stations of the
+ * stage; `wish` counts for replicas.
+ */
 static uint32_t choose_part(struct stage *s, const struct event *ev,
 			    bool is_inside, uint32_t wish)
 {
 	struct stage_group *g = s->group;
 
-	if (g->part_count == 1)
+	if (s->part_count == 1)
 		return 0;
 	if (g->schedule.balance == BALANCE_PARTITION)
 		return stage_part(s);
@@ -916,12 +937,12 @@ INLINE bool send_event(const struct blocking_site *at, struct stage *s,
 					 station_number(s, ev)];
 
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
-		count_under_way(g, part, 1);
+		count_under_way(g, to->visited.part, 1);
 	if (is_thread ? push_thread(part, ev, is_inside, is_new, at) :
 			push_event(to, ev, is_inside))
 		return true;
 	if (g->schedule.distribute == DISTRIBUTE_LEAST_LOADED)
-		count_under_way(g, part, -1);
+		count_under_way(g, to->visited.part, -1);
 	in->stage = NULL;
 	if (!stays)
 		group_leave(g);

@@ -39,7 +39,7 @@ struct sim_request {
 	struct sim_request *then;
 	struct sim *home;    /* the node to which it was sent */
 	uint64_t arrived_ns; /* at the dispatcher */
-	uint32_t part;       /* the part to which it was sent */
+	uint32_t part;       /* to which it was sent; part_count: to all */
 	uint32_t node; /* as a user-level thread: the policy's place for it */
 	double size;
 	double error;        /* predicted work / true work */
@@ -63,7 +63,7 @@ struct sim_station {
 	uint32_t passed_count;
 	uint64_t free_ns;         /* when the queue can be used next */
 	bool is_taken, is_missed; /* of an exclusive stage: see struct entry */
-	/* Of a stage with keys: the worker of its part that visits it. */
+	/* Of a stage with keys: the worker of its parts that visits it. */
 	uint32_t worker;
 	struct sim_worker *idle; /* of its pool, or resting here */
 	uint32_t epoch;          /* how often one of these was to be woken */
@@ -157,7 +157,7 @@ struct sim {
 	const struct schedule *schedule;
 
 	struct visit_group visits;
-	struct sim_part *parts;
+	struct sim_part *parts; /* and one more: see struct visit_group */
 	uint32_t worker_count;
 	struct sim_worker *workers;
 	uint32_t idle_count;   /* idle workers that roam */

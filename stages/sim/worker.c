@@ -152,9 +152,9 @@ static uint32_t read_totals(const struct visitor *v,
 static uint32_t epoch(const struct visitor *v)
 {
 	const struct sim_worker *w = worker_of(v);
-	const struct sim_station *at = station_of(v->stations[0]);
 
-	return w->stays ? at->epoch : part_of(at)->epoch;
+	return w->stays ? station_of(v->stations[0])->epoch :
+			  w->sim->parts[v->part].epoch;
 }
 
 /* May any worker that roams visit the station? */
@@ -163,19 +163,72 @@ static bool is_shared(const struct sim *s, const struct sim_station *at)
 	return type_of(s, at->visited.stage) == STAGE_SHARED;
 }
 
-/* Workers of the station's own part.  NULL: none sleeps that visits it. */
+/* Are its stations those of all parts?  See is_common() in stages/group.c. */
+static bool is_common(const struct sim *s, uint32_t stage)
+{
+	return type_of(s, stage) != STAGE_PASS_THROUGH &&
+	       schedule_sharing(s->schedule, stage)->kind == SHARING_ALL;
+}
+
+/* Stations of a stage in a part: see station_count() in stages/group.c. */
+static uint32_t count_keys(const struct sim *s, uint32_t stage)
+{
+	uint32_t parts = is_common(s, stage) ? 1 : s->visits.part_count;
+
+	if (type_of(s, stage) != STAGE_PARTITIONED)
+		return 1;
+	switch (s->schedule->policy->workers) {
+	case POLICY_WORKERS_STAY:
+		return s->schedule->pool_threads[stage];
+	case POLICY_WORKERS_CALLER:
+		return s->config->core_count;
+	case POLICY_WORKERS_FIBRES:
+		return 1;
+	case POLICY_WORKERS_ROAM:
+		break;
+	}
+	return (s->config->core_count + parts - 1) / parts;
+}
+
+/* Does a worker that roams, of one of its parts, visit this station? */
+static bool visits(const struct sim_worker *w, const struct sim_station *at)
+{
+	uint32_t stage = at->visited.stage;
+	bool is_of_all = at->visited.part == w->sim->visits.part_count;
+
+	return type_of(w->sim, stage) != STAGE_PARTITIONED ||
+	       at->worker == (is_of_all ? (uint32_t)(w - w->sim->workers) :
+					  w->number);
+}
+
+struct part_range {
+	uint32_t first, end;
+};
+
+/* The parts to which the station belongs: one, or all. */
+static struct part_range parts_of(const struct sim_station *at)
+{
+	uint32_t part = at->visited.part, count = at->sim->visits.part_count;
+
+	return part < count ? (struct part_range){ part, part + 1 } :
+			      (struct part_range){ 0, count };
+}
+
+/* Workers of the station's own parts.  NULL: none sleeps that visits it. */
 static struct sim_worker **own_sleepers(struct sim *s, struct sim_station *at)
 {
-	struct sim_worker **w = &part_of(at)->idle;
+	struct part_range parts = parts_of(at);
 
 	if (at->idle != NULL)
 		return &at->idle;
 	if (s->schedule->idle.kind == IDLE_BACKOFF)
 		return NULL;
-	if (type_of(s, at->visited.stage) == STAGE_PARTITIONED)
-		while (*w != NULL && (*w)->number != at->worker)
-			w = &(*w)->next_idle;
-	return *w != NULL ? w : NULL;
+	for (uint32_t p = parts.first; p < parts.end; p++)
+		for (struct sim_worker **w = &s->parts[p].idle; *w != NULL;
+		     w = &(*w)->next_idle)
+			if (visits(*w, at))
+				return w;
+	return NULL;
 }
 
 /*
@@ -218,8 +271,11 @@ static void wake_worker(struct sim *s, struct sim_station *at)
 {
 	struct sim_worker **own = own_sleepers(s, at);
 
+	struct part_range parts = parts_of(at);
+
 	at->epoch++;
-	part_of(at)->epoch++;
+	for (uint32_t p = parts.first; p < parts.end; p++)
+		s->parts[p].epoch++;
 	wake_first(s, own != NULL ? own : find_thieves(s, at));
 }
 
@@ -316,26 +372,6 @@ uint64_t station_use(struct sim_station *at)
 	return at->free_ns - now_ns;
 }
 
-/* Stations of a stage in a part: see station_count() in stages/group.c. */
-static uint32_t count_keys(const struct sim *s, uint32_t stage)
-{
-	uint32_t parts = s->visits.part_count;
-
-	if (type_of(s, stage) != STAGE_PARTITIONED)
-		return 1;
-	switch (s->schedule->policy->workers) {
-	case POLICY_WORKERS_STAY:
-		return s->schedule->pool_threads[stage];
-	case POLICY_WORKERS_CALLER:
-		return s->config->core_count;
-	case POLICY_WORKERS_FIBRES:
-		return 1;
-	case POLICY_WORKERS_ROAM:
-		break;
-	}
-	return (s->config->core_count + parts - 1) / parts;
-}
-
 struct sim_station *station_find(struct sim *s, uint32_t part,
 				 const struct sim_request *r)
 {
@@ -344,6 +380,8 @@ struct sim_station *station_find(struct sim *s, uint32_t part,
 
 	if (s->schedule->balance == BALANCE_PARTITION)
 		part = s->config->parts[stage];
+	if (is_common(s, stage))
+		part = s->visits.part_count;
 	/* A part may have one core less than others. */
 	if (number >= s->parts[part].key_counts[stage])
 		number -= s->parts[part].key_counts[stage];
@@ -577,7 +615,7 @@ static struct sim_worker **idle_list(const struct sim_worker *w)
 
 	if (w->visitor.rest_ns > 0)
 		return &station_of(w->visitor.rest_at)->idle;
-	return w->stays ? &at->idle : &part_of(at)->idle;
+	return w->stays ? &at->idle : &w->sim->parts[w->visitor.part].idle;
 }
 
 /* As threads do: sleep_for_work(), sleep_at_station(). */
@@ -682,8 +720,11 @@ void worker_advance(struct sim_worker *w)
 
 static bool belongs_to(const struct sim *s, uint32_t stage, uint32_t part)
 {
-	return s->schedule->balance != BALANCE_PARTITION ||
-	       s->config->parts[stage] == part;
+	return is_common(s, stage) ?
+		       part == s->visits.part_count :
+		       part < s->visits.part_count &&
+			       (s->schedule->balance != BALANCE_PARTITION ||
+				s->config->parts[stage] == part);
 }
 
 static struct sim_station *add_station(struct sim *s, struct sim_part *p,
@@ -726,8 +767,9 @@ static void plan_stations(struct sim *s, uint32_t part)
 		most += count_keys(s, i);
 	p->stations = sim_alloc(most, sizeof(*p->stations));
 	/* Before all others, as in stages/group.c. */
-	for (uint32_t i = 0; s->schedule->policy->has_central_queue &&
-			     i < stage_count && central == NULL;
+	for (uint32_t i = 0;
+	     s->schedule->policy->has_central_queue &&
+	     part < s->visits.part_count && i < stage_count && central == NULL;
 	     i++)
 		if (belongs_to(s, i, part) && type_of(s, i) == STAGE_SHARED)
 			central = add_station(s, p, STAGE_NONE);
@@ -743,13 +785,29 @@ static void plan_stations(struct sim *s, uint32_t part)
 	}
 }
 
-/* Does a worker that roams visit this station of its part? */
-static bool visits(const struct sim_worker *w, const struct sim_station *at)
+/* A worker that roams visits the stations of its part and those of all. */
+static void add_visits(struct sim_worker *w)
 {
-	uint32_t stage = at->visited.stage;
+	const struct sim_part *own = &w->sim->parts[w->visitor.part];
+	const struct sim_part *common =
+		&w->sim->parts[w->sim->visits.part_count];
+	struct visitor *v = &w->visitor;
+	uint32_t o = 0, c = 0;
 
-	return stage == STAGE_NONE || count_keys(w->sim, stage) == 1 ||
-	       at->worker == w->number;
+	while (o < own->station_count || c < common->station_count) {
+		struct sim_station *at;
+
+		/* The central queue, of STAGE_NONE, is first. */
+		if (c == common->station_count ||
+		    (o < own->station_count &&
+		     own->stations[o].visited.stage + 1 <
+			     common->stations[c].visited.stage + 1))
+			at = &own->stations[o++];
+		else
+			at = &common->stations[c++];
+		if (visits(w, at))
+			v->stations[v->station_count++] = &at->visited;
+	}
 }
 
 /* `only`: the station of a pool's worker; NULL: the worker roams. */
@@ -769,10 +827,7 @@ static void add_worker(struct sim *s, uint32_t part, struct sim_station *only)
 	if (only != NULL)
 		v->stations[v->station_count++] = &only->visited;
 	else
-		for (uint32_t i = 0; i < p->station_count; i++)
-			if (visits(w, &p->stations[i]))
-				v->stations[v->station_count++] =
-					&p->stations[i].visited;
+		add_visits(w);
 	visitor_init(v);
 	p->worker_count++;
 	if (s->config->present_count == 0 ||
@@ -787,7 +842,8 @@ static void plan_workers(struct sim *s, uint32_t part)
 	struct sim_part *p = &s->parts[part];
 
 	/* The part has no stage, so its cores are idle. */
-	if (p->station_count == 0)
+	if (p->station_count + s->parts[s->visits.part_count].station_count ==
+	    0)
 		return;
 	for (uint32_t i = 0; kind == POLICY_WORKERS_ROAM && i < p->core_count;
 	     i++)
@@ -823,28 +879,31 @@ void sim_plan(struct sim *s)
 		.core_count = s->config->core_count,
 		.schedule = s->schedule,
 		.part_count = parts,
-		.parts = sim_alloc(parts, sizeof(*s->visits.parts)),
+		.parts = sim_alloc(parts + 1, sizeof(*s->visits.parts)),
 	};
-	s->parts = sim_alloc(parts, sizeof(*s->parts));
+	s->parts = sim_alloc(parts + 1, sizeof(*s->parts));
 	s->workers = sim_alloc(count_workers(s), sizeof(*s->workers));
-	for (uint32_t i = 0; i < parts; i++) {
+	for (uint32_t i = 0; i <= parts; i++) {
 		struct sim_part *p = &s->parts[i];
 
-		p->core_count =
-			(uint32_t)((i + 1) * cores / parts - i * cores / parts);
+		p->core_count = i == parts ?
+					(uint32_t)cores :
+					(uint32_t)((i + 1) * cores / parts -
+						   i * cores / parts);
 		p->processor.core_count = p->core_count;
 		p->timer_ns = UINT64_MAX;
 		p->sim = s;
 		plan_stations(s, i);
-		plan_workers(s, i);
 	}
+	for (uint32_t i = 0; i < parts; i++)
+		plan_workers(s, i);
 }
 
 void sim_plan_release(struct sim *s)
 {
 	for (uint32_t i = 0; i < s->worker_count; i++)
 		free(s->workers[i].visitor.policy_state);
-	for (uint32_t i = 0; i < s->visits.part_count; i++) {
+	for (uint32_t i = 0; i <= s->visits.part_count; i++) {
 		struct sim_part *p = &s->parts[i];
 
 		for (uint32_t at = 0; at < p->station_count; at++)

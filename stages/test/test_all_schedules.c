@@ -79,6 +79,8 @@ static const struct balance_flags {
 	{ "replicate=2", NULL, true },
 	{ "replicate=2", "least-loaded", true },
 	{ "partition=2", NULL, false },
+	{ "replicate=2,a=shared,c=shared", "least-loaded", false },
+	{ "replicate=3,b=shared,d=shared", NULL, true },
 };
 
 static const enum stage_type types[][LINE_STAGES] = {
@@ -120,8 +122,10 @@ static const struct worker *worker_here(const struct stage_group *g)
 static struct seen_stage *seen_here(const struct place *place,
 				    const struct worker *w)
 {
+	const struct schedule *s = &place->line->setup.schedule;
 	bool is_replica =
-		place->line->setup.schedule.balance == BALANCE_REPLICATE;
+		s->balance == BALANCE_REPLICATE &&
+		schedule_sharing(s, place->index)->kind != SHARING_ALL;
 
 	return &seen.stages[place->index]
 			   [is_replica && w != NULL ? w->visitor.part : 0];
@@ -231,7 +235,7 @@ static void check_items(const struct line *l)
 		CHECK_NUMBER(stats.paused_count, ==, stats.resumed_count);
 		paused_count += stats.paused_count;
 	}
-	for (uint32_t p = 0; p < l->group->part_count; p++)
+	for (uint32_t p = 0; p <= l->group->part_count; p++)
 		CHECK_NUMBER(l->group->visits.parts[p].under_way_count, ==, 0);
 }
 

@@ -74,14 +74,17 @@ expect 1 eventcount -DLATE_TICKET -DSTOPS=0
 expect 1 eventcount -DLATE_ENTRY -DSENDERS=1
 expect 1 eventcount -DNO_LAST_WAKE -DSENDERS=1
 
-for kind in PARTED STEAL KEYS SIZES; do
+for kind in PARTED STEAL KEYS SIZES COMMON; do
 	expect_all 0 visit -DKIND=$kind
 done
 expect_all 0 visit -DKIND=EXCLUSIVE -DSTOPS=1 -DSENDERS=1
 expect 0 visit -DKIND=PARTED -DSTOPS=1 -DSENDERS=1
 expect_all 0 visit -DKIND=STEAL -DSTOPS=1 -DSENDERS=1
+expect_all 0 visit -DKIND=COMMON -DSTOPS=1 -DSENDERS=1
+expect 0 visit -DKIND=COMMON -DSENDERS=1
 
 expect_all 0 visit -DBLIND -DKIND=KEYS
+expect_all 0 visit -DBLIND -DKIND=COMMON -DSENDERS=1
 expect_all 0 visit -DBLIND -DKIND=EXCLUSIVE -DSTOPS=1 -DSENDERS=1
 expect_all 0 visit -DBLIND -DKIND=PARTED -DSENDERS=1
 expect 0 visit -DBLIND -DKIND=EXCLUSIVE -DSENDERS=1

@@ -427,6 +427,10 @@ static const char *const nonsense[][2] = {
 	{ "balance", "replicate2" },
 	{ "balance", "partition=" },
 	{ "balance", "partition=1x" },
+	{ "balance", "decode=shared=2" },
+	{ "balance", "decode=partition" },
+	{ "balance", "replicate,decode=shared,decode=shared" },
+	{ "balance", "replicate,cook=shared" },
 	{ "distribute", "random" },
 	{ "distribute", "round-robin,least-loaded" },
 	{ "steal", "yes" },
@@ -462,6 +466,24 @@ static const char *const nonsense[][2] = {
 	{ "quantum", "4000000000" },
 	{ "quantum", "1ms" },
 };
+
+static void test_replicas_may_share_a_stage(void)
+{
+	struct error error;
+	struct schedule s;
+
+	CHECK(complete(&s, "--balance replicate=2,blur=shared", &error));
+	for (uint32_t i = 0; i < STAGES; i++)
+		CHECK_NUMBER(schedule_sharing(&s, i)->kind, ==,
+			     (i == 2 ? SHARING_ALL : SHARING_NONE));
+	CHECK_NUMBER(s.part_count, ==, 2);
+	CHECK(set(&s, "balance", "decode=shared,blur=replicate"));
+	CHECK_NUMBER(schedule_sharing(&s, 0)->kind, ==, SHARING_ALL);
+	CHECK_NUMBER(schedule_sharing(&s, 2)->kind, ==, SHARING_NONE);
+	CHECK_NUMBER(s.part_count, ==, 2);
+	CHECK(set(&s, "balance", "replicate"));
+	CHECK_NUMBER(schedule_sharing(&s, 0)->kind, ==, SHARING_NONE);
+}
 
 static void test_nonsense_is_no_value(void)
 {
@@ -680,6 +702,15 @@ static void test_what_workers_do_not_do_is_refused(void)
 		  "--balance partition --distribute round-robin" },
 		{ "--steal", "--balance replicate=1 --steal" },
 		{ "--steal", "--policy dbr --steal" },
+		{ "--balance STAGE=shared", "--balance blur=shared" },
+		{ "--balance STAGE=shared",
+		  "--balance replicate=1,blur=shared" },
+		{ "--balance STAGE=shared", "--balance partition,blur=shared" },
+		{ "--balance STAGE=shared",
+		  "--policy pool-per-stage --balance replicate,blur=shared" },
+		{ "--balance STAGE=shared makes no sense with --distribute "
+		  "size",
+		  "--balance replicate,blur=shared --distribute size" },
 		{ "--steal makes no sense with --look blind: a thief takes "
 		  "from the longest queue, which it does not see",
 		  "--policy dbr --balance replicate --steal --look blind" },
@@ -697,6 +728,8 @@ static void test_what_user_level_threads_do_not_do_is_refused(void)
 		{ "--balance", "--policy capriccio --balance shared" },
 		{ "--balance", "--policy capriccio --balance replicate=7" },
 		{ "--balance", "--policy capriccio --balance partition=8" },
+		{ "--balance STAGE=shared",
+		  "--policy capriccio --balance replicate,blur=shared" },
 		{ "--steal", "--policy capriccio --steal" },
 		{ "--pool", "--policy capriccio --pool auto" },
 		{ "--threshold", "--policy capriccio --threshold blur=1" },
@@ -807,6 +840,7 @@ int main(void)
 	test_lists_are_read();
 	test_thread_models_are_read();
 	test_io_follows_threads();
+	test_replicas_may_share_a_stage();
 	test_nonsense_is_no_value();
 	test_defaults_are_complete_with_every_policy();
 	test_parts_follow_cores_and_stages();

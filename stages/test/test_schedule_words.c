@@ -94,6 +94,9 @@ static const char *const lines[] = {
 	"--balance replicate=2 --distribute least-loaded --steal",
 	"--policy color --discipline fcfs "
 	"--balance replicate=2 --distribute size --steal",
+	"--policy color --discipline fcfs "
+	"--balance replicate=2,cut=shared,iron=shared "
+	"--distribute least-loaded",
 	"--policy cohort --regime cutoff=250 --look lengths "
 	"--idle wake --discipline srpt=1000000 --slice 0 "
 	"--balance shared --threshold cut=3,iron=0:900",
@@ -242,6 +245,8 @@ static void test_what_may_be_added_has_words(void)
 		{ "--threshold iron=4:5", "threshold", "iron=4:5" },
 		{ "--regime iron=gated", "regime", "exhaustive,iron=gated" },
 		{ "--discipline lcfs,cut=edf", "discipline", "lcfs,cut=edf" },
+		{ "--balance replicate,sew=shared", "balance",
+		  "replicate=4,sew=shared" },
 		{ "--policy servlib --quantum 7", "quantum", "7" },
 	};
 

@@ -899,6 +899,17 @@ static void test_one_worker(const struct policy *p, const struct cores *cores)
 		  .present_count = 1,
 		  .client_count = CLIENTS,
 		  .graph = FORKS },
+		{ .values[BALANCE_FLAG] = "replicate=3,a=shared",
+		  .core_count = 3,
+		  .present_first = 1,
+		  .present_count = 1,
+		  .client_count = CLIENTS },
+		{ .values[BALANCE_FLAG] = "replicate=3,b=shared",
+		  .values[STEAL_FLAG] = "",
+		  .core_count = 3,
+		  .present_count = 1,
+		  .client_count = CLIENTS,
+		  .graph = TYPES },
 	};
 
 	for (size_t b = 0; b < 2 * ARRAY_SIZE(balances); b++) {
@@ -930,6 +941,9 @@ static void test_one_request(const struct policy *p, const struct cores *cores)
 		{ .values[BALANCE_FLAG] = "replicate=2",
 		  .values[DISTRIBUTE_FLAG] = "size",
 		  .core_count = 2 },
+		{ .values[BALANCE_FLAG] = "replicate=2,b=shared,c=shared",
+		  .core_count = 3,
+		  .graph = TYPES },
 		{ .values[BALANCE_FLAG] = "partition=2", .core_count = 2 },
 		{ .values[BALANCE_FLAG] = "partition=3", .core_count = 3 },
 		{ .values[POOL_FLAG] = "a=3,b=1,c=2", .core_count = 2 },
