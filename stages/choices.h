@@ -12,6 +12,8 @@
 #ifndef STAGES_CHOICES_H
 #define STAGES_CHOICES_H
 
+#include "stages/stage.h"
+
 #define COUNT_MAX 1e6       /* events of a visit or in a queue */
 #define US_MAX 3600000000.0 /* an hour */
 #define AGEING_MAX 1e6
@@ -140,6 +142,9 @@ enum idle_word {
 	  "deadline is nearest is handled first, and those without a "         \
 	  "deadline last.")
 
+/* The word of --balance that has no constant in enum balance. */
+enum { BALANCE_WORD_EVEN = BALANCE_PARTITION + 1 };
+
 #define BALANCES(X)                                                            \
 	X(BALANCE_SHARED, "shared", "", NUMBER_NONE, 0, 0,                     \
 	  "all cores serve one stage graph",                                   \
@@ -157,12 +162,19 @@ enum idle_word {
 	  "many groups as there can be",                                       \
 	  "The stages are divided among groups of cores. The code and "        \
 	  "tables of a stage stay with its cores; events move from group "     \
-	  "to group.")
+	  "to group.")                                                         \
+	X(BALANCE_WORD_EVEN, "even", "[=N]", NUMBER_OPTIONAL, COUNT_MAX, 1,    \
+	  "a replica for each core, which takes its share of the events of "   \
+	  "others if it comes to a stage where fewer than N (4) wait",         \
+	  "Each core has a replica of the stage graph. If fewer than this "    \
+	  "number of events wait where it begins a visit, it takes others "    \
+	  "from the longest queues of this stage, until it has its share.")
 
 /* Of one stage. */
 #define SHARINGS(X)                                                            \
 	X(SHARING_NONE, "replicate", "", NUMBER_NONE, 0, 0, "", "")            \
-	X(SHARING_ALL, "shared", "", NUMBER_NONE, 0, 0, "", "")
+	X(SHARING_ALL, "shared", "", NUMBER_NONE, 0, 0, "", "")                \
+	X(SHARING_EVEN, "even", "[=N]", NUMBER_OPTIONAL, COUNT_MAX, 1, "", "")
 
 #define DISTRIBUTES(X)                                                         \
 	X(DISTRIBUTE_ROUND_ROBIN, "round-robin", "", NUMBER_NONE, 0, 0,        \

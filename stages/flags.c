@@ -101,7 +101,8 @@ const struct flag schedule_flags[] = {
 		"balance", &BALANCES(VALUE)[1], "shared",
 		"how the cores share the stages (with --policy capriccio: "
 		"replicate); of replicas, STAGE=shared: one queue of this "
-		"stage for all, as in replicate,encode=shared:"
+		"stage for all, as in replicate,encode=shared, or "
+		"STAGE=even[=N]:"
 		BALANCES(HELP),
 		.type = FLAG_OTHER,
 	},
@@ -347,6 +348,18 @@ static bool read_disciplines(struct schedule *s, const char *at,
 	return read_entries(s, at, stages, read_discipline_entry);
 }
 
+static struct sharing make_sharing(enum sharing_kind kind,
+				   const struct value *v)
+{
+	uint32_t below =
+		v->has_number ? (uint32_t)v->number : SCHEDULE_EVEN_BELOW;
+
+	return (struct sharing){
+		.kind = kind,
+		.even_below = kind == SHARING_EVEN ? below : 0,
+	};
+}
+
 static bool read_sharing_entry(struct schedule *s, const char **at,
 			       uint32_t stage)
 {
@@ -355,7 +368,7 @@ static bool read_sharing_entry(struct schedule *s, const char **at,
 	if (!take_choice(sharings, ARRAY_SIZE(sharings), at, &v))
 		return false;
 	s->rules.sharings[stage] =
-		(struct sharing){ .kind = (enum sharing_kind)v.choice };
+		make_sharing((enum sharing_kind)v.choice, &v);
 	s->rules.own_sharings |= UINT32_C(1) << stage;
 	return true;
 }
@@ -366,8 +379,13 @@ static bool read_balance(struct schedule *s, const char *at,
 	struct value v;
 
 	if (take_choice(balances, ARRAY_SIZE(balances), &at, &v)) {
-		s->balance = (enum balance)v.choice;
-		s->part_count = (uint32_t)v.number;
+		bool is_even = v.choice == BALANCE_WORD_EVEN;
+
+		s->balance =
+			is_even ? BALANCE_REPLICATE : (enum balance)v.choice;
+		s->part_count = is_even ? 0 : (uint32_t)v.number;
+		s->sharing =
+			make_sharing(is_even ? SHARING_EVEN : SHARING_NONE, &v);
 		s->rules.own_sharings = 0;
 		if (!take_word(&at, ","))
 			return true;
@@ -770,20 +788,29 @@ static bool has_replicas(const struct schedule *s)
 static void word_add_balance(struct word_list *l, const struct schedule *s,
 			     const char *const *stages, uint32_t stage_count)
 {
-	const struct choice *c = &balances[s->balance];
+	bool is_even = s->sharing.kind == SHARING_EVEN;
+	const struct choice *c =
+		&balances[is_even ? BALANCE_WORD_EVEN : s->balance];
 	char *value = word_add(
 		l, SCHEDULE_BALANCE,
 		s->rules.own_sharings == 0 ?
 			c->meaning :
 			"There are several replicas of the stage graph, each "
 			"with its own queues and cores. The stages that are "
-			"named as shared have one queue for all replicas.");
+			"named as shared have one queue for all replicas; at "
+			"those that are even, a core that finds fewer events "
+			"than this number takes its share from others.");
 
-	word_print_choice(value, c, s->part_count);
-	for (uint32_t i = 0; i < stage_count; i++)
-		if (schedule_sharing(s, i) != &s->sharing)
-			word_print(value, ",%s=%s", stages[i],
-				   sharings[schedule_sharing(s, i)->kind].word);
+	word_print_choice(value, c,
+			  is_even ? s->sharing.even_below : s->part_count);
+	for (uint32_t i = 0; i < stage_count; i++) {
+		const struct sharing *own = schedule_sharing(s, i);
+
+		if (own == &s->sharing)
+			continue;
+		word_print(value, ",%s=", stages[i]);
+		word_print_choice(value, &sharings[own->kind], own->even_below);
+	}
 	if (has_replicas(s))
 		word_add_choice(l, SCHEDULE_DISTRIBUTE,
 				&distributes[s->distribute], 0);

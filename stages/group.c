@@ -252,6 +252,8 @@ static bool plan_station(struct stage_group *g, struct stage *s, uint32_t part,
 			 uint32_t number)
 {
 	enum policy_workers workers = g->schedule.policy->workers;
+	const struct sharing *sharing =
+		schedule_sharing(&g->schedule, s->index);
 	struct station *new = &g->stations[g->station_count++];
 
 	new->number = part % s->part_count * s->stations_per_part + number;
@@ -276,6 +278,12 @@ static bool plan_station(struct stage_group *g, struct stage *s, uint32_t part,
 			 (s->config.type == STAGE_PARTITIONED ||
 			  (s->config.type == STAGE_EXCLUSIVE &&
 			   g->schedule.steal && !is_common(s)));
+	if (s->config.type == STAGE_SHARED)
+		new->visited.even_below = sharing->even_below;
+	/* Then workers of all parts may come. */
+	if (new->visited.even_below > 0 && new->wakes != &new->own &&
+	    !g->schedule.steal)
+		new->wakes = NULL;
 	set_wakes_by_part(g, new);
 	return add_queues(g, new, s->config.slots);
 }

@@ -87,14 +87,6 @@ static bool has_stacks(const struct schedule *s)
 	return false;
 }
 
-static bool has_sharing(const struct schedule *s, enum sharing_kind kind)
-{
-	for (uint32_t i = 0; i < STAGES_MAX; i++)
-		if (schedule_sharing(s, i)->kind == kind)
-			return true;
-	return false;
-}
-
 /*
  * Facts about a schedule.  The lowest SCHEDULE_CHOICES bits are those of
  * schedule.given.
@@ -121,11 +113,32 @@ static bool has_sharing(const struct schedule *s, enum sharing_kind kind)
 #define IS_BLIND FACT(18)
 #define STEALS FACT(19)
 #define HAS_OWN_DISCIPLINES FACT(20)
-#define HAS_SHARED_STAGES FACT(21) /* of replicas */
+#define SHARES FACT(21) /* replicas do */
 #define IS_BY_SIZE FACT(22)
+#define IS_EVEN FACT(23)         /* a stage is made even */
+#define IS_OUT_OF_ORDER FACT(24) /* and is not first come, first served */
 #define BY_POLICY                                                              \
 	(CALLS | STAYS | ROAMS | IS_CENTRAL | IS_THREADED | HAS_NO_MODEL |     \
 	 NEEDS_LENGTHS)
+
+/* Among replicas. */
+static uint64_t find_sharing_facts(const struct schedule *s)
+{
+	uint64_t facts = 0;
+
+	for (uint32_t i = 0; i < STAGES_MAX; i++) {
+		enum sharing_kind kind = schedule_sharing(s, i)->kind;
+
+		if (kind != SHARING_NONE)
+			facts |= SHARES;
+		if (kind == SHARING_EVEN)
+			facts |= IS_EVEN;
+		if (kind == SHARING_EVEN &&
+		    schedule_discipline(s, i)->kind != DISCIPLINE_FCFS)
+			facts |= IS_OUT_OF_ORDER;
+	}
+	return facts;
+}
 
 /* Of the threads of connections. */
 static uint64_t find_thread_facts(const struct schedule *s)
@@ -169,8 +182,7 @@ static uint64_t find_facts(const struct schedule *s, uint32_t core_count)
 		facts |= HAS_STACKS;
 	if (s->rules.own_disciplines != 0)
 		facts |= HAS_OWN_DISCIPLINES;
-	if (has_sharing(s, SHARING_ALL))
-		facts |= HAS_SHARED_STAGES;
+	facts |= find_sharing_facts(s);
 	if (s->distribute == DISTRIBUTE_SIZE)
 		facts |= IS_BY_SIZE;
 	if (s->balance != BALANCE_REPLICATE || s->part_count == 1)
@@ -273,14 +285,18 @@ static const struct {
 	  "there is no other to choose" },
 	{ HAS_ONE_REPLICA | GIVEN(STEAL), "--steal",
 	  "there is no other to take from" },
-	{ STAYS | HAS_SHARED_STAGES, "--balance STAGE=shared",
-	  "what its threads send stays in their replica" },
-	{ IS_THREADED | HAS_SHARED_STAGES, "--balance STAGE=shared",
+	{ STAYS | SHARES, "--balance even or STAGE=shared",
+	  "its threads belong to a replica and a stage" },
+	{ IS_THREADED | SHARES, "--balance even or STAGE=shared",
 	  "a thread runs all stages of its event" },
-	{ HAS_ONE_REPLICA | HAS_SHARED_STAGES, "--balance STAGE=shared",
+	{ HAS_ONE_REPLICA | SHARES, "--balance even or STAGE=shared",
 	  "there is no other to share with" },
-	{ IS_BY_SIZE | HAS_SHARED_STAGES, "--balance STAGE=shared",
+	{ IS_BY_SIZE | SHARES, "--balance even or STAGE=shared",
 	  "a replica is for its own sizes" },
+	{ IS_CENTRAL | IS_EVEN, "--balance even",
+	  "it has one queue for all stages" },
+	{ IS_EVEN | IS_OUT_OF_ORDER, "--balance even",
+	  "what is moved keeps the order of arrival" },
 	{ HAS_NO_RANKS | HAS_SLICES, "--slice",
 	  "no event comes before one that has begun" },
 };
@@ -303,6 +319,9 @@ static void name_cause(char text[SCHEDULE_CAUSE_BYTES], uint64_t facts,
 			       discipline_words[s->discipline.kind]);
 	else if ((facts & IS_BLIND) != 0)
 		(void)snprintf(text, SCHEDULE_CAUSE_BYTES, "--look blind");
+	else if ((facts & IS_OUT_OF_ORDER) != 0)
+		(void)snprintf(text, SCHEDULE_CAUSE_BYTES,
+			       "a discipline other than fcfs");
 	else if ((facts & IS_BY_SIZE) != 0)
 		(void)snprintf(text, SCHEDULE_CAUSE_BYTES, "--distribute size");
 	else
@@ -337,6 +356,11 @@ static void set_defaults(struct schedule *s, uint32_t core_count)
 		s->rules.own_regimes = 0;
 	if (s->policy->has_central_queue && (s->given & GIVEN(DISCIPLINE)) == 0)
 		s->rules.own_disciplines = 0;
+	if ((find_sharing_facts(s) & IS_OUT_OF_ORDER) != 0 &&
+	    (s->given & GIVEN(DISCIPLINE)) == 0) {
+		s->discipline.kind = DISCIPLINE_FCFS;
+		s->rules.own_disciplines = 0;
+	}
 }
 
 /* False: `error` says which number is out of its range. */
@@ -390,7 +414,11 @@ static bool check_regime(const struct regime *r, struct error *error)
 static bool check_visits(const struct schedule *s, struct error *error)
 {
 	for (uint32_t i = 0; i < STAGES_MAX; i++)
-		if (!check_regime(schedule_regime(s, i), error) ||
+		if ((schedule_sharing(s, i)->kind == SHARING_EVEN &&
+		     !check_range(schedule_sharing(s, i)->even_below, 1,
+				  COUNT_MAX, "the limit of --balance even",
+				  " events", error)) ||
+		    !check_regime(schedule_regime(s, i), error) ||
 		    !check_range(schedule_discipline(s, i)->ageing, 0,
 				 AGEING_MAX, "the ageing of --discipline", "",
 				 error))

@@ -268,18 +268,30 @@ enum balance {
 };
 
 /*
- * How replicas share the events of a stage.  All: there is one queue, which the
- * workers of all replicas visit; an exclusive stage lets in one of them, and
- * equal keys go to one of them.  An event that leaves the stage goes on in the
- * replica of the worker that has handled it.
+ * How replicas share the events of a stage.
+ *
+ * All: there is one queue, which the workers of all replicas visit; an
+ * exclusive stage lets in one of them, and equal keys go to one of them.  An
+ * event that leaves the stage goes on in the replica of the worker that has
+ * handled it.
+ *
+ * Even: a worker that begins a visit and finds fewer than `even_below` events
+ * takes others, from the longest queues of other replicas, until it has as many
+ * as its core's share of all that wait at the stage (Larus and Parkes,
+ * technical report MSR-TR-2001-39, section 5.1: BalanceLoad).  They go on in
+ * its replica.  Only stages of the type STAGE_SHARED are made even.
  */
 enum sharing_kind {
 	SHARING_NONE, /* each replica has its own */
 	SHARING_ALL,
+	SHARING_EVEN,
 };
+
+enum { SCHEDULE_EVEN_BELOW = 4 }; /* as there */
 
 struct sharing {
 	enum sharing_kind kind;
+	uint32_t even_below; /* 0 of other kinds */
 };
 
 /*

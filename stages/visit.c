@@ -286,12 +286,100 @@ static uint32_t waiting_count(const struct visitor *v,
 	return fresh_count(v, s) + passed_count(v, s);
 }
 
+/* The station of the same stage in another replica. */
+static struct visit_station *twin(const struct visit_group *g,
+				  const struct visit_station *s, uint32_t part)
+{
+	struct visit_station *const *twins = g->parts[part].open_stations;
+
+	while ((*twins)->stage != s->stage)
+		twins++;
+	return *twins;
+}
+
+/* Events that wait in the queues of a stage. */
+static uint32_t count_twins(const struct visit_access *access,
+			    const struct visit_group *g,
+			    const struct visit_station *s)
+{
+	uint32_t count = 0;
+
+	for (uint32_t p = 0; p < g->part_count; p++)
+		count += access->queued_count(twin(g, s, p));
+	return count;
+}
+
+uint32_t visit_wakes_parts(const struct visit_access *access,
+			   const struct visit_group *g,
+			   const struct visit_station *s)
+{
+	return s->part == g->part_count ||
+			       (s->even_below > 0 &&
+				count_twins(access, g, s) >= g->core_count) ?
+		       g->part_count :
+		       1;
+}
+
+/* How many events a visit would take from other replicas. */
+RARE static uint32_t count_uneven(const struct visitor *v,
+				  const struct visit_station *s)
+{
+	uint32_t own = fresh_count(v, s);
+	uint32_t share =
+		(count_twins(v->access, v->group, s) + stacked_count(v, s)) /
+		v->group->core_count;
+
+	return own < s->even_below && own < share ? share - own : 0;
+}
+
+/*
+ * The visit finds too few events: take those of its queue, then others.  They
+ * wait on the visitor's stack, where there is always room.  In the simulator
+ * this takes no time.
+ */
+RARE static void make_even(struct visitor *v, struct visit_station *s)
+{
+	uint32_t own_count = v->access->queued_count(s);
+	uint32_t count = own_count + count_uneven(v, s);
+	struct event_stack *stack = &v->stacks[s->stage];
+	struct event **last = &stack->first;
+
+	if (count == own_count)
+		return;
+	for (uint32_t i = 0; i < stack->count; i++)
+		last = &event_inside(*last)->next;
+	for (uint32_t i = 0; i < count; i++) {
+		struct visit_station *from = s;
+
+		for (uint32_t p = 0; i >= own_count && p < v->group->part_count;
+		     p++) {
+			struct visit_station *other = twin(v->group, s, p);
+
+			if (v->access->queued_count(other) >
+			    v->access->queued_count(from))
+				from = other;
+		}
+		struct event *ev = v->access->pop(from);
+
+		if (ev == NULL)
+			continue; /* another worker was faster */
+		if (from != s)
+			v->access->move(v, from, s, ev);
+		event_inside(ev)->next = NULL;
+		*last = ev;
+		last = &event_inside(ev)->next;
+		stack->count++;
+	}
+}
+
 /* How many events at its station `at` the visitor may take now. */
 static uint32_t open_count(const struct visitor *v, uint32_t at)
 {
 	const struct visit_station *s = v->stations[at];
 	uint32_t count = waiting_count(v, s);
 
+	if (s->even_below > count)
+		count += count_uneven(v, s);
 	return count > 0 && (!s->is_exclusive || v->access->is_open(s)) ?
 		       count :
 		       0;
@@ -312,8 +400,8 @@ uint32_t visitor_keep_on_stack(struct visitor *v,
 
 	if (stack->count >= slots)
 		return 0;
-	event_inside(ev)->next = stack->newest;
-	stack->newest = ev;
+	event_inside(ev)->next = stack->first;
+	stack->first = ev;
 	return ++stack->count;
 }
 
@@ -515,10 +603,7 @@ static void note_find(struct visitor *v, bool has_found, uint64_t now_ns)
 	v->is_due = is_blind(v) && rest_is_due(v, now_ns);
 }
 
-/*
- * Steal, or rest.  Here a worker steals if it finds nothing to do in its own
- * replica; in the paper by Larus and Parkes, if it has fewer than four events.
- */
+/* Steal, or rest. */
 static enum visit_step steal_or_rest(struct visitor *v)
 {
 	const struct idle *idle = &v->group->schedule->idle;
@@ -637,6 +722,8 @@ RARE static bool begin(struct visitor *v, uint64_t now_ns)
 
 	if (s->is_exclusive && !v->access->enter(s))
 		return false;
+	if (s->even_below > 0 && !visit->is_theft)
+		make_even(v, s);
 	if (visit->is_theft)
 		waiting = stolen_share(v, s);
 	else if (regime_is_gated(r))
@@ -748,8 +835,8 @@ static struct event *take_fresh(struct visitor *v)
 	} else {
 		struct event_stack *from = &v->stacks[s->stage];
 
-		ev = from->newest;
-		from->newest = event_inside(ev)->next;
+		ev = from->first;
+		from->first = event_inside(ev)->next;
 		from->count--;
 	}
 	if (ev != NULL && visit->fresh_count != UINT32_MAX)

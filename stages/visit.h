@@ -37,7 +37,8 @@
 struct visit_station {
 	uint32_t stage; /* its index; STAGE_NONE: the central queue */
 	uint32_t part;  /* part_count of the group: it belongs to all parts */
-	bool is_exclusive; /* one worker at a time */
+	bool is_exclusive;   /* one worker at a time */
+	uint32_t even_below; /* struct sharing; 0: it is not made even */
 	const struct regime *regime;
 	const struct discipline *discipline;
 	_Atomic uint64_t last_visit_ns; /* only used if there are thresholds */
@@ -90,9 +91,12 @@ struct visit_group {
 	_Atomic uint32_t next_part; /* for round-robin */
 };
 
-/* Events that a worker sent to a stage and will handle itself. */
+/*
+ * Events that a worker will handle itself: it has sent them to the stage; or,
+ * at a stage that is made even, taken them from queues, the oldest first.
+ */
 struct event_stack {
-	struct event *newest;
+	struct event *first;
 	uint32_t count;
 };
 
@@ -197,6 +201,9 @@ struct visit_access {
 	void (*leave)(struct visit_station *s);
 	/* The stage of an event; called for events of the central queue. */
 	uint32_t (*stage_of)(const struct event *ev);
+	/* The visitor has taken `ev` from a queue for a visit of another. */
+	void (*move)(struct visitor *v, const struct visit_station *from,
+		     const struct visit_station *to, struct event *ev);
 	/*
 	 * False: certainly no queue of the part has `count` events.  The
 	 * function is NULL if this is not known for any part.
@@ -326,6 +333,15 @@ static inline uint32_t visitor_keep(struct visitor *v,
 		       visitor_keep_on_stack(v, to, ev, slots) :
 		       0;
 }
+
+/*
+ * In how many parts may a sleeping worker be looked for, for an event that is
+ * now in the station's queue?  Of a stage that is made even, those of the
+ * station's own part handle it even if nobody else comes.
+ */
+uint32_t visit_wakes_parts(const struct visit_access *access,
+			   const struct visit_group *g,
+			   const struct visit_station *s);
 
 /* The replica for a new event. */
 uint32_t visit_choose_part(struct visit_group *g, const struct event *ev);

@@ -276,15 +276,20 @@ static void worker_set_current(struct worker *w)
 }
 
 /*
- * Wake a worker that sleeps, in the sender's part if there is one.  Each worker
- * that falls asleep meanwhile sees the event, or is woken, until one was.
+ * Wake a worker that sleeps, in the station's part or the sender's if there is
+ * one.  Each worker that falls asleep meanwhile sees the event, or is woken,
+ * until one was.
  */
 static NOINLINE void wake_in_any_part(const struct station *s)
 {
 	const struct stage_group *g = s->stage->group;
-	uint32_t first = handling.group == g ? handling.part : 0;
+	uint32_t count =
+		visit_wakes_parts(&worker_access, &g->visits, &s->visited);
+	uint32_t first = s->visited.part < g->part_count ? s->visited.part :
+			 handling.group == g             ? handling.part :
+							   0;
 
-	for (uint32_t i = 0; i < g->part_count; i++)
+	for (uint32_t i = 0; i < count; i++)
 		if (eventcount_wake_one(
 			    g->parts[(first + i) % g->part_count].sleeps,
 			    s->wake_mask))
@@ -1076,6 +1081,20 @@ static uint32_t read_totals(const struct visitor *v,
 		       g->worker_count;
 }
 
+static void move(struct visitor *v, const struct visit_station *from,
+		 const struct visit_station *to, struct event *ev)
+{
+	const struct stage *s = event_peek(ev)->stage;
+
+	count_queued(s, from->part, -1);
+	count_queued(s, to->part, 1);
+	if (s->group->schedule.distribute == DISTRIBUTE_LEAST_LOADED) {
+		count_under_way(s->group, from->part, -1);
+		count_under_way(s->group, to->part, 1);
+	}
+	count_own(&container_of(v, struct worker, visitor)->stolen_count, 1);
+}
+
 static uint32_t epoch(const struct visitor *v)
 {
 	return eventcount_epoch(
@@ -1094,6 +1113,7 @@ const struct visit_access worker_access = {
 	.enter = enter,
 	.leave = leave,
 	.stage_of = stage_of,
+	.move = move,
 	.turn = turn,
 	.read_totals = read_totals,
 };

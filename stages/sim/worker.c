@@ -149,6 +149,24 @@ static uint32_t read_totals(const struct visitor *v,
 		       sim->worker_count;
 }
 
+/* From now on the request is under way in part `to`. */
+static void move_request(struct sim *s, struct sim_request *r, uint32_t to)
+{
+	s->visits.parts[r->part].under_way_count--;
+	r->part = to;
+	s->visits.parts[to].under_way_count++;
+}
+
+static void move(struct visitor *v, const struct visit_station *from,
+		 const struct visit_station *to, struct event *ev)
+{
+	struct sim *s = worker_of(v)->sim;
+
+	(void)from;
+	move_request(s, container_of(ev, struct sim_request, event), to->part);
+	s->totals.stolen_count++;
+}
+
 static uint32_t epoch(const struct visitor *v)
 {
 	const struct sim_worker *w = worker_of(v);
@@ -201,30 +219,31 @@ static bool visits(const struct sim_worker *w, const struct sim_station *at)
 					  w->number);
 }
 
-struct part_range {
-	uint32_t first, end;
-};
+static const struct visit_access sim_access;
 
-/* The parts to which the station belongs: one, or all. */
-static struct part_range parts_of(const struct sim_station *at)
+/* One of the parts to which the station belongs: the first, and so on. */
+static struct sim_part *any_part(const struct sim_station *at, uint32_t i)
 {
-	uint32_t part = at->visited.part, count = at->sim->visits.part_count;
+	const struct sim *s = at->sim;
 
-	return part < count ? (struct part_range){ part, part + 1 } :
-			      (struct part_range){ 0, count };
+	return &s->parts[(at->visited.part + i) % s->visits.part_count];
 }
 
-/* Workers of the station's own parts.  NULL: none sleeps that visits it. */
+/*
+ * Workers that visit the station without stealing, those of its part first.
+ * NULL: none sleeps.
+ */
 static struct sim_worker **own_sleepers(struct sim *s, struct sim_station *at)
 {
-	struct part_range parts = parts_of(at);
+	uint32_t parts =
+		visit_wakes_parts(&sim_access, &s->visits, &at->visited);
 
 	if (at->idle != NULL)
 		return &at->idle;
 	if (s->schedule->idle.kind == IDLE_BACKOFF)
 		return NULL;
-	for (uint32_t p = parts.first; p < parts.end; p++)
-		for (struct sim_worker **w = &s->parts[p].idle; *w != NULL;
+	for (uint32_t i = 0; i < parts; i++)
+		for (struct sim_worker **w = &any_part(at, i)->idle; *w != NULL;
 		     w = &(*w)->next_idle)
 			if (visits(*w, at))
 				return w;
@@ -270,12 +289,12 @@ static void wake_first(struct sim *s, struct sim_worker **head)
 static void wake_worker(struct sim *s, struct sim_station *at)
 {
 	struct sim_worker **own = own_sleepers(s, at);
-
-	struct part_range parts = parts_of(at);
+	uint32_t parts =
+		visit_wakes_parts(&sim_access, &s->visits, &at->visited);
 
 	at->epoch++;
-	for (uint32_t p = parts.first; p < parts.end; p++)
-		s->parts[p].epoch++;
+	for (uint32_t i = 0; i < parts; i++)
+		any_part(at, i)->epoch++;
 	wake_first(s, own != NULL ? own : find_thieves(s, at));
 }
 
@@ -307,6 +326,7 @@ static const struct visit_access sim_access = {
 	.enter = enter,
 	.leave = leave,
 	.stage_of = stage_of,
+	.move = move,
 	.may_hold = may_hold,
 	.turn = turn,
 	.read_totals = read_totals,
@@ -314,14 +334,6 @@ static const struct visit_access sim_access = {
 };
 
 /* --- Sending. --- */
-
-/* From now on the request is under way in part `to`. */
-static void move_request(struct sim *s, struct sim_request *r, uint32_t to)
-{
-	s->visits.parts[r->part].under_way_count--;
-	r->part = to;
-	s->visits.parts[to].under_way_count++;
-}
 
 /* Queue a request by its rank; among equal ranks, by place. */
 static void station_insert(struct sim_station *to, struct sim_request *r)
@@ -736,11 +748,13 @@ static struct sim_station *add_station(struct sim *s, struct sim_part *p,
 
 	new->sim = s;
 	visit_station_init(&new->visited, s->schedule, stage, part);
-	if (is_shared(s, new))
-		seen->open_stations[seen->open_count++] = &new->visited;
-	else
-		new->visited.is_exclusive =
-			type_of(s, stage) == STAGE_EXCLUSIVE;
+	new->visited.is_exclusive = type_of(s, stage) == STAGE_EXCLUSIVE;
+	if (!is_shared(s, new))
+		return new;
+	seen->open_stations[seen->open_count++] = &new->visited;
+	if (stage != STAGE_NONE)
+		new->visited.even_below =
+			schedule_sharing(s->schedule, stage)->even_below;
 	return new;
 }
 

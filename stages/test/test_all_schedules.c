@@ -81,6 +81,8 @@ static const struct balance_flags {
 	{ "partition=2", NULL, false },
 	{ "replicate=2,a=shared,c=shared", "least-loaded", false },
 	{ "replicate=3,b=shared,d=shared", NULL, true },
+	{ "even=2", NULL, false },
+	{ "replicate=2,a=even=1,c=shared,d=even", "least-loaded", false },
 };
 
 static const enum stage_type types[][LINE_STAGES] = {

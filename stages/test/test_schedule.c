@@ -431,6 +431,9 @@ static const char *const nonsense[][2] = {
 	{ "balance", "decode=partition" },
 	{ "balance", "replicate,decode=shared,decode=shared" },
 	{ "balance", "replicate,cook=shared" },
+	{ "balance", "even=0" },
+	{ "balance", "even=1000001" },
+	{ "balance", "replicate,decode=even=" },
 	{ "distribute", "random" },
 	{ "distribute", "round-robin,least-loaded" },
 	{ "steal", "yes" },
@@ -483,6 +486,29 @@ static void test_replicas_may_share_a_stage(void)
 	CHECK_NUMBER(s.part_count, ==, 2);
 	CHECK(set(&s, "balance", "replicate"));
 	CHECK_NUMBER(schedule_sharing(&s, 0)->kind, ==, SHARING_NONE);
+	CHECK(set(&s, "balance", "even,decode=shared,blur=even=7"));
+	CHECK_NUMBER(s.balance, ==, BALANCE_REPLICATE);
+	CHECK_NUMBER(s.part_count, ==, 0);
+	CHECK_NUMBER(schedule_sharing(&s, 0)->even_below, ==, 0);
+	CHECK_NUMBER(schedule_sharing(&s, 1)->even_below, ==, 4);
+	CHECK_NUMBER(schedule_sharing(&s, 2)->even_below, ==, 7);
+}
+
+/* As MaintainOrder, which BalanceLoad sets (Larus and Parkes). */
+static void test_even_stages_are_in_order(void)
+{
+	struct error error;
+	struct schedule s;
+
+	schedule_init(&s);
+	s.discipline.kind = DISCIPLINE_SRPT; /* a program's default */
+	CHECK(set(&s, "balance", "even"));
+	CHECK(schedule_complete(&s, STAGES, CORES, error.text));
+	CHECK_NUMBER(s.discipline.kind, ==, DISCIPLINE_FCFS);
+	CHECK(complete(&s,
+		       "--balance replicate,blur=even "
+		       "--discipline srpt,blur=fcfs",
+		       &error));
 }
 
 static void test_nonsense_is_no_value(void)
@@ -702,15 +728,24 @@ static void test_what_workers_do_not_do_is_refused(void)
 		  "--balance partition --distribute round-robin" },
 		{ "--steal", "--balance replicate=1 --steal" },
 		{ "--steal", "--policy dbr --steal" },
-		{ "--balance STAGE=shared", "--balance blur=shared" },
-		{ "--balance STAGE=shared",
+		{ "--balance even or STAGE=shared", "--balance blur=shared" },
+		{ "--balance even or STAGE=shared",
 		  "--balance replicate=1,blur=shared" },
-		{ "--balance STAGE=shared", "--balance partition,blur=shared" },
-		{ "--balance STAGE=shared",
+		{ "--balance even or STAGE=shared",
+		  "--balance partition,blur=shared" },
+		{ "--balance even or STAGE=shared",
 		  "--policy pool-per-stage --balance replicate,blur=shared" },
-		{ "--balance STAGE=shared makes no sense with --distribute "
+		{ "--balance even or STAGE=shared makes no sense with "
+		  "--distribute "
 		  "size",
 		  "--balance replicate,blur=shared --distribute size" },
+		{ "--balance even", "--policy color --balance even" },
+		{ "--balance even makes no sense with a discipline other than "
+		  "fcfs",
+		  "--balance even --discipline stack" },
+		{ "--balance even makes no sense with a discipline other than "
+		  "fcfs",
+		  "--balance replicate,blur=even --discipline fcfs,blur=lcfs" },
 		{ "--steal makes no sense with --look blind: a thief takes "
 		  "from the longest queue, which it does not see",
 		  "--policy dbr --balance replicate --steal --look blind" },
@@ -728,7 +763,7 @@ static void test_what_user_level_threads_do_not_do_is_refused(void)
 		{ "--balance", "--policy capriccio --balance shared" },
 		{ "--balance", "--policy capriccio --balance replicate=7" },
 		{ "--balance", "--policy capriccio --balance partition=8" },
-		{ "--balance STAGE=shared",
+		{ "--balance even or STAGE=shared",
 		  "--policy capriccio --balance replicate,blur=shared" },
 		{ "--steal", "--policy capriccio --steal" },
 		{ "--pool", "--policy capriccio --pool auto" },
@@ -841,6 +876,7 @@ int main(void)
 	test_thread_models_are_read();
 	test_io_follows_threads();
 	test_replicas_may_share_a_stage();
+	test_even_stages_are_in_order();
 	test_nonsense_is_no_value();
 	test_defaults_are_complete_with_every_policy();
 	test_parts_follow_cores_and_stages();

@@ -247,6 +247,8 @@ static void test_what_may_be_added_has_words(void)
 		{ "--discipline lcfs,cut=edf", "discipline", "lcfs,cut=edf" },
 		{ "--balance replicate,sew=shared", "balance",
 		  "replicate=4,sew=shared" },
+		{ "--balance even,sew=shared,iron=even=9", "balance",
+		  "even=4,sew=shared,iron=even=9" },
 		{ "--policy servlib --quantum 7", "quantum", "7" },
 	};
 

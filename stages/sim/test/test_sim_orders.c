@@ -403,6 +403,38 @@ static void test_after_a_shared_stage_events_stay_on_their_core(void)
 	trial_release(&t);
 }
 
+/*
+ * Worked out by hand, in us: core 0 sends all four to b in its replica.  Core 1
+ * takes its share, one, when two wait, and again when it has done that.
+ *
+ *	core 0   a of all: 0 .. 40, b of 1: .. 70, b of 3: .. 100
+ *	core 1   b of 0: 20 .. 50, b of 2: .. 80
+ */
+static void test_an_even_stage_gives_others_their_share(void)
+{
+	static const uint64_t responses_us[] = { 50, 70, 80, 100 };
+	struct trial t;
+
+	trial_init(&t,
+		   "{\"stages\": ["
+		   "{\"name\": \"a\", \"service_us\": 10,"
+		   " \"type\": \"exclusive\", \"routes\": {\"b\": 1}},"
+		   "{\"name\": \"b\", \"service_us\": 30}]}",
+		   2, 0);
+	t.schedule.policy = policy_find("srpt");
+	share(&t, 3);
+	t.schedule.rules.sharings[1] =
+		(struct sharing){ SHARING_EVEN, SCHEDULE_EVEN_BELOW };
+	t.config.client_count = ARRAY_SIZE(responses_us);
+	t.config.request_count = ARRAY_SIZE(responses_us);
+	t.config.warmup_count = 0;
+	trial_run(&t);
+	for (size_t i = 0; i < ARRAY_SIZE(responses_us); i++)
+		CHECK_NUMBER(t.result.requests[i].response_ns, ==,
+			     responses_us[i] * 1000);
+	trial_release(&t);
+}
+
 struct responses {
 	double mean_ns;
 	uint64_t longest_ns;
@@ -597,6 +629,7 @@ int main(void)
 	test_balances_are_of_the_right_order();
 	test_replicas_that_share_all_are_one();
 	test_after_a_shared_stage_events_stay_on_their_core();
+	test_an_even_stage_gives_others_their_share();
 	test_small_never_wait_for_large();
 	test_closed_loop();
 	test_gaps_are_as_given();

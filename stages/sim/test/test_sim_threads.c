@@ -819,6 +819,11 @@ static void try_worker(const struct policy *p, const struct choice *c,
 	};
 	bool is_partition = c->values[BALANCE_FLAG] != NULL &&
 			    strcmp(c->values[BALANCE_FLAG], "partition=1") == 0;
+	bool is_even = c->values[BALANCE_FLAG] != NULL &&
+		       strstr(c->values[BALANCE_FLAG], "=even") != NULL;
+	/* Then the others may have another order: "srpt,b=fcfs". */
+	bool is_even_b =
+		is_even && strstr(c->values[BALANCE_FLAG], "a=even") == NULL;
 	struct choice tried = *c;
 
 	tried.values[POLICY_FLAG] = p->name;
@@ -839,8 +844,13 @@ static void try_worker(const struct policy *p, const struct choice *c,
 		 * schedule_complete() refuses the other combinations: see
 		 * schedule.c.
 		 */
-		if (is_refused)
+		if (is_refused || (is_even && p->has_central_queue))
 			CHECK_NUMBER(count, ==, 0);
+		else if (is_even)
+			CHECK_NUMBER(count, ==,
+				     ARRAY_SIZE(regimes) *
+					     ARRAY_SIZE(thresholds) *
+					     (1 - has_slice + is_even_b));
 		else if (p->has_central_queue)
 			CHECK_NUMBER(count, ==,
 				     is_partition || !is_plain ?
@@ -910,6 +920,17 @@ static void test_one_worker(const struct policy *p, const struct cores *cores)
 		  .present_count = 1,
 		  .client_count = CLIENTS,
 		  .graph = TYPES },
+		{ .values[BALANCE_FLAG] = "replicate=3,a=even=2,b=even",
+		  .values[STEAL_FLAG] = "",
+		  .core_count = 3,
+		  .present_count = 1,
+		  .client_count = CLIENTS },
+		{ .values[BALANCE_FLAG] = "replicate=3,a=shared,b=even=3",
+		  .values[DISTRIBUTE_FLAG] = "least-loaded",
+		  .core_count = 3,
+		  .present_first = 2,
+		  .present_count = 1,
+		  .client_count = REQUESTS },
 	};
 
 	for (size_t b = 0; b < 2 * ARRAY_SIZE(balances); b++) {
@@ -944,6 +965,8 @@ static void test_one_request(const struct policy *p, const struct cores *cores)
 		{ .values[BALANCE_FLAG] = "replicate=2,b=shared,c=shared",
 		  .core_count = 3,
 		  .graph = TYPES },
+		{ .values[BALANCE_FLAG] = "replicate=2,a=even,c=even=1",
+		  .core_count = 2 },
 		{ .values[BALANCE_FLAG] = "partition=2", .core_count = 2 },
 		{ .values[BALANCE_FLAG] = "partition=3", .core_count = 3 },
 		{ .values[POOL_FLAG] = "a=3,b=1,c=2", .core_count = 2 },
