@@ -136,6 +136,12 @@ const struct flag schedule_flags[] = {
 		"microseconds",
 		.type = FLAG_OTHER,
 	},
+	[SCHEDULE_ENOUGH] = {
+		"enough", "STAGE=N,...", NULL,
+		"while N or more events wait at STAGE, a worker that may enter "
+		"it leaves the stages before it alone",
+		.type = FLAG_OTHER,
+	},
 	[SCHEDULE_RESOURCES] = {
 		"resources", &RESOURCE_RULES(VALUE)[1], "learn",
 		"with --policy capriccio, which thread runs next:"
@@ -279,6 +285,17 @@ static bool read_threshold_entry(struct schedule *s, const char **at,
 		.unvisited_ns = us * NS_PER_US,
 	};
 	return length > 0 || us > 0;
+}
+
+static bool read_enough_entry(struct schedule *s, const char **at,
+			      uint32_t stage)
+{
+	uint64_t enough;
+
+	if (!take_number(at, 1, (uint64_t)COUNT_MAX, &enough))
+		return false;
+	s->enough[stage] = (uint32_t)enough;
+	return true;
 }
 
 static bool take_regime(const char **at, struct regime *out)
@@ -551,6 +568,9 @@ static bool read_value(struct schedule *s, uint32_t flag, const char *text,
 	case SCHEDULE_THRESHOLD:
 		s->has_thresholds = true;
 		return read_entries(s, text, stages, read_threshold_entry);
+	case SCHEDULE_ENOUGH:
+		s->has_enough = true;
+		return read_entries(s, text, stages, read_enough_entry);
 	default:
 		return read_balance_value(s, flag, text, stages);
 	}
@@ -629,6 +649,7 @@ static const char *find_stages(uint32_t flag, const char *text)
 	switch (flag) {
 	case SCHEDULE_POOL:
 	case SCHEDULE_THRESHOLD:
+	case SCHEDULE_ENOUGH:
 		return text;
 	case SCHEDULE_REGIME:
 		return skip_choice(regimes, ARRAY_SIZE(regimes), text);
@@ -778,6 +799,21 @@ static void word_add_thresholds(struct word_list *l, const struct schedule *s,
 				   t->unvisited_ns / NS_PER_US);
 		before = ",";
 	}
+}
+
+static void word_add_enough(struct word_list *l, const struct schedule *s,
+			    const char *const *stages, uint32_t stage_count)
+{
+	char *value = word_add(
+		l, SCHEDULE_ENOUGH,
+		"While this number of events or more wait here, a worker that "
+		"may enter leaves the stages before this one alone.");
+
+	for (uint32_t i = 0; i < stage_count; i++)
+		if (s->enough[i] > 0)
+			word_print(value, "%s%s=%" PRIu32,
+				   value[0] != '\0' ? "," : "", stages[i],
+				   s->enough[i]);
 }
 
 static bool has_replicas(const struct schedule *s)
@@ -956,6 +992,8 @@ uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 		word_add_pool(&l, s, stages, stage_count);
 	if (s->has_thresholds)
 		word_add_thresholds(&l, s, stages, stage_count);
+	if (s->has_enough)
+		word_add_enough(&l, s, stages, stage_count);
 	return l.count;
 }
 

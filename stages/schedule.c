@@ -117,6 +117,7 @@ static bool has_stacks(const struct schedule *s)
 #define IS_BY_SIZE FACT(22)
 #define IS_EVEN FACT(23)         /* a stage is made even */
 #define IS_OUT_OF_ORDER FACT(24) /* and is not first come, first served */
+#define HAS_ENOUGH FACT(25)
 #define BY_POLICY                                                              \
 	(CALLS | STAYS | ROAMS | IS_CENTRAL | IS_THREADED | HAS_NO_MODEL |     \
 	 NEEDS_LENGTHS)
@@ -174,6 +175,8 @@ static uint64_t find_facts(const struct schedule *s, uint32_t core_count)
 		facts |= IS_BLIND;
 	if (s->steal)
 		facts |= STEALS;
+	if (s->has_enough)
+		facts |= HAS_ENOUGH;
 	if (s->balance != BALANCE_SHARED)
 		facts |= IS_DIVIDED;
 	if (s->balance == BALANCE_PARTITION)
@@ -295,6 +298,13 @@ static const struct {
 	  "a replica is for its own sizes" },
 	{ IS_CENTRAL | IS_EVEN, "--balance even",
 	  "it has one queue for all stages" },
+	{ CALLS | HAS_ENOUGH, "--enough", "it has no queues" },
+	{ STAYS | HAS_ENOUGH, "--enough", "its threads stay at a stage" },
+	{ IS_CENTRAL | HAS_ENOUGH, "--enough",
+	  "it has one queue for all stages" },
+	{ IS_THREADED | HAS_ENOUGH, "--enough", "it visits no stages" },
+	{ IS_BLIND | HAS_ENOUGH, "--enough",
+	  "a worker learns only by a visit how many events wait" },
 	{ IS_EVEN | IS_OUT_OF_ORDER, "--balance even",
 	  "what is moved keeps the order of arrival" },
 	{ HAS_NO_RANKS | HAS_SLICES, "--slice",
@@ -448,6 +458,11 @@ static bool check_stage_numbers(const struct schedule *s, uint32_t stage_count,
 				  " events", error) ||
 		     !check_range((double)t->unvisited_ns, 0, NS_MAX, what,
 				  " ns", error)))
+			return false;
+		(void)snprintf(what, sizeof(what), "--enough of stage %u",
+			       i + 1);
+		if (s->has_enough && !check_range(s->enough[i], 0, COUNT_MAX,
+						  what, " events", error))
 			return false;
 	}
 	return true;

@@ -363,6 +363,7 @@ enum schedule_choice {
 	SCHEDULE_STEAL,
 	SCHEDULE_POOL,
 	SCHEDULE_THRESHOLD,
+	SCHEDULE_ENOUGH,
 	SCHEDULE_RESOURCES,
 	SCHEDULE_THREADS,
 	SCHEDULE_IO,
@@ -410,6 +411,14 @@ struct schedule {
 	uint32_t pool_threads[STAGES_MAX]; /* threads of each part, by stage */
 	struct threshold thresholds[STAGES_MAX];
 	bool has_thresholds;
+	/*
+	 * While so many events or more wait at stage i, which is then full, a
+	 * worker that may enter it makes no visits to stages before it; 0: it
+	 * is never full (Larus and Parkes, USENIX 2002, section 4.1.3: "a
+	 * stage informs other stages that it has sufficient tasks").
+	 */
+	uint32_t enough[STAGES_MAX];
+	bool has_enough; /* for any stage */
 	/*
 	 * Bit i: the user made choice i.  If it has no effect or no meaning
 	 * with the other choices, schedule_complete() refuses it; a default

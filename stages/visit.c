@@ -3,7 +3,8 @@
  * After Gordon, UCAM-CL-TR-781, sections 2.4 and 3.1 (policies, regimes, blind
  * visits and exponential idling), and Larus and Parkes, "Using Cohort
  * Scheduling to Enhance Server Performance", USENIX 2002, section 4.1
- * (thresholds), and their technical report, BalanceLoad (stealing).
+ * (thresholds, full stages), and their technical report, BalanceLoad (stealing,
+ * even stages).
  */
 #include "stages/visit.h"
 
@@ -422,6 +423,41 @@ RARE static _Noreturn void refuse_pick(const struct policy *p, const char *what)
 	abort();
 }
 
+/* Are `count` events enough for the visitor's station `at`? */
+static bool is_full(const struct visitor *v, uint32_t at, uint32_t count)
+{
+	uint32_t enough = v->group->schedule->enough[v->stations[at]->stage];
+
+	return enough > 0 && count >= enough;
+}
+
+/*
+ * Is a stage after this one full?  One that the visitor may not enter now is
+ * not full for it: if a stage is held, there is another one to visit, so held
+ * events need no wake-ups of their own.
+ */
+RARE static bool is_before_full(const struct visitor *v, uint32_t stage)
+{
+	for (uint32_t i = v->station_count;
+	     i-- > 0 && v->stations[i]->stage > stage;)
+		if (is_full(v, i, open_count(v, i)))
+			return true;
+	return false;
+}
+
+/* Does a full stage hold visits to this station? */
+static bool is_held(const struct visitor *v, const struct visit_station *s)
+{
+	return v->group->schedule->has_enough && is_before_full(v, s->stage);
+}
+
+/* If a full stage holds the visit, it takes no further event. */
+RARE static void end_if_held(struct visitor *v)
+{
+	if (is_before_full(v, v->visit.station->stage))
+		v->visit.events_max = 0;
+}
+
 /*
  * Ask the policy.  No worker that sees the queues may sleep while there are
  * events to take.
@@ -442,6 +478,13 @@ static uint32_t ask_policy(struct visitor *v)
 		v->views[i].queued_count = view.is_blind ? 1 : open_count(v, i);
 		any |= v->views[i].queued_count > 0;
 	}
+	bool holds = false;
+
+	for (uint32_t i = v->station_count; c->has_enough && i-- > 0;)
+		if (holds)
+			v->views[i].queued_count = 0;
+		else
+			holds = is_full(v, i, v->views[i].queued_count);
 	uint32_t at = c->policy->pick(v->policy_state, &view);
 
 	if (at == POLICY_IDLE && any)
@@ -652,7 +695,7 @@ RARE static enum visit_step pick(struct visitor *v)
 	struct visit_station *smaller =
 		steals_by_size(v->group->schedule) ? find_victim(v) : NULL;
 
-	if (smaller != NULL) {
+	if (smaller != NULL && !is_held(v, smaller)) {
 		leave_to_others(v);
 		return switch_to(v, smaller, true, false);
 	}
@@ -874,7 +917,7 @@ RARE static struct visit_station *find_interruption(const struct visitor *v,
 	for (uint32_t i = 0; i < v->station_count; i++) {
 		struct visit_station *s = v->stations[i];
 
-		if (s != v->visit.station &&
+		if (s != v->visit.station && !is_held(v, s) &&
 		    threshold_is_exceeded(
 			    &c->thresholds[s->stage], open_count(v, i),
 			    atomic_load(&s->last_visit_ns), now_ns))
@@ -975,6 +1018,8 @@ RARE static void resume(struct visitor *v, uint64_t now_ns)
 {
 	v->visit = v->interrupted;
 	turn_to(v, v->visit.stage, now_ns);
+	if (v->group->schedule->has_enough)
+		end_if_held(v);
 }
 
 /* Called between two events of a visit. */
@@ -1000,6 +1045,8 @@ enum visit_step visitor_step(struct visitor *v, uint64_t now_ns)
 	for (;;)
 		switch (v->state) {
 		case VISITOR_HAS_HANDLED:
+			if (v->group->schedule->has_enough)
+				end_if_held(v);
 			by = v->group->schedule->has_thresholds ?
 				     find_interruption(v, now_ns) :
 				     NULL;

@@ -141,7 +141,7 @@ has_schedule() {
 	for flag; do
 		case $flag in
 		--policy | --regime | --discipline | --slice | --balance | \
-			--distribute | --steal | --pool | --threshold)
+			--distribute | --steal | --pool | --threshold | --enough)
 			return 0
 			;;
 		esac

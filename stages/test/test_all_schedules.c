@@ -65,7 +65,8 @@ static const struct idle_flags {
 	{ "blind", "backoff=300us:20:100:linear" },
 };
 static const char *const pools[] = { NULL, "a=1,b=2,c=3,d=2", "auto" };
-static const char *const thresholds[] = { NULL, "b=2,d=0:50" };
+/* Of --threshold; of --enough, after a slash. */
+static const char *const thresholds[] = { NULL, "b=2,d=0:50", "/b=2,d=1" };
 
 static const struct balance_flags {
 	const char *balance, *distribute;
@@ -315,6 +316,7 @@ struct choice {
 static bool set_flags(struct schedule *s, const struct policy *policy,
 		      const struct choice *c)
 {
+	bool is_enough = c->threshold != NULL && c->threshold[0] == '/';
 	const struct {
 		const char *name, *value;
 	} flags[] = {
@@ -327,7 +329,8 @@ static bool set_flags(struct schedule *s, const struct policy *policy,
 		{ "discipline", c->order->discipline },
 		{ "slice", c->order->slice },
 		{ "pool", c->pool },
-		{ "threshold", c->threshold },
+		{ is_enough ? "enough" : "threshold",
+		  is_enough ? c->threshold + 1 : c->threshold },
 	};
 	struct error error;
 

@@ -455,6 +455,10 @@ static const char *const nonsense[][2] = {
 	{ "threshold", "decode=5:0" },
 	{ "threshold", "decode=5:6:7" },
 	{ "threshold", "decode=5,decode=6" },
+	{ "enough", "4" },
+	{ "enough", "decode=0" },
+	{ "enough", "decode=1000001" },
+	{ "enough", "decode=1,decode=2" },
 	{ "threads", "" },
 	{ "threads", "1" },
 	{ "threads", "1:n" },
@@ -664,6 +668,12 @@ static void test_numbers_of_stages_have_ranges(void)
 	refused(&s, "--threshold of stage 2 is 3600000000001, but it must be "
 		    "0 to 3600000000000 ns");
 	s.has_thresholds = false;
+	s.enough[3] = 1000001;
+	accepted(&s);
+	s.has_enough = true;
+	refused(&s, "--enough of stage 4 is 1000001, but it must be 0 to "
+		    "1000000 events");
+	s.has_enough = false;
 	s.policy = policy_find("pool-per-stage");
 	refused(&s, "--pool of stage 3 is 0, but it must be 1 to 1024 "
 		    "threads");
@@ -746,6 +756,13 @@ static void test_what_workers_do_not_do_is_refused(void)
 		{ "--balance even makes no sense with a discipline other than "
 		  "fcfs",
 		  "--balance replicate,blur=even --discipline fcfs,blur=lcfs" },
+		{ "--enough",
+		  "--policy thread-per-connection --enough blur=1" },
+		{ "--enough", "--policy pool-per-stage --enough blur=1" },
+		{ "--enough", "--policy color --enough blur=1" },
+		{ "--enough makes no sense with --look blind: a worker learns "
+		  "only by a visit",
+		  "--enough blur=1 --look blind" },
 		{ "--steal makes no sense with --look blind: a thief takes "
 		  "from the longest queue, which it does not see",
 		  "--policy dbr --balance replicate --steal --look blind" },
@@ -768,6 +785,8 @@ static void test_what_user_level_threads_do_not_do_is_refused(void)
 		{ "--steal", "--policy capriccio --steal" },
 		{ "--pool", "--policy capriccio --pool auto" },
 		{ "--threshold", "--policy capriccio --threshold blur=1" },
+		{ "--enough", "--policy capriccio --enough blur=1" },
+		{ "--enough", "--policy servlib --enough blur=1" },
 		{ "--regime", "--policy servlib --regime gated" },
 		{ "--discipline", "--policy servlib --discipline srpt" },
 		{ "--slice", "--policy servlib --slice 1000" },

@@ -94,6 +94,8 @@ static const char *const lines[] = {
 	"--balance replicate=2 --distribute least-loaded --steal",
 	"--policy color --discipline fcfs "
 	"--balance replicate=2 --distribute size --steal",
+	"--policy mg1 --regime exhaustive --look lengths --idle wake "
+	"--discipline fcfs --balance shared --enough sew=3,iron=12",
 	"--policy color --discipline fcfs "
 	"--balance replicate=2,cut=shared,iron=shared "
 	"--distribute least-loaded",

@@ -40,16 +40,18 @@ static uint32_t next_random(uint32_t *state)
 
 /* Values of each flag; an empty one: not given. */
 static const struct {
-	const char *name, *values[8];
+	const char *name, *values[9];
 } flags[] = {
 	{ "balance",
-	  { "shared", "replicate=2", "replicate", "partition=2",
-	    "partition" } },
+	  { "shared", "replicate=2", "replicate", "partition=2", "partition",
+	    "even", "replicate,b=shared,c=even=2",
+	    "replicate=2,a=shared,b=shared,d=even" } },
 	{ "regime", { "", "gated", "n-gated=3", "time-gated=10", "cutoff=1" } },
 	{ "discipline", { "", "lcfs", "stack", "srpt=3", "edf" } },
 	{ "distribute", { "", "least-loaded", "size" } },
 	{ "pool", { "", "auto", "a=3,c=2" } },
 	{ "threshold", { "", "b=1", "c=0:10,d=3" } },
+	{ "enough", { "", "b=2", "b=4,d=1" } },
 };
 
 /* Draw a schedule that is not refused. */

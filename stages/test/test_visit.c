@@ -49,7 +49,8 @@ static void look_begins(struct item *item, const struct place *place)
 
 	seen.numbers[stage][seen.counts[stage]++] = item->number;
 	seen.steps[atomic_fetch_add(&seen.step_count, 1)] =
-		place->line->setup.schedule.has_thresholds ?
+		place->line->setup.schedule.has_thresholds ||
+				place->line->setup.schedule.has_enough ?
 			(char)('a' + stage) :
 			' ';
 	pause_ns(2000);
@@ -202,12 +203,12 @@ static void test_order_is_that_of_the_discipline(void)
 	CHECK_NUMBER(stack_count, >=, 8);
 }
 
-static const char *steps_of(const char *threshold)
+static const char *steps_of(const char *flag, const char *value)
 {
 	struct schedule s;
 
 	schedule_init(&s);
-	CHECK(set_flag(&s, "threshold", threshold));
+	CHECK(set_flag(&s, flag, value));
 	run(&s, 8);
 	return seen.steps;
 }
@@ -220,20 +221,34 @@ static const char *steps_of(const char *threshold)
  */
 static void test_threshold_interrupts_but_no_interruption(void)
 {
-	CHECK_TEXT(steps_of("b=2,c=1"), "aaabbb"
-					"accc"
-					"aabbb"
-					"accc"
-					"abb"
-					"cc"
-					"dddddddd");
+	CHECK_TEXT(steps_of("threshold", "b=2,c=1"), "aaabbb"
+						     "accc"
+						     "aabbb"
+						     "accc"
+						     "abb"
+						     "cc"
+						     "dddddddd");
 }
 
 static void test_stage_long_unvisited_interrupts(void)
 {
-	CHECK_TEXT(steps_of("b=0:1"), "abababababababab"
-				      "cccccccc"
-				      "dddddddd");
+	CHECK_TEXT(steps_of("threshold", "b=0:1"), "abababababababab"
+						   "cccccccc"
+						   "dddddddd");
+}
+
+/*
+ * A visit to `a` ends when three events wait at `b`; that of `b` lasts until
+ * none does.  The full `a` holds nothing, and while `d` is full, no other stage
+ * is visited.
+ */
+static void test_full_stages_hold_those_before_them(void)
+{
+	CHECK_TEXT(steps_of("enough", "a=1,b=3"), "aaabbbcccddd"
+						  "aaabbbcccddd"
+						  "aabbccdd");
+	CHECK_TEXT(steps_of("enough", "d=1"), "aaaaaaaabbbbbbbb"
+					      "cdcdcdcdcdcdcdcd");
 }
 
 static uint32_t count_nothing(const struct visit_station *s)
@@ -569,6 +584,7 @@ int main(void)
 	test_a_woken_worker_visits_where_it_rested();
 	test_order_is_that_of_the_discipline();
 	test_threshold_interrupts_but_no_interruption();
+	test_full_stages_hold_those_before_them();
 	test_stage_long_unvisited_interrupts();
 	return 0;
 }

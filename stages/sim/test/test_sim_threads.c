@@ -524,6 +524,7 @@ enum {
 	DISCIPLINE_FLAG,
 	SLICE_FLAG,
 	THRESHOLD_FLAG,
+	ENOUGH_FLAG,
 	BALANCE_FLAG,
 	DISTRIBUTE_FLAG,
 	STEAL_FLAG,
@@ -533,9 +534,9 @@ enum {
 };
 
 static const char *const flags[FLAGS] = {
-	"policy",     "regime", "look",      "idle",
-	"discipline", "slice",  "threshold", "balance",
-	"distribute", "steal",  "pool",      "resources",
+	"policy", "regime",    "look",      "idle",    "discipline",
+	"slice",  "threshold", "enough",    "balance", "distribute",
+	"steal",  "pool",      "resources",
 };
 
 struct choice {
@@ -824,15 +825,16 @@ static void try_worker(const struct policy *p, const struct choice *c,
 	/* Then the others may have another order: "srpt,b=fcfs". */
 	bool is_even_b =
 		is_even && strstr(c->values[BALANCE_FLAG], "a=even") == NULL;
+	bool has_enough = c->values[ENOUGH_FLAG] != NULL;
 	struct choice tried = *c;
 
 	tried.values[POLICY_FLAG] = p->name;
 	for (uint32_t i = 0; i < ARRAY_SIZE(slices) * ARRAY_SIZE(looks); i++) {
 		uint32_t look = i / ARRAY_SIZE(slices);
 		bool is_plain = look == 0, has_slice;
-		bool is_refused =
-			looks[look][0] != NULL &&
-			(p->needs_lengths || c->values[STEAL_FLAG] != NULL);
+		bool is_refused = looks[look][0] != NULL &&
+				  (p->needs_lengths ||
+				   c->values[STEAL_FLAG] != NULL || has_enough);
 		uint32_t count;
 
 		tried.values[LOOK_FLAG] = looks[look][0];
@@ -844,7 +846,8 @@ static void try_worker(const struct policy *p, const struct choice *c,
 		 * schedule_complete() refuses the other combinations: see
 		 * schedule.c.
 		 */
-		if (is_refused || (is_even && p->has_central_queue))
+		if (is_refused ||
+		    (p->has_central_queue && (is_even || has_enough)))
 			CHECK_NUMBER(count, ==, 0);
 		else if (is_even)
 			CHECK_NUMBER(count, ==,
@@ -920,6 +923,17 @@ static void test_one_worker(const struct policy *p, const struct cores *cores)
 		  .present_count = 1,
 		  .client_count = CLIENTS,
 		  .graph = TYPES },
+		{ .values[ENOUGH_FLAG] = "b=2,c=4",
+		  .core_count = 1,
+		  .client_count = CLIENTS },
+		{ .values[ENOUGH_FLAG] = "b=1,c=3",
+		  .values[BALANCE_FLAG] = "replicate=3",
+		  .values[DISTRIBUTE_FLAG] = "size",
+		  .values[STEAL_FLAG] = "",
+		  .core_count = 3,
+		  .present_first = 2,
+		  .present_count = 1,
+		  .client_count = CLIENTS },
 		{ .values[BALANCE_FLAG] = "replicate=3,a=even=2,b=even",
 		  .values[STEAL_FLAG] = "",
 		  .core_count = 3,
