@@ -74,8 +74,9 @@ static uint64_t count_files(const struct options *o,
 			    const struct pipeline_config *c)
 {
 	uint64_t slots = clients_slots(o->connections_max);
-	uint64_t workers = group_workers_max(&c->schedule, PIPELINE_STEPS,
-					     cores_count(c->cores));
+	uint64_t workers =
+		group_workers_max(&c->schedule, pipeline_steps(c->stages).count,
+				  cores_count(c->cores));
 	uint64_t counters = o->counts_hardware ? PERF_COUNTERS : 0;
 	uint64_t io_threads = options_io_threads(o, (uint32_t)workers);
 	uint64_t count = OWN_FILES + slots + workers * counters +
@@ -176,14 +177,16 @@ static bool is_about_default(const struct options *o, const char *error)
 static bool complete_with_pools(const struct options *o, uint32_t core_count,
 				struct schedule *s, struct error *error)
 {
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+	uint32_t stage_count = pipeline_steps(o->stages).count;
+
+	for (uint32_t i = 0; i < stage_count; i++)
 		if (s->pool_threads[i] == 0)
 			s->pool_threads[i] = 1;
-	if (!schedule_complete(s, PIPELINE_STEPS, core_count, error->text))
+	if (!schedule_complete(s, stage_count, core_count, error->text))
 		return false;
 	(void)memcpy(s->pool_threads, o->schedule.pool_threads,
 		     sizeof(s->pool_threads));
-	options_fit_pools(s, core_count);
+	options_fit_pools(s, o->stages, core_count);
 	return true;
 }
 
@@ -480,7 +483,7 @@ static void check_start(const struct options *o)
 	if (o->user != NULL && !user_check(o->user, &why_not))
 		refuse_flag(o, "user", o->user, why_not.text);
 	if (o->graph != NULL &&
-	    !pipeline_graph_load(&graph, o->graph, &why_not))
+	    !pipeline_graph_load(&graph, o->stages, o->graph, &why_not))
 		refuse_flag(o, "graph", o->graph, why_not.text);
 	if (o->save_graph != NULL && !resources_can_save_graph(o, &why_not))
 		refuse_flag(o, "save-graph", o->save_graph, why_not.text);
@@ -513,6 +516,7 @@ static int run(const struct options *o)
 	struct cores *cores = find_cores(o);
 	struct watermarks watermarks = { .count = 0 };
 	struct pipeline_config config = {
+		.stages = o->stages,
 		.cores = cores,
 		.uploads_max = o->uploads_max,
 		.counts_hardware = o->counts_hardware,

@@ -437,7 +437,7 @@ static int load_graph(struct server_resources *r, const struct options *o)
 	struct error why;
 
 	if (o->schedule.balance != BALANCE_PARTITION ||
-	    pipeline_graph_load(&r->graph, o->graph, &why))
+	    pipeline_graph_load(&r->graph, o->stages, o->graph, &why))
 		return EXIT_SUCCESS;
 	return resources_refuse(o, EXIT_USAGE, "graph", o->graph, why.text);
 }

@@ -26,13 +26,12 @@ enum { THESIS_CORES = 4 };
 
 /*
  * Threads of each stage with --policy pool-per-stage, without --pool, on that
- * many cores (Gordon, UCAM-CL-TR-781, table 4.2).
+ * many cores (Gordon, UCAM-CL-TR-781, table 4.2, which has none for scale and
+ * statistics).
  */
 static const uint32_t pool_threads[PIPELINE_STEPS] = {
-	[PIPELINE_DECODE] = 3,
-	[PIPELINE_SCALE] = 1,
-	[PIPELINE_BLUR] = 2,
-	[PIPELINE_ENCODE] = 3,
+	[PIPELINE_PARSE] = 1, [PIPELINE_DECODE] = 3, [PIPELINE_SCALE] = 1,
+	[PIPELINE_BLUR] = 2,  [PIPELINE_ENCODE] = 3, [PIPELINE_STATISTICS] = 1,
 };
 
 /*
@@ -371,6 +370,11 @@ static const struct flag own_flags[] = {
 	{ "express",
 	  .removed = "it was removed; --slice pauses large uploads, so that "
 		     "small ones need no thread of their own" },
+	{ "stages", "image|thesis", "image",
+	  "the stages that uploads pass: decode, scale, blur and encode; or,\n"
+	  "as in M. E. Gordon's thesis, before them parse, where forms are\n"
+	  "read, and after them statistics",
+	  FLAG_CHOICE_FIELD(struct options, stages) },
 	{ "trace", "FILE", NULL,
 	  "write every visit of a worker, for Perfetto or chrome://tracing",
 	  FLAG_FIELD(struct options, trace) },
@@ -483,6 +487,7 @@ static bool take_flag(void *reading, const struct flag *f, const char *value,
 {
 	struct reading *r = reading;
 	struct options *o = r->options;
+	struct pipeline_steps steps = pipeline_steps(o->stages);
 	uint32_t place = place_of(f->name);
 
 	assert(place < OPTIONS_MAX);
@@ -493,10 +498,16 @@ static bool take_flag(void *reading, const struct flag *f, const char *value,
 		return true; /* switches are off by default */
 	if (f->type != FLAG_OTHER)
 		return flag_set(f, value, o, why);
-	return schedule_set(&o->schedule, f->name, value, pipeline_step_names,
-			    PIPELINE_STEPS) ||
-	       schedule_refuse(f->name, value, pipeline_step_names,
-			       PIPELINE_STEPS, why);
+	return schedule_set(&o->schedule, f->name, value, steps.names,
+			    steps.count) ||
+	       schedule_refuse(f->name, value, steps.names, steps.count, why);
+}
+
+/* Read the values of all flags, except of those of the schedule. */
+static bool take_own_flag(void *reading, const struct flag *f,
+			  const char *value, struct error *why)
+{
+	return f->type == FLAG_OTHER || take_flag(reading, f, value, why);
 }
 
 /*
@@ -666,29 +677,58 @@ static void set_derived(struct options *o)
 					    clients_slots(o->connections_max));
 }
 
+/* If help or the version is asked for, only the command line. */
+static bool read_sources(struct options *o, int argc, char *const *argv,
+			 char *const *environment, flag_take_fn *take,
+			 struct error *error)
+{
+	const struct program *p = &options_program;
+	struct reading r = { .options = o, .overruled.stages = o->stages };
+
+	r.source = OPTIONS_COMMAND_LINE;
+	if (!flags_read(p, argv + 1, (uint32_t)argc - 1, take, &r, error))
+		return false;
+	if (flags_is_asked(&o->asked) || o->wants_policies)
+		return true;
+	r.source = OPTIONS_ENVIRONMENT;
+	if (!flags_read_environment(p, environment, take, &r, error))
+		return false;
+	r.source = OPTIONS_FILE;
+	return o->config == NULL ||
+	       flags_read_file(p, o->config, &o->file, take, &r, error);
+}
+
+/*
+ * The stages, by whatever source: the flags of the schedule name them.  What is
+ * wrong with the sources is said when they are read again.
+ */
+static enum stage_set find_stages(int argc, char *const *argv,
+				  char *const *environment)
+{
+	struct options first = { .stages = STAGES_IMAGE };
+	struct error ignored;
+	bool is_read;
+
+	flags_init(own_flags, &first);
+	is_read = read_sources(&first, argc, argv, environment, take_own_flag,
+			       &ignored);
+	options_release(&first);
+	return is_read ? first.stages : STAGES_IMAGE;
+}
+
 bool options_parse(struct options *o, int argc, char *const *argv,
 		   char *const *environment, struct error *error)
 {
-	const struct program *p = &options_program;
-	struct reading r = { .options = o };
-
 	*o = (struct options){ .inherited.fds = { -1, -1, -1 } };
 	schedule_init(&o->schedule);
 	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
 		o->schedule.pool_threads[i] = 0; /* not given */
 	flags_init(own_flags, o);
-	r.source = OPTIONS_COMMAND_LINE;
-	if (!flags_read(p, argv + 1, (uint32_t)argc - 1, take_flag, &r, error))
+	o->stages = find_stages(argc, argv, environment);
+	if (!read_sources(o, argc, argv, environment, take_flag, error))
 		return false;
 	if (flags_is_asked(&o->asked) || o->wants_policies)
 		return true;
-	r.source = OPTIONS_ENVIRONMENT;
-	if (!flags_read_environment(p, environment, take_flag, &r, error))
-		return false;
-	r.source = OPTIONS_FILE;
-	if (o->config != NULL &&
-	    !flags_read_file(p, o->config, &o->file, take_flag, &r, error))
-		return false;
 	if (o->schedule.given == 0)
 		set_best(o);
 	set_derived(o);
@@ -736,22 +776,26 @@ bool options_is_changed(const struct options *o, const char *flag,
 	return strcmp(value, unchanged) != 0;
 }
 
-void options_fit_pools(struct schedule *s, uint32_t core_count)
+void options_fit_pools(struct schedule *s, enum stage_set stages,
+		       uint32_t core_count)
 {
+	struct pipeline_steps steps = pipeline_steps(stages);
 	uint32_t cores = core_count / s->part_count;
 
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+	for (uint32_t i = 0; i < steps.count; i++)
 		if (s->pool_threads[i] == 0)
 			s->pool_threads[i] =
-				(pool_threads[i] * cores + THESIS_CORES - 1) /
+				(pool_threads[steps.first + i] * cores +
+				 THESIS_CORES - 1) /
 				THESIS_CORES;
 }
 
 void options_choose_slice(const struct options *o, struct schedule *s)
 {
+	struct pipeline_steps steps = pipeline_steps(o->stages);
 	bool is_by_what_is_left = false;
 
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
+	for (uint32_t i = 0; i < steps.count; i++) {
 		enum discipline_kind kind = schedule_discipline(s, i)->kind;
 
 		is_by_what_is_left |=
@@ -802,11 +846,12 @@ void options_refuse(const struct options *o, const char *flag,
 }
 
 /* The flags of a schedule; a flag that it does not use is null. */
-static void add_schedule(struct json *j, const struct schedule *s)
+static void add_schedule(struct json *j, const struct schedule *s,
+			 enum stage_set stages)
 {
+	struct pipeline_steps steps = pipeline_steps(stages);
 	struct schedule_word words[SCHEDULE_WORDS_MAX];
-	uint32_t count =
-		schedule_words(s, pipeline_step_names, PIPELINE_STEPS, words);
+	uint32_t count = schedule_words(s, steps.names, steps.count, words);
 
 	for (uint32_t i = 0; i < count; i++)
 		if (words[i].value[0] != '\0')
@@ -831,7 +876,7 @@ bool options_print(const struct options *o, const struct schedule *s, FILE *to)
 	json_begin(&j, to, JSON_INDENTED);
 	json_open_object(&j, NULL);
 	flags_add_values(own_flags, o, &j);
-	add_schedule(&j, s);
+	add_schedule(&j, s, o->stages);
 	json_close(&j);
 	return fputc('\n', to) != EOF && fflush(to) == 0 && !ferror(to);
 }

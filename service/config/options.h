@@ -55,6 +55,7 @@ struct options {
 	uint32_t block_distance;
 	const char *tls_cert;
 	const char *tls_key;
+	enum stage_set stages;
 	struct schedule schedule; /* schedule_complete() needs the cores */
 	const char *cores;        /* NULL: default */
 	uint32_t uploads_max;
@@ -168,7 +169,8 @@ bool options_is_changed(const struct options *o, const char *flag,
  * The threads of pools that --pool does not name: as many for each core as in
  * the thesis, rounded up.  `s` is complete.
  */
-void options_fit_pools(struct schedule *s, uint32_t core_count);
+void options_fit_pools(struct schedule *s, enum stage_set stages,
+		       uint32_t core_count);
 
 /*
  * Without --slice, `s` has slices of 1 ms if its discipline orders uploads by

@@ -544,11 +544,13 @@ static void log_add_body(struct log_request *line, const struct request *r)
 }
 
 /* A request that is no upload has the times of one that was not worked on. */
-static void log_add_no_work(struct log_request *line)
+static void log_add_no_work(struct log_request *line, const struct request *r)
 {
+	struct pipeline_steps of = pipeline_own_steps(r->config->pipeline);
+
 	log_request_add_time(line, "queue", 0);
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
-		log_request_add_time(line, pipeline_step_names[i], 0);
+	for (uint32_t i = 0; i < of.count; i++)
+		log_request_add_time(line, of.names[i], 0);
 }
 
 static void log_add_reply(struct log_request *line, const struct request *r)
@@ -592,7 +594,7 @@ static void log_request_end(const struct request *r, enum request_ending how)
 	if (r->handler->log != NULL)
 		r->handler->log(r, &line);
 	else
-		log_add_no_work(&line);
+		log_add_no_work(&line, r);
 	log_add_reply(&line, r);
 	log_request(r->config->log, &line);
 }

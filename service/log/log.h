@@ -33,7 +33,7 @@ enum {
 	LOG_BUFFER_BYTES = 256 * 1024,
 	LOG_LINE_BYTES = 2048, /* the longest line of a request */
 	LOG_TIMES_MAX = 8,
-	LOG_STEPS_MAX = 8,
+	LOG_STEPS_MAX = 10,
 	LOG_HASH_CHARS = 64 + 1,
 };
 

@@ -3,7 +3,8 @@
  * An upload enters by pipeline_submit(), as a closure.  It is decoded, and
  * waits for its children: each variant is a closure that goes through the other
  * steps, as far as it needs them.  When the last one has ended, the upload is
- * stored, if that is asked for, and leaves by its done().
+ * stored, if that is asked for, and leaves by its done().  With the stages of
+ * the thesis, it is the child of another closure, which parses its body.
  *
  * In the order of this file: what a pipeline consists of, results and counts,
  * steps and stages, submitting, reading, starting and stopping.
@@ -22,13 +23,36 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { KEPT_BYTES_MAX = 256 << 20 };
+enum {
+	KEPT_BYTES_MAX = 256 << 20,
+	/*
+	 * Until its body is parsed, an upload is expected to need this time for
+	 * each byte: 7.5 ms for 100 KB, as in stages/sim/graphs/image.json.
+	 */
+	UNPARSED_NS_PER_BYTE = 75,
+};
 
 const char *const pipeline_step_names[PIPELINE_STAGES] = {
-	[PIPELINE_DECODE] = "decode", [PIPELINE_SCALE] = "scale",
-	[PIPELINE_BLUR] = "blur",     [PIPELINE_ENCODE] = "encode",
+	[PIPELINE_PARSE] = "parse",   [PIPELINE_DECODE] = "decode",
+	[PIPELINE_SCALE] = "scale",   [PIPELINE_BLUR] = "blur",
+	[PIPELINE_ENCODE] = "encode", [PIPELINE_STATISTICS] = "statistics",
 	[PIPELINE_STORE] = "store",
 };
+
+struct pipeline_steps pipeline_steps(enum stage_set set)
+{
+	static const enum pipeline_step ends[][2] = {
+		[STAGES_IMAGE] = { PIPELINE_DECODE, PIPELINE_ENCODE },
+		[STAGES_THESIS] = { PIPELINE_PARSE, PIPELINE_STATISTICS },
+	};
+	enum pipeline_step first = ends[set][0], last = ends[set][1];
+
+	return (struct pipeline_steps){
+		.first = first,
+		.count = last - first + 1,
+		.names = pipeline_step_names + first,
+	};
+}
 
 /* A stage's argument: which step of which pipeline it runs. */
 struct pipeline_stage {
@@ -73,6 +97,7 @@ struct pipeline {
 	struct budget budget;
 	struct memory_estimate memory_estimate;
 	struct stage_group *group;
+	enum pipeline_step first, last; /* of the steps that there are */
 	struct pipeline_stage stages[PIPELINE_STEPS];
 	struct task_stage store;
 	struct task_stage decoder; /* decodes what decoder_takes() */
@@ -150,7 +175,7 @@ static void count_end(struct pipeline_counts *c, const struct upload *u)
 static void sum_times(struct upload *u, const struct variant *v)
 {
 	u->waited_ns += v->closure.event.waited_ns;
-	for (uint32_t k = 0; k < PIPELINE_STEPS; k++) {
+	for (uint32_t k = u->pipeline->first; k <= u->pipeline->last; k++) {
 		uint64_t begun_ns = v->begun_ns[k];
 
 		u->service_ns[k] += v->service_ns[k];
@@ -167,7 +192,8 @@ static void finish_upload(struct pipeline *p, struct upload *u)
 	img_metadata_release(&u->metadata);
 	for (uint32_t i = 0; i < u->variant_count; i++)
 		sum_times(u, &u->variants[i]);
-	u->waited_ns += u->closure.event.waited_ns + u->task.event.waited_ns;
+	u->waited_ns += u->parsing.event.waited_ns +
+			u->closure.event.waited_ns + u->task.event.waited_ns;
 	if (atomic_load(&u->is_failed))
 		upload_free_results(u);
 	budget_lower(&u->charge, u->jpeg_charge_bytes + upload_result_bytes(u));
@@ -201,7 +227,7 @@ static uint64_t variant_needs_ns(const struct variant *v, uint32_t step)
 {
 	uint64_t ns = 0;
 
-	for (; step < PIPELINE_STEPS; step++)
+	for (; step <= PIPELINE_ENCODE; step++)
 		ns += v->estimated_ns[step];
 	return ns;
 }
@@ -313,17 +339,46 @@ static void end_variant(struct closure *c, enum closure_end how)
 				 u->jpeg_bytes);
 }
 
-/* closure.end() of an upload: so have all its variants. */
-static void end_upload(struct closure *c, enum closure_end how)
+/* All variants of the upload have ended. */
+static void end_variants(struct upload *u)
 {
-	struct upload *u = container_of(c, struct upload, closure);
-
-	assert(how == CLOSURE_DONE);
-	(void)how;
 	if (u->store == NULL || atomic_load(&u->is_failed))
 		finish_queued_upload(u->pipeline, u);
 	else
 		send_to_store(u->pipeline, u);
+}
+
+/* closure.end() of an upload: so have all its variants. */
+static void end_upload(struct closure *c, enum closure_end how)
+{
+	assert(how == CLOSURE_DONE);
+	(void)how;
+	end_variants(container_of(c, struct upload, closure));
+}
+
+/* The same with parse, which its closure waits for after that of decode. */
+static void end_parsed(struct closure *c, enum closure_end how)
+{
+	assert(how == CLOSURE_DONE);
+	(void)how;
+	end_variants(container_of(c, struct upload, parsing));
+}
+
+/* closure.end() of an upload that was parsed; the decoder stage may stop. */
+static void end_decoded(struct closure *c, enum closure_end how)
+{
+	struct upload *u = container_of(c, struct upload, closure);
+
+	if (how == CLOSURE_DONE)
+		return;
+	atomic_fetch_sub(&u->pipeline->waiting_count, 1);
+	fail_upload(u, UPLOAD_ABANDONED, IMG_OK, 0);
+}
+
+static void set_event(struct event *ev, const struct upload *u)
+{
+	ev->number = u->number;
+	ev->deadline_ns = u->deadline_ns;
 }
 
 /* Is the memory not needed any more?  A stop ends all waits by itself. */
@@ -464,7 +519,8 @@ static void adopt_pace(struct pipeline *p, struct upload *u)
 	for (uint32_t i = 0; i < u->variant_count; i++) {
 		uint64_t *estimated_ns = u->variants[i].estimated_ns;
 
-		for (uint32_t step = 0; step < PIPELINE_STEPS; step++) {
+		for (uint32_t step = PIPELINE_DECODE; step <= PIPELINE_ENCODE;
+		     step++) {
 			estimated_ns[step] =
 				(uint64_t)(u->pace *
 					   (double)estimated_ns[step]);
@@ -642,6 +698,7 @@ static enum upload_end time_step(struct pipeline *p, enum pipeline_step step,
 	v->service_ns[step] =
 		clock_now_ns() - start_ns - (ev->waited_ns - waited_ns);
 	if (end == UPLOAD_ENDED && *err == IMG_OK && !u->header.has_findings &&
+	    step != PIPELINE_STATISTICS && /* it has no estimate */
 	    !(step == PIPELINE_DECODE && is_decoded_by_task(p, u)) &&
 	    !schedule_shares_cores(&p->config.schedule))
 		pace_learn(&p->pace,
@@ -710,7 +767,7 @@ static enum closure_action run_variant(struct closure *c, void *arg)
 	const struct pipeline_stage *at = arg;
 
 	if (!run_step(at->pipeline, at->step, v, &c->event) ||
-	    at->step + 1 == PIPELINE_STEPS)
+	    at->step == at->pipeline->last)
 		return CLOSURE_COMPLETE;
 	return closure_go_to(c, next_stage(at, v), run_variant);
 }
@@ -744,6 +801,69 @@ static enum closure_action decode_upload(struct closure *c, void *arg)
 	atomic_store(&u->unscaled_count, u->variant_count);
 	return u->is_held ? closure_wait_for_event(c, start_variants) :
 			    start_variants(c, arg);
+}
+
+/* Where it is decoded. */
+static struct stage *decode_stage(const struct pipeline *p,
+				  const struct upload *u)
+{
+	return is_decoded_by_task(p, u) && !has_waiting_threads(p) ?
+		       p->decoder.stage :
+		       p->stages[PIPELINE_DECODE].stage;
+}
+
+/* Its picture is known now: do what pipeline_submit() does with a picture. */
+static enum upload_end parse_body(struct pipeline *p, struct upload *u,
+				  enum img_err *err)
+{
+	uint64_t left_ns = atomic_load(&u->left_ns);
+	enum upload_end end = u->parse(u);
+
+	if (end != UPLOAD_ENDED)
+		return end;
+	u->err = IMG_OK; /* parse() may have called pipeline_peek() */
+	*err = steps_estimate(u, &p->steps);
+	if (*err != IMG_OK)
+		return UPLOAD_ENDED;
+	end = check_estimate(p, u, clock_now_ns());
+	atomic_fetch_add(&p->left_ns, atomic_load(&u->left_ns) - left_ns);
+	return end == UPLOAD_ENDED ? charge_estimate(p, u) : end;
+}
+
+/* False: the upload has failed. */
+static bool run_parse(struct pipeline *p, struct upload *u)
+{
+	uint64_t start_ns = clock_now_ns();
+	enum img_err err = IMG_OK;
+	enum upload_end end = reason_to_stop(p, u, start_ns, 0);
+
+	if (end == UPLOAD_ENDED && u->parse != NULL)
+		end = parse_body(p, u, &err);
+	u->begun_ns[PIPELINE_PARSE] = start_ns;
+	u->service_ns[PIPELINE_PARSE] = clock_now_ns() - start_ns;
+	if (end == UPLOAD_ENDED && err == IMG_OK)
+		return true;
+	fail_upload(u, end, err,
+		    end == UPLOAD_UNREACHABLE ? upload_needs_ns(u) : 0);
+	return false;
+}
+
+/* The method of an upload at the stage parse. */
+static enum closure_action parse_upload(struct closure *c, void *arg)
+{
+	struct upload *u = container_of(c, struct upload, parsing);
+	const struct pipeline_stage *at = arg;
+
+	if (!run_parse(at->pipeline, u)) {
+		atomic_fetch_sub(&at->pipeline->waiting_count, 1);
+		return CLOSURE_COMPLETE;
+	}
+	atomic_store(&u->running_count, u->variant_count);
+	set_event(&u->closure.event, u);
+	u->closure.end = end_decoded;
+	closure_invoke(c, &u->closure, decode_stage(at->pipeline, u),
+		       decode_upload);
+	return closure_wait_for_children(c, NULL);
 }
 
 bool pipeline_has_slot(const struct pipeline *p)
@@ -860,49 +980,49 @@ static bool refuse_upload(struct pipeline *p, struct upload *u,
 	return false;
 }
 
-/* Where it is decoded. */
-static struct stage *first_stage(const struct pipeline *p,
-				 const struct upload *u)
-{
-	return is_decoded_by_task(p, u) && !has_waiting_threads(p) ?
-		       p->decoder.stage :
-		       p->stages[PIPELINE_DECODE].stage;
-}
-
 /* `inside_count`: other uploads.  False: stopping. */
 static bool send_to_first_stage(struct pipeline *p, struct upload *u,
 				uint32_t inside_count)
 {
 	uint64_t upload_ns = u->estimated_ns;
 	uint64_t before_ns = atomic_fetch_add(&p->left_ns, upload_ns);
-	struct event *ev = &u->closure.event;
+	bool parses = pipeline_parses(p);
+	struct closure *first = parses ? &u->parsing : &u->closure;
+	struct event *ev = &first->event;
 
-	ev->number = u->number;
-	ev->deadline_ns = u->deadline_ns;
+	set_event(ev, u);
+	event_predict(ev, upload_ns);
 	ev->expected_ns = before_ns / cores_count(p->config.cores) + upload_ns;
 	ev->under_way_count = inside_count;
 	atomic_fetch_add(&p->waiting_count, 1);
 	u->queued_ns = clock_now_ns();
-	u->closure.end = end_upload;
-	if (closure_start(&u->closure, first_stage(p, u), decode_upload))
+	first->end = parses ? end_parsed : end_upload;
+	if (parses ? closure_start(first, p->stages[PIPELINE_PARSE].stage,
+				   parse_upload) :
+		     closure_start(first, decode_stage(p, u), decode_upload))
 		return true;
 	atomic_fetch_sub(&p->waiting_count, 1);
 	atomic_fetch_sub(&p->left_ns, upload_ns);
 	return false;
 }
 
-bool pipeline_submit(struct pipeline *p, struct upload *u)
+/*
+ * Of an upload that is to be submitted: is it within the limits, as far as its
+ * picture is known?  Sets u->end, if it is not to be taken, and u->err; returns
+ * why it fails at once.
+ */
+static enum upload_end examine_upload(struct pipeline *p, struct upload *u)
 {
-	uint32_t inside_count = atomic_fetch_add(&p->in_flight_count, 1);
 	enum upload_end over = UPLOAD_ENDED;
 
-	u->submitted_ns = clock_now_ns();
-	if (inside_count == 0)
-		departures_begin(&p->departures, u->submitted_ns);
-	u->charge.budget = &p->budget;
-	if (!budget_take_slot(&u->charge))
-		return refuse_upload(p, u, UPLOAD_NO_SLOT);
 	u->end = UPLOAD_ENDED;
+	u->err = IMG_OK;
+	if (u->parse != NULL) {
+		assert(pipeline_parses(p));
+		u->estimated_ns = UNPARSED_NS_PER_BYTE * u->jpeg_bytes;
+		atomic_store(&u->left_ns, u->estimated_ns);
+		return UPLOAD_ENDED;
+	}
 	u->err = steps_estimate(u, &p->steps);
 	if (u->err == IMG_OK)
 		over = check_estimate(p, u, u->submitted_ns);
@@ -911,6 +1031,21 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 	if (u->err == IMG_OK && over == UPLOAD_ENDED &&
 	    u->end == UPLOAD_ENDED && u->begin != NULL)
 		u->end = u->begin(u);
+	return over;
+}
+
+bool pipeline_submit(struct pipeline *p, struct upload *u)
+{
+	uint32_t inside_count = atomic_fetch_add(&p->in_flight_count, 1);
+	enum upload_end over;
+
+	u->submitted_ns = clock_now_ns();
+	if (inside_count == 0)
+		departures_begin(&p->departures, u->submitted_ns);
+	u->charge.budget = &p->budget;
+	if (!budget_take_slot(&u->charge))
+		return refuse_upload(p, u, UPLOAD_NO_SLOT);
+	over = examine_upload(p, u);
 	if (u->end != UPLOAD_ENDED)
 		return refuse_upload(p, u, u->end);
 	u->pipeline = p;
@@ -983,7 +1118,8 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
 	read_counts(&p->counts, out);
 	buffers_read(p->buffers, &out->buffers);
 	budget_read(&p->budget, &out->memory);
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
+	out->steps = pipeline_own_steps(p);
+	for (uint32_t i = p->first; i <= p->last; i++)
 		read_stage(out, i, p->stages[i].stage);
 	read_stage(out, PIPELINE_STORE, p->store.stage);
 }
@@ -1022,6 +1158,16 @@ uint32_t pipeline_retry_after_s(struct pipeline *p)
 	return departures_retry_after_s(&p->departures,
 					atomic_load(&p->in_flight_count),
 					clock_now_ns());
+}
+
+struct pipeline_steps pipeline_own_steps(const struct pipeline *p)
+{
+	return pipeline_steps(p->config.stages);
+}
+
+bool pipeline_parses(const struct pipeline *p)
+{
+	return p->first == PIPELINE_PARSE;
 }
 
 uint32_t pipeline_worker_count(const struct pipeline *p)
@@ -1083,7 +1229,10 @@ static uint32_t add_group(struct worker_group *out, uint32_t count,
 uint32_t pipeline_worker_groups(const struct pipeline *p,
 				struct worker_group out[WORKER_GROUPS_MAX])
 {
-	const struct worker_group schedule = { .group = p->group };
+	const struct worker_group schedule = {
+		.group = p->group,
+		.step_first = p->first,
+	};
 	const struct worker_group store = {
 		.group = p->store.group,
 		.step_first = PIPELINE_STORE,
@@ -1101,13 +1250,14 @@ uint32_t pipeline_worker_groups(const struct pipeline *p,
 
 void pipeline_print_schedule(const struct pipeline_config *config, FILE *to)
 {
-	schedule_print(&config->schedule, pipeline_step_names, PIPELINE_STEPS,
-		       to);
+	struct pipeline_steps steps = pipeline_steps(config->stages);
+
+	schedule_print(&config->schedule, steps.names, steps.count, to);
 }
 
 static bool add_stages(struct pipeline *p)
 {
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
+	for (uint32_t i = p->first; i <= p->last; i++) {
 		struct pipeline_stage *at = &p->stages[i];
 		uint32_t slots = p->config.uploads_max;
 
@@ -1221,6 +1371,8 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 	if (p == NULL)
 		return NULL;
 	p->config = *config;
+	p->first = pipeline_steps(config->stages).first;
+	p->last = p->first + pipeline_steps(config->stages).count - 1;
 	p->steps = (struct steps){ config->limits, config->decoders,
 				   config->watermarks, config->blocks };
 	budget_init(&p->budget,

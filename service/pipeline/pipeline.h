@@ -5,6 +5,8 @@
  *	http/ --- pipeline_submit() -> decode > scale > blur > encode [> store]
  *	http/ <------ u->done(u) ------ after the last step of the last variant
  *
+ * With the stages of the thesis: [parse] > decode ... encode > [statistics].
+ *
  * Files above it know nothing of stages; files below it know nothing of
  * connections.
  *
@@ -35,8 +37,28 @@
 /* The names on the command line: "decode", "scale", ... */
 extern const char *const pipeline_step_names[PIPELINE_STAGES];
 
+/* The values of --stages, in this order. */
+enum stage_set { STAGES_IMAGE, STAGES_THESIS };
+
+/* The steps that are stages of the schedule: its stage i is step first + i. */
+struct pipeline_steps {
+	enum pipeline_step first;
+	uint32_t count;
+	const char *const *names; /* of the stages, as they follow */
+};
+
+struct pipeline_steps pipeline_steps(enum stage_set set);
+
+/* The index of the stage of a step, which has one, in pipeline_stats.stages. */
+static inline uint32_t pipeline_stage_index(const struct pipeline_steps *steps,
+					    enum pipeline_step step)
+{
+	return step == PIPELINE_STORE ? steps->count : step - steps->first;
+}
+
 struct pipeline_config {
-	struct schedule schedule;  /* complete */
+	struct schedule schedule; /* complete, for the stages of `stages` */
+	enum stage_set stages;
 	const struct cores *cores; /* must outlive the pipeline */
 	/* Count hardware events of workers, if possible: tally.h. */
 	bool counts_hardware;
@@ -95,7 +117,8 @@ struct pipeline_stats {
 	uint64_t task_count;          /* by pipeline_send_task() */
 	struct memory_pool_stats buffers;
 	struct budget_stats memory;
-	uint32_t stage_count;
+	struct pipeline_steps steps; /* of the first of these stages */
+	uint32_t stage_count;        /* with that of the store, if any */
 	const char *stage_names[PIPELINE_STAGES];
 	struct stage_stats stages[PIPELINE_STAGES];
 };
@@ -144,6 +167,14 @@ uint32_t pipeline_worker_groups(const struct pipeline *p,
 
 /* Threads that run stages; 0: pipeline_submit() runs them itself. */
 uint32_t pipeline_worker_count(const struct pipeline *p);
+
+struct pipeline_steps pipeline_own_steps(const struct pipeline *p);
+
+/*
+ * Is there a stage that parses bodies?  Then an upload may have a parse(), and
+ * its body need not be read before it is submitted.
+ */
+bool pipeline_parses(const struct pipeline *p);
 
 /*
  * Has the store stage threads of its own?  If not, because each connection has

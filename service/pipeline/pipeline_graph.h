@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-enum { EDGES_MAX = 9, EDGE_OUTSIDE = -1 };
+enum { EDGES_MAX = 11, EDGE_OUTSIDE = -1 };
 
 /* From stage to stage: indices of pipeline_stats.stages, or EDGE_OUTSIDE. */
 struct edge {
@@ -35,10 +35,12 @@ uint32_t pipeline_read_edges(const struct pipeline *p,
 			     struct edge out[EDGES_MAX]);
 
 /*
- * Read a graph that graph_save() wrote.  If `path` is NULL, all weights are 0,
- * which divides the steps equally.  False: `error` says what is wrong in it.
+ * Read a graph of these stages that graph_save() wrote.  If `path` is NULL, all
+ * weights are 0, which divides the steps equally.  False: `error` says what is
+ * wrong in it.
  */
-MUST_CHECK bool pipeline_graph_load(struct stage_graph *graph, const char *path,
+MUST_CHECK bool pipeline_graph_load(struct stage_graph *graph,
+				    enum stage_set stages, const char *path,
 				    struct error *error);
 
 /*

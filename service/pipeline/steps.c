@@ -485,6 +485,9 @@ enum img_err steps_run(enum pipeline_step step, struct variant *v,
 		return run_retouch(v, steps, memory);
 	case PIPELINE_ENCODE:
 		return run_encode(v, memory);
+	case PIPELINE_STATISTICS:
+		return IMG_OK; /* pipeline.c counts, after the last step */
+	case PIPELINE_PARSE:
 	case PIPELINE_STEPS:
 		break;
 	}

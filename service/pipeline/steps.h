@@ -6,7 +6,8 @@
  *
  * To add a step: a function in steps.c, called by steps_run(); its time in
  * steps_estimate(); a constant in enum pipeline_step (upload.h), and its name
- * in pipeline_step_names (pipeline.c).
+ * in pipeline_step_names (pipeline.c); its
+ * threads in pool_threads (service/config/options.c).
  *
  * Threads    steps_run(): PIPELINE_DECODE runs once for an upload, before all
  *            other steps; then the variants may run their steps at the same

@@ -7,6 +7,9 @@
  *	        +-> scale -------> encode -+   (nothing to retouch)
  *	        variants[0], [1], ...
  *
+ * With the stages of the thesis, `parse` is before decode, and `statistics`
+ * after encode.
+ *
  * Ownership  From pipeline_submit() to done() the pipeline owns the upload and
  *            everything it points to, variants too; before and after, the
  *            caller does.
@@ -27,10 +30,12 @@
 #define UPLOAD_NUMBER "%06" PRIx64
 
 enum pipeline_step {
+	PIPELINE_PARSE, /* upload.parse(); only with the thesis's stages */
 	PIPELINE_DECODE,
 	PIPELINE_SCALE,
 	PIPELINE_BLUR, /* all of img_retouch(); skipped if there is nothing */
 	PIPELINE_ENCODE,
+	PIPELINE_STATISTICS, /* counts; only with the thesis's stages */
 	PIPELINE_STEPS, /* those above run on the workers of the schedule */
 	PIPELINE_STORE = PIPELINE_STEPS, /* runs on threads of its own */
 };
@@ -64,6 +69,7 @@ enum upload_end {
 	UPLOAD_UNREACHABLE, /* by estimate it cannot end before its deadline */
 	UPLOAD_BLOCKED,     /* the block list has it: see `block` */
 	UPLOAD_GONE,        /* its client disconnected */
+	UPLOAD_NOT_PARSED,  /* its parse() has found no picture */
 	UPLOAD_STORE_FULL,  /* the store had no room for its results */
 	UPLOAD_NOT_STORED,  /* its results could not be written */
 	UPLOAD_STORE_UNAVAILABLE, /* a remote store did not answer in time */
@@ -144,8 +150,16 @@ struct upload {
 	 */
 	_Atomic bool is_accepted;
 	/*
-	 * Called by pipeline_submit() when there is a slot and memory for the
-	 * upload and its steps are about to begin; may block.  Returns
+	 * The first step, if pipeline_parses(): `jpeg` is the whole body yet,
+	 * and of `variants` and `wants` nothing is known.  Sets them.  Returns
+	 * UPLOAD_ENDED or UPLOAD_NOT_PARSED; then variant_count may be 0.
+	 * NULL: they are known when the upload is submitted.
+	 */
+	enum upload_end (*parse)(struct upload *u);
+	/*
+	 * Called by pipeline_submit(), unless there is a parse(), when there is
+	 * a slot and memory for the upload and its steps are about to begin;
+	 * may block.  Returns
 	 * UPLOAD_ENDED, or why it is not to be taken.  Or NULL.
 	 */
 	enum upload_end (*begin)(struct upload *u);
@@ -191,6 +205,7 @@ struct upload {
 	/* Private to the pipeline. */
 	struct pipeline *pipeline;
 	struct closure closure; /* decodes, then waits for its variants */
+	struct closure parsing; /* parses, then waits for `closure` */
 	/* Stores the results; before, decodes if another process does. */
 	struct task task;
 	enum img_err decode_err; /* of the task for which it has waited */

@@ -53,7 +53,8 @@ struct live {
 	struct recent stages[PIPELINE_STAGES];
 	struct cpu_use cpu;
 	uint32_t part_count;
-	struct recent *parts; /* [part * PIPELINE_STEPS + step] */
+	struct pipeline_steps steps;
+	struct recent *parts; /* [part * steps.count + stage] */
 	uint32_t worker_count;
 	struct live_worker *workers;
 	struct span *spans; /* LIVE_SPANS_KEPT for each worker */
@@ -252,7 +253,7 @@ static uint32_t fair_share(const struct live *l)
 	return share;
 }
 
-static void add_span(struct json *j, uint32_t worker,
+static void add_span(const struct live *l, struct json *j, uint32_t worker,
 		     const struct live_worker *w, const struct span *s)
 {
 	uint64_t start_us = s->start_ns / 1000;
@@ -263,7 +264,9 @@ static void add_span(struct json *j, uint32_t worker,
 	if (is_sleep)
 		json_add_raw(j, NULL, "-1");
 	else
-		json_add_whole(j, NULL, w->of.step_first + s->stage);
+		json_add_whole(j, NULL,
+			       pipeline_stage_index(
+				       &l->steps, w->of.step_first + s->stage));
 	json_add_whole(j, NULL, start_us);
 	json_add_whole(j, NULL, s->end_ns / 1000 - start_us);
 	json_add_whole(j, NULL, is_sleep ? 0 : s->number);
@@ -287,7 +290,7 @@ static uint64_t add_spans(struct live *l, struct json *j)
 					.end_ns;
 		/* The newest ones. */
 		for (uint64_t k = left_count; k < w->span_count; k++)
-			add_span(j, i, w, &w->spans[k % LIVE_SPANS_KEPT]);
+			add_span(l, j, i, w, &w->spans[k % LIVE_SPANS_KEPT]);
 		missed_count += left_count;
 	}
 	return missed_count;
@@ -389,6 +392,11 @@ static void add_stages(struct live *l, struct json *j,
 	json_close(j);
 }
 
+static const struct stage *stage_at(const struct live *l, uint32_t index)
+{
+	return pipeline_stage(l->source->pipeline, l->steps.first + index);
+}
+
 static void add_part(struct live *l, struct json *j, uint32_t part,
 		     uint64_t now_ns)
 {
@@ -396,14 +404,13 @@ static void add_part(struct live *l, struct json *j, uint32_t part,
 	struct spread recent, total;
 
 	json_open_array(j, NULL);
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++) {
-		stage_read_part(pipeline_stage(l->source->pipeline, i), part,
-				&s);
+	for (uint32_t i = 0; i < l->steps.count; i++) {
+		stage_read_part(stage_at(l, i), part, &s);
 		json_open_object(j, NULL);
 		json_add_whole(j, "queued", s.queued_count);
 		json_add_whole(j, "handled", s.handled_count);
 		spread_read(&s, now_ns, &total);
-		recent_add(&l->parts[part * PIPELINE_STEPS + i], &total,
+		recent_add(&l->parts[part * l->steps.count + i], &total,
 			   &recent);
 		add_spread(j, &s, &recent, &total);
 		json_close(j);
@@ -417,10 +424,8 @@ static void add_stage_parts(const struct live *l, struct json *j)
 	if (l->source->config->schedule.balance != BALANCE_PARTITION)
 		return;
 	json_open_array(j, "stage_parts");
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
-		json_add_whole(
-			j, NULL,
-			stage_part(pipeline_stage(l->source->pipeline, i)));
+	for (uint32_t i = 0; i < l->steps.count; i++)
+		json_add_whole(j, NULL, stage_part(stage_at(l, i)));
 	json_close(j);
 }
 
@@ -529,7 +534,7 @@ static void forget_recent(struct live *l)
 	cpu_use_begin(&l->cpu);
 	for (uint32_t i = 0; i < PIPELINE_STAGES; i++)
 		recent_begin(&l->stages[i]);
-	for (uint32_t i = 0; i < l->part_count * PIPELINE_STEPS; i++)
+	for (uint32_t i = 0; i < l->part_count * l->steps.count; i++)
 		recent_begin(&l->parts[i]);
 	for (uint32_t i = 0; i < l->worker_count; i++)
 		l->workers[i].next_span = 0;
@@ -599,8 +604,9 @@ static void hello_add_word(struct json *j, const char *flag, const char *value,
 static void hello_add_words(struct json *j, const struct pipeline_config *c)
 {
 	struct schedule_word words[SCHEDULE_WORDS_MAX];
-	uint32_t count = schedule_words(&c->schedule, pipeline_step_names,
-					PIPELINE_STEPS, words);
+	struct pipeline_steps steps = pipeline_steps(c->stages);
+	uint32_t count =
+		schedule_words(&c->schedule, steps.names, steps.count, words);
 
 	json_open_array(j, "words");
 	for (uint32_t i = 0; i < count; i++)
@@ -634,7 +640,7 @@ static void hello_add_workers(struct json *j, const struct live *l)
 		json_add_text(j, "name", worker.name);
 		json_add_whole(j, "part", worker.part);
 		json_add_text(j, "lane",
-			      w->of.step_first == PIPELINE_DECODE ?
+			      w->of.step_first < PIPELINE_STEPS ?
 				      "workers" :
 				      pipeline_step_names[w->of.step_first]);
 		json_close(j);
@@ -723,7 +729,8 @@ struct live *live_new(const struct stats_source *source)
 	l->source = source;
 	l->counts.always = true;
 	l->part_count = source->config->schedule.part_count;
-	l->parts = calloc((size_t)l->part_count * PIPELINE_STEPS,
+	l->steps = pipeline_steps(source->config->stages);
+	l->parts = calloc((size_t)l->part_count * l->steps.count,
 			  sizeof(*l->parts));
 	if (l->parts != NULL && live_add_workers(l, source->pipeline))
 		return l;

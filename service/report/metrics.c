@@ -197,10 +197,11 @@ static void samples_of_build_info(FILE *to, const struct figure *f,
 				  const struct scrape *s)
 {
 	const char *commit = s->source->commit;
+	const struct pipeline_config *c = s->source->config;
+	struct pipeline_steps steps = pipeline_steps(c->stages);
 	struct schedule_word words[SCHEDULE_WORDS_MAX];
 	uint32_t count =
-		schedule_words(&s->source->config->schedule,
-			       pipeline_step_names, PIPELINE_STEPS, words);
+		schedule_words(&c->schedule, steps.names, steps.count, words);
 
 	(void)fprintf(to, "%s{version=\"" DARKROOM_VERSION "\",commit=\"%s\"",
 		      f->metric, commit != NULL ? commit : "unknown");

@@ -93,10 +93,11 @@ static uint64_t group_ns(const struct worker_group *workers)
  * Find the group of each stage.  Group 0 has all stages of the schedule; each
  * later stage has its own group.
  */
-static void find_groups(uint32_t groups[PIPELINE_STAGES], uint32_t stage_count)
+static void find_groups(uint32_t groups[PIPELINE_STAGES],
+			const struct pipeline_stats *s)
 {
-	for (uint32_t i = 0; i < stage_count; i++)
-		groups[i] = i < PIPELINE_STEPS ? 0 : i - PIPELINE_STEPS + 1;
+	for (uint32_t i = 0; i < s->stage_count; i++)
+		groups[i] = i < s->steps.count ? 0 : i - s->steps.count + 1;
 }
 
 static void cpu_use_read(struct cpu_reading *out, const struct pipeline *p,
@@ -180,7 +181,7 @@ void cpu_use_add(struct cpu_use *u, const struct pipeline *p,
 		u->added_count < RECENT_COPIES ? u->readings[0] : *place;
 	uint32_t groups[PIPELINE_STAGES];
 
-	find_groups(groups, s->stage_count);
+	find_groups(groups, s);
 	cpu_use_read(place, p, s, now_ns);
 	if (u->added_count++ > 0)
 		cpu_use_divide(u, &oldest, place, s->stage_count, groups);

@@ -39,6 +39,7 @@ struct tracks {
 	struct track *tracks;
 	uint32_t track_count;
 	bool is_followed;
+	uint32_t step_first;      /* where requests begin */
 	struct track_span *spans; /* taken by the last tracks_take() */
 	size_t span_count, span_room;
 	/* Spans that were overwritten, or for which there was no memory. */
@@ -61,7 +62,7 @@ enum {
  *
  * is_followed: tracks_take() is called again and again.  The events of a visit
  * that has not ended stay in the ring until the visit ends, if there is room.
- * A request's first event is one of decode.
+ * A request's first event is one of the first step.
  * Not followed: tracks_take() is called once.  A request's first event is the
  * earliest one that was found.
  *
@@ -77,6 +78,7 @@ static bool tracks_init(struct tracks *t, const struct pipeline *p,
 		count += group_track_count(groups[i].group);
 	*t = (struct tracks){
 		.is_followed = is_followed,
+		.step_first = groups[0].step_first,
 		.tracks = calloc(count, sizeof(*t->tracks)),
 	};
 	if (t->tracks == NULL)
@@ -241,7 +243,7 @@ static void expect_first(struct tracks *t)
 {
 	for (size_t i = 0; i < t->span_count; i++)
 		t->spans[i].is_first =
-			step_of(t, &t->spans[i]) == PIPELINE_DECODE;
+			step_of(t, &t->spans[i]) == t->step_first;
 }
 
 /*

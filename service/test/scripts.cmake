@@ -52,7 +52,7 @@ endfunction()
 
 # darkroom_with_policy(NAME POLICY): run the test once more with this policy.
 function(darkroom_with_policy name policy)
-	string(REPLACE " --threads " "-" short ${policy})
+	string(REGEX REPLACE " --(threads|stages) " "-" short ${policy})
 	get_property(script GLOBAL PROPERTY ${name}_script)
 	darkroom_add_script(${name}@${short} ${policy} ${script})
 	get_property(cost TEST ${name} PROPERTY COST)

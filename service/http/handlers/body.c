@@ -41,7 +41,8 @@ static bool append_to_picture(struct body *b, const char *data, size_t bytes)
 {
 	if (bytes > b->count_max - b->count)
 		return false;
-	memcpy(b->bytes + b->count, data, bytes);
+	/* `data` may be of the same buffer: see body_read_kept(). */
+	memmove(b->bytes + b->count, data, bytes);
 	b->count += bytes;
 	return true;
 }
@@ -245,7 +246,7 @@ static enum problem body_grow(struct body *b, size_t count_max)
 
 static enum problem body_append(struct body *b, const char *data, size_t bytes)
 {
-	if (b->form == NULL)
+	if (b->form == NULL || b->is_kept)
 		return append_to_picture(b, data, bytes) ?
 			       PROBLEM_NONE :
 			       PROBLEM_BODY_TOO_LARGE;
@@ -369,6 +370,7 @@ void body_begin(struct body *b, const char *type, bool is_exact,
 		.form_type = is_form(type) ? type : NULL,
 		.is_exact = is_exact,
 	};
+	b->is_kept = b->form_type != NULL && pipeline_parses(p);
 	b->extra_bytes = body_extra_bytes(b);
 	b->first_bytes = length.is_known ? length.bytes : first_room(b);
 	b->whole_bytes = charge_without_picture(b, b->first_bytes);
@@ -430,6 +432,19 @@ enum problem body_receive(struct body *b, const char *data, size_t bytes)
 	if (b->received_bytes > b->count_max)
 		problem = make_room(b);
 	return problem == PROBLEM_NONE ? body_append(b, data, bytes) : problem;
+}
+
+/*
+ * The picture's bytes are behind the head of their part, so they only move to
+ * where the reader has been.
+ */
+enum problem body_read_kept(struct body *b)
+{
+	size_t form_bytes = b->count;
+
+	b->is_kept = false;
+	b->count = 0;
+	return body_append(b, (const char *)b->bytes, form_bytes);
 }
 
 static void free_form(struct body *b)

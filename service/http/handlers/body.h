@@ -18,6 +18,9 @@
  * refused, all of that is charged before the first byte arrives, because bodies
  * that have arrived in part could all wait for each other.
  *
+ * If the pipeline has a stage that parses bodies, a form is kept as it arrives,
+ * and read when it is complete: its picture then takes its place in the buffer.
+ *
  * If the length is not known, the buffer is doubled as the body grows, and the
  * estimate is that for a body as large as the buffer.  What is missing then is
  * charged or refused, and never waited for: an upload that waits has reserved,
@@ -50,6 +53,7 @@ struct body {
 	const char *form_type;       /* the form's Content-Type; NULL: raw */
 	bool is_exact;               /* the form must be: see multipart.h */
 	struct multipart *form;      /* its reader; NULL: raw, or complete */
+	bool is_kept;                /* `bytes` is the form; not read yet */
 
 	/* Of a form: the part that is being read, and those before it. */
 	enum { BODY_NO_PART, BODY_FILE, BODY_FIELD } part;
@@ -114,7 +118,10 @@ MUST_CHECK enum problem body_admit(struct body *b, struct pipeline *p);
 MUST_CHECK enum problem body_receive(struct body *b, const char *data,
 				     size_t bytes);
 
-/* The body is complete: is there a picture in it? */
+/* Read a form that was kept (is_kept), which is complete. */
+MUST_CHECK enum problem body_read_kept(struct body *b);
+
+/* The body is complete, and was read: is there a picture in it? */
 MUST_CHECK enum problem body_finish(struct body *b);
 
 /*

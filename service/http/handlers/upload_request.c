@@ -11,7 +11,8 @@
  *	receive  a piece of the body: bytes of the picture, or fields of a form,
  *	         which are parameters, too.  If the picture's header is complete
  *	         and shows that the picture will be refused, refuse it now.
- *	start    submit the upload to the pipeline
+ *	start    submit the upload to the pipeline.  If that has a stage that
+ *	         parses forms, the form is read there.
  *	reply    send the results, or what went wrong
  *
  * The memory that an upload is charged for changes:
@@ -50,7 +51,7 @@
 #include <nettle/base16.h>
 
 enum {
-	TIMING_BYTES = 512,  /* of Server-Timing */
+	TIMING_BYTES = 640,  /* of Server-Timing */
 	PEEK_BYTES_MIN = 64, /* enough to recognise other kinds of files */
 	WARNING_BYTES = 256,
 	TEXT_BYTES = 512, /* examined to tell kinds of files apart */
@@ -134,6 +135,8 @@ static void on_upload_done(struct upload *u)
 	const struct upload_request *own = r->own;
 	bool answers_early = own->storing.answers_early;
 
+	if (u->end == UPLOAD_NOT_PARSED)
+		request_refuse(r, r->problem);
 	if (!is_stored(r) || storing_end_upload(r))
 		request_resume(r);
 	if (answers_early)
@@ -574,10 +577,8 @@ static enum problem finish_body(struct request *r)
 {
 	struct upload_request *own = r->own;
 	bool is_form = own->body.form != NULL;
-	enum problem problem = check_digest(r);
+	enum problem problem = body_finish(&own->body);
 
-	if (problem == PROBLEM_NONE)
-		problem = body_finish(&own->body);
 	if (problem == PROBLEM_EMPTY_BODY && may_be_empty(r))
 		problem = PROBLEM_NONE;
 	if (problem == PROBLEM_NONE && is_form)
@@ -827,6 +828,36 @@ static enum problem peek_at_header(struct request *r)
 	return explained_problem(r);
 }
 
+/* Of what was read of the body: take its fields, and look at its picture. */
+static enum problem take_read(struct request *r, enum problem problem)
+{
+	explain_body(r);
+	if (problem == PROBLEM_NONE)
+		problem = take_fields(r);
+	if (problem == PROBLEM_NONE)
+		problem = peek_at_header(r);
+	return problem;
+}
+
+/* upload.parse(): a form that was kept until now. */
+static enum upload_end parse_form(struct upload *u)
+{
+	struct request *r = request_of_upload(u);
+	struct upload_request *own = r->own;
+	bool answers_early = own->storing.answers_early;
+	enum problem problem = take_read(r, body_read_kept(&own->body));
+
+	if (problem == PROBLEM_NONE)
+		problem = finish_body(r);
+	/* As upload_submit() does, which did not know this field. */
+	if (!answers_early && own->storing.answers_early)
+		atomic_fetch_add(&r->holder_count, 1);
+	u->jpeg = own->body.bytes;
+	u->jpeg_bytes = own->body.count;
+	r->problem = problem;
+	return problem == PROBLEM_NONE ? UPLOAD_ENDED : UPLOAD_NOT_PARSED;
+}
+
 static enum problem receive_piece(struct request *r, const char *data,
 				  size_t bytes)
 {
@@ -839,13 +870,13 @@ static enum problem receive_piece(struct request *r, const char *data,
 		digest_add(own->digest, data, bytes);
 	problem = body_receive(&own->body, data, bytes);
 	own->upload.jpeg_charge_bytes = own->body.whole_bytes;
-	explain_body(r);
 	if (problem == PROBLEM_BODY_TOO_LARGE && own->arrival != NULL)
 		problem = arrival_refuse_piece(r, bytes);
-	if (problem == PROBLEM_NONE)
-		problem = take_fields(r);
-	if (problem == PROBLEM_NONE)
-		problem = peek_at_header(r);
+	if (own->body.is_kept) {
+		explain_body(r);
+		return problem;
+	}
+	problem = take_read(r, problem);
 	if (own->peek_bytes_min > own->body.count)
 		r->wanted_bytes = own->peek_bytes_min - own->body.count;
 	return problem;
@@ -862,6 +893,8 @@ static bool submit_upload(struct request *r)
 
 	u->jpeg = own->body.bytes;
 	u->jpeg_bytes = own->body.count;
+	if (own->body.is_kept)
+		u->parse = parse_form;
 	/* What a client sends in parts goes on without it. */
 	if (own->arrival == NULL)
 		u->is_gone = is_client_gone;
@@ -901,8 +934,11 @@ bool upload_submit(struct request *r)
 /* Is there all of a body that is right?  False: the request was refused. */
 static bool is_body_good(struct request *r)
 {
-	enum problem problem = finish_body(r);
+	const struct upload_request *own = r->own;
+	enum problem problem = check_digest(r);
 
+	if (problem == PROBLEM_NONE && !own->body.is_kept)
+		problem = finish_body(r);
 	if (problem != PROBLEM_NONE)
 		request_refuse(r, problem);
 	return problem == PROBLEM_NONE;
@@ -952,12 +988,6 @@ static bool reply_to_upload(struct request *r)
 	return is_stored(r) ? storing_reply_stored(r) : reply_results(r);
 }
 
-/* The number of stages for which an upload has times. */
-static uint32_t stage_count(const struct upload *u)
-{
-	return u->store != NULL ? PIPELINE_STAGES : PIPELINE_STEPS;
-}
-
 __attribute__((format(printf, 3, 4))) static int
 print_at(char text[TIMING_BYTES], int at, const char *format, ...)
 {
@@ -989,6 +1019,20 @@ static void add_ignored(const struct upload_request *own, struct reply *p)
 	reply_add_header(p, "Warning", text);
 }
 
+static int print_step(char text[TIMING_BYTES], int at, const struct request *r,
+		      uint32_t step)
+{
+	const struct upload_request *own = r->own;
+	const struct upload *u = &own->upload;
+
+	at = print_at(text, at, ", %s;dur=%.3f", pipeline_step_names[step],
+		      (double)u->service_ns[step] / 1e6);
+	if (u->begun_ns[step] == 0)
+		return at;
+	return print_at(text, at, ";start=%.3f",
+			(double)(u->begun_ns[step] - r->begin_ns) / 1e6);
+}
+
 /*
  * "body;dur=1.1, queue;dur=0.1, decode;dur=8.4;start=1.2, ..., total;dur=10.2",
  * in milliseconds; `start` is the time after the head.
@@ -997,19 +1041,17 @@ static void add_timing(const struct request *r, struct reply *p)
 {
 	const struct upload_request *own = r->own;
 	const struct upload *u = &own->upload;
+	struct pipeline_steps steps = pipeline_own_steps(r->config->pipeline);
+	uint32_t end = steps.first + steps.count;
 	char text[TIMING_BYTES];
 	int at = print_at(text, 0, "body;dur=%.3f, queue;dur=%.3f",
 			  (double)(u->submitted_ns - r->begin_ns) / 1e6,
 			  (double)u->waited_ns / 1e6);
 
-	for (uint32_t i = 0; i < stage_count(u); i++) {
-		at = print_at(text, at, ", %s;dur=%.3f", pipeline_step_names[i],
-			      (double)u->service_ns[i] / 1e6);
-		if (u->begun_ns[i] > 0)
-			at = print_at(text, at, ";start=%.3f",
-				      (double)(u->begun_ns[i] - r->begin_ns) /
-					      1e6);
-	}
+	for (uint32_t i = steps.first; i < end; i++)
+		at = print_step(text, at, r, i);
+	if (u->store != NULL)
+		at = print_step(text, at, r, PIPELINE_STORE);
 	(void)print_at(text, at, ", total;dur=%.3f",
 		       (double)(r->replied_ns - r->begin_ns) / 1e6);
 	reply_add_header(p, "Server-Timing", text);
@@ -1030,6 +1072,20 @@ static void log_hash(const struct upload *u, struct log_request *line)
 	line->blocked_distance = u->block.distance;
 }
 
+static void log_step(const struct request *r, struct log_request *line,
+		     uint32_t step)
+{
+	const struct upload_request *own = r->own;
+	const struct upload *u = &own->upload;
+	const char *name = pipeline_step_names[step];
+
+	log_request_add_time(line, name, u->service_ns[step]);
+	if (u->begun_ns[step] > 0)
+		log_request_add_step(line, name,
+				     u->begun_ns[step] - r->begin_ns,
+				     u->service_ns[step]);
+}
+
 /*
  * Steps begin in this order: a step has a beginning only if all earlier steps
  * have one.
@@ -1038,6 +1094,7 @@ static void log_upload(const struct request *r, struct log_request *line)
 {
 	const struct upload_request *own = r->own;
 	const struct upload *u = &own->upload;
+	struct pipeline_steps steps = pipeline_own_steps(r->config->pipeline);
 
 	/* The pipeline may still have the upload. */
 	if (storing_is_accepted(r))
@@ -1054,15 +1111,10 @@ static void log_upload(const struct request *r, struct log_request *line)
 	}
 	log_hash(u, line);
 	log_request_add_time(line, "queue", u->waited_ns);
-	for (uint32_t i = 0; i < stage_count(u); i++) {
-		const char *name = pipeline_step_names[i];
-
-		log_request_add_time(line, name, u->service_ns[i]);
-		if (u->begun_ns[i] > 0)
-			log_request_add_step(line, name,
-					     u->begun_ns[i] - r->begin_ns,
-					     u->service_ns[i]);
-	}
+	for (uint32_t i = steps.first; i < steps.first + steps.count; i++)
+		log_step(r, line, i);
+	if (u->store != NULL)
+		log_step(r, line, PIPELINE_STORE);
 }
 
 static void release_upload(struct request *r)

@@ -326,6 +326,8 @@ enum problem problem_of_upload(const struct upload *u)
 		return PROBLEM_BLOCKED;
 	case UPLOAD_UNREACHABLE:
 		return PROBLEM_DEADLINE_UNREACHABLE;
+	case UPLOAD_NOT_PARSED:
+		return PROBLEM_BAD_FORM; /* the request has the reason */
 	case UPLOAD_STORE_FULL:
 		return PROBLEM_STORE_FULL;
 	case UPLOAD_NOT_STORED:

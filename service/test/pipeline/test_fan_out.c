@@ -163,10 +163,10 @@ static void check_counts(const struct pipeline *p, uint64_t sent,
 	CHECK_NUMBER(s.in_flight_count, ==, 0);
 	CHECK_NUMBER(s.buffers.live_count, ==, 0);
 	CHECK_NUMBER(s.memory.used_bytes, ==, 0);
-	for (int step = 0; step < PIPELINE_STEPS; step++) {
-		CHECK_NUMBER(s.stages[step].handled_count, ==,
-			     s.stages[step].arrived_count);
-		CHECK_NUMBER(s.stages[step].refused_count, ==, 0);
+	for (uint32_t i = 0; i < s.steps.count; i++) {
+		CHECK_NUMBER(s.stages[i].handled_count, ==,
+			     s.stages[i].arrived_count);
+		CHECK_NUMBER(s.stages[i].refused_count, ==, 0);
 	}
 }
 
@@ -186,7 +186,7 @@ static uint32_t blurred_count(uint32_t variant_count)
  */
 static void check_times(const struct upload *u)
 {
-	for (int step = 0; step < PIPELINE_STEPS; step++) {
+	for (int step = PIPELINE_DECODE; step <= PIPELINE_ENCODE; step++) {
 		uint64_t first_ns = UINT64_MAX;
 
 		for (uint32_t i = 0; i < u->variant_count; i++) {
@@ -199,7 +199,8 @@ static void check_times(const struct upload *u)
 					     begun_ns[step]);
 		}
 		CHECK_NUMBER(u->begun_ns[step], ==, first_ns);
-		CHECK(step == 0 || u->begun_ns[PIPELINE_DECODE] <= first_ns);
+		CHECK(step == PIPELINE_DECODE ||
+		      u->begun_ns[PIPELINE_DECODE] <= first_ns);
 		CHECK_NUMBER(u->service_ns[step], >, 0);
 	}
 }
@@ -221,11 +222,15 @@ static void test_same_pictures(const struct schedule *schedule,
 	CHECK_NUMBER(s.memory.peak_bytes, >=, s.buffers.live_bytes_peak);
 	/* Each upload counts once, whatever its number of variants. */
 	CHECK_NUMBER(s.cleared_bytes, ==, UPLOADS * photo_bytes);
-	CHECK_NUMBER(s.stages[PIPELINE_DECODE].handled_count, ==, UPLOADS);
-	CHECK_NUMBER(s.stages[PIPELINE_BLUR].handled_count, ==,
-		     UPLOADS * blurred_count(VARIANTS_MAX));
-	CHECK_NUMBER(s.stages[PIPELINE_ENCODE].handled_count, ==,
-		     UPLOADS * VARIANTS_MAX);
+	CHECK_NUMBER(s.stages[pipeline_stage_index(&s.steps, PIPELINE_DECODE)]
+			     .handled_count,
+		     ==, UPLOADS);
+	CHECK_NUMBER(s.stages[pipeline_stage_index(&s.steps, PIPELINE_BLUR)]
+			     .handled_count,
+		     ==, UPLOADS * blurred_count(VARIANTS_MAX));
+	CHECK_NUMBER(s.stages[pipeline_stage_index(&s.steps, PIPELINE_ENCODE)]
+			     .handled_count,
+		     ==, UPLOADS * VARIANTS_MAX);
 	for (int i = 0; i < UPLOADS; i++) {
 		struct upload *u = &jobs[i].upload;
 
@@ -261,8 +266,10 @@ static void test_every_schedule(const struct cores *cores)
 			schedule_init(&schedule);
 			schedule.policy = *p;
 			schedule.balance = balances[i];
-			if (!schedule_complete(&schedule, PIPELINE_STEPS,
-					       cores_count(cores), error.text))
+			if (!schedule_complete(
+				    &schedule,
+				    pipeline_steps(STAGES_IMAGE).count,
+				    cores_count(cores), error.text))
 				continue;
 			test_same_pictures(&schedule, cores);
 			count++;

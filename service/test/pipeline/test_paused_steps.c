@@ -206,7 +206,8 @@ static struct pipeline *start_with(const char *policy, const char *discipline,
 	CHECK(schedule_set(&s, "policy", policy, NULL, 0));
 	CHECK(schedule_set(&s, "discipline", discipline, NULL, 0));
 	CHECK(schedule_set(&s, "slice", slice, NULL, 0));
-	CHECK(schedule_complete(&s, PIPELINE_STEPS, WORKERS, error.text));
+	CHECK(schedule_complete(&s, pipeline_steps(STAGES_IMAGE).count, WORKERS,
+				error.text));
 	return start_scheduled(&s, cores, FILES * TRANSFORMS, 1 << 24);
 }
 

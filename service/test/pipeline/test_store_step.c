@@ -114,9 +114,11 @@ static void check_all(const struct policy *policy, const struct cores *cores)
 		upload_free_results(u);
 	}
 	pipeline_read(p, &stats);
-	CHECK_NUMBER(stats.stage_count, ==, PIPELINE_STORE + 1);
-	CHECK_NUMBER(stats.stages[PIPELINE_STORE].handled_count, ==,
-		     UPLOADS / 4 * 3);
+	CHECK_NUMBER(stats.stage_count, ==, stats.steps.count + 1);
+	CHECK_NUMBER(
+		stats.stages[pipeline_stage_index(&stats.steps, PIPELINE_STORE)]
+			.handled_count,
+		==, UPLOADS / 4 * 3);
 	CHECK_NUMBER(stats.finished_count, ==, UPLOADS / 2);
 	CHECK_NUMBER(stats.failed_count, ==, UPLOADS / 2);
 	CHECK_NUMBER(stats.in_flight_count, ==, 0);

@@ -105,8 +105,8 @@ static void test_a_source_is_overruled_as_a_whole(void)
 	CHECK(parse(&o, "--policy pool-per-stage --pool blur=5", "",
 		    "{\"pool\": \"decode=7\", \"policy\": \"cohort\"}"));
 	CHECK_TEXT(o.schedule.policy->name, "pool-per-stage");
-	CHECK_NUMBER(o.schedule.pool_threads[PIPELINE_BLUR], ==, 5);
-	CHECK_NUMBER(o.schedule.pool_threads[PIPELINE_DECODE], ==, 0);
+	CHECK_NUMBER(o.schedule.pool_threads[2], ==, 5);
+	CHECK_NUMBER(o.schedule.pool_threads[0], ==, 0);
 	options_release(&o);
 }
 
@@ -131,7 +131,7 @@ static void test_pools_fit_the_cores(void)
 		check_case("cases[%zu]: %s", i, cases[i].line);
 		CHECK(parse(&o, cases[i].line, "", "{}"));
 		o.schedule.part_count = cases[i].parts;
-		options_fit_pools(&o.schedule, cases[i].cores);
+		options_fit_pools(&o.schedule, o.stages, cases[i].cores);
 		CHECK(memcmp(o.schedule.pool_threads, cases[i].wanted,
 			     sizeof(cases[i].wanted)) == 0);
 		options_release(&o);

@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The places of the stages, which are those of --stages image. */
+enum { DECODE, ENCODE = 3, STORE, STAGES };
+
 static cJSON *stage(const cJSON *frame, int place)
 {
 	return at(get(frame, "stages"), place);
@@ -87,21 +90,21 @@ static void test_stages_have_no_more_cpu_than_the_process(void)
 	struct cpu_use u = { 0 };
 	double sum = 0;
 
-	cpu_use_divide(&u, &from, &to, PIPELINE_STAGES, groups);
+	cpu_use_divide(&u, &from, &to, STAGES, groups);
 	CHECK(u.is_known);
 	CHECK_NUMBER(fabs(u.process - 1.28), <, 1e-9);
-	for (int i = 0; i < PIPELINE_STAGES; i++)
+	for (int i = 0; i < STAGES; i++)
 		CHECK_NUMBER(fabs(u.stages[i] - stages[i]), <, 1e-9);
 
 	to.process_ns = 1000000000; /* read before the threads' clocks */
-	cpu_use_divide(&u, &from, &to, PIPELINE_STAGES, groups);
-	for (int i = 0; i < PIPELINE_STAGES; i++)
+	cpu_use_divide(&u, &from, &to, STAGES, groups);
+	for (int i = 0; i < STAGES; i++)
 		sum += u.stages[i];
 	CHECK_NUMBER(sum, <=, u.process + 1e-9);
 	CHECK_NUMBER(sum, >, u.process - 1e-9);
 
 	to = from; /* no time passes between the readings */
-	cpu_use_divide(&u, &from, &to, PIPELINE_STAGES, groups);
+	cpu_use_divide(&u, &from, &to, STAGES, groups);
 	CHECK(!u.is_known);
 }
 
@@ -149,8 +152,8 @@ static void test_what_happened_is_told(const struct cores *cores)
 	CHECK_NUMBER(number(f, "number"), ==, 2);
 	CHECK_NUMBER(number(get(f, "uploads"), "finished"), ==, UPLOADS - 2);
 	CHECK_NUMBER(number(get(f, "uploads"), "failed"), ==, 2);
-	for (int i = 0; i < PIPELINE_STEPS; i++) {
-		int count = i == PIPELINE_DECODE ? UPLOADS : UPLOADS - 2;
+	for (int i = 0; i < STORE; i++) {
+		int count = i == DECODE ? UPLOADS : UPLOADS - 2;
 		const cJSON *s = stage(f, i);
 
 		CHECK_NUMBER(number(s, "handled"), ==, count);
@@ -163,7 +166,7 @@ static void test_what_happened_is_told(const struct cores *cores)
 				    get(get(s, "wait_ms"), "total"), true));
 		CHECK_NUMBER(number(get(s, "cohort"), "recent"), ==, 1);
 	}
-	CHECK_NUMBER(passed(f, PIPELINE_ENCODE, -1), ==, UPLOADS - 2);
+	CHECK_NUMBER(passed(f, ENCODE, -1), ==, UPLOADS - 2);
 	CHECK_NUMBER(cpu_of_stages(f), >, 0);
 	CHECK_NUMBER(number(f, "missed"), ==, 0);
 	CHECK(cJSON_GetObjectItem(f, "parts") == NULL);
@@ -171,7 +174,7 @@ static void test_what_happened_is_told(const struct cores *cores)
 	cJSON_Delete(f);
 
 	f = told_frame(&t, false);
-	CHECK_NUMBER(told_events(f, PIPELINE_DECODE), ==, 0);
+	CHECK_NUMBER(told_events(f, DECODE), ==, 0);
 	cJSON_Delete(f);
 
 	/* A new viewer arrives. */
@@ -205,7 +208,7 @@ static void test_parts_are_told_apart(const struct cores *cores)
 	f = told_frame(&t, true);
 	parts = get(f, "parts");
 	CHECK_NUMBER(cJSON_GetArraySize(parts), ==, 2);
-	for (int i = 0; i < PIPELINE_STEPS; i++)
+	for (int i = 0; i < STORE; i++)
 		/*
 		 * Uploads go to the parts in turn, so each part has half of
 		 * them.
@@ -217,12 +220,12 @@ static void test_parts_are_told_apart(const struct cores *cores)
 	told_end(&t);
 }
 
-static void assert_owners(struct told *t, const int owners[PIPELINE_STEPS])
+static void assert_owners(struct told *t, const int owners[STORE])
 {
 	cJSON *f = told_frame(t, true), *told = get(f, "stage_parts");
 
-	CHECK_NUMBER(cJSON_GetArraySize(told), ==, PIPELINE_STEPS);
-	for (int i = 0; i < PIPELINE_STEPS; i++)
+	CHECK_NUMBER(cJSON_GetArraySize(told), ==, STORE);
+	for (int i = 0; i < STORE; i++)
 		CHECK_NUMBER(at(told, i)->valueint, ==, owners[i]);
 	cJSON_Delete(f);
 }
@@ -231,7 +234,7 @@ static void test_whose_stages_are_is_told(const struct cores *cores)
 {
 	struct pipeline_config c =
 		job_config(policy_find("cohort"), cores, UPLOADS);
-	const uint32_t parts[PIPELINE_STEPS] = { 1, 0, 0, 1 };
+	const uint32_t parts[STORE] = { 1, 0, 0, 1 };
 	struct told t;
 
 	if (cores_count(cores) < 2)
@@ -257,8 +260,7 @@ static void test_store_and_cores_are_told(const struct cores *cores)
 	hello = told_data(live_hello(t.live, &t.minute), "hello");
 	CHECK_NUMBER(number(hello, "cores"), ==, cores_count(cores));
 	CHECK_NUMBER(cJSON_GetArraySize(get(hello, "words")), >, 0);
-	CHECK_TEXT(at(get(hello, "stages"), PIPELINE_STORE)->valuestring,
-		   "store");
+	CHECK_TEXT(at(get(hello, "stages"), STORE)->valuestring, "store");
 	workers = get(hello, "workers");
 	last = at(workers, cJSON_GetArraySize(workers) - 1);
 	CHECK_TEXT(get(last, "lane")->valuestring, "store");

@@ -131,8 +131,11 @@ static void test_newest_is_told(const struct cores *cores)
 	CHECK_NUMBER(number(f, "missed"), >, 0);
 	CHECK_NUMBER(told, >,
 		     SPANS_MAX - cJSON_GetArraySize(get(f, "workers")));
-	CHECK_NUMBER(told + number(f, "missed"), >=,
-		     (double)s.stages[PIPELINE_DECODE].visit_count);
+	CHECK_NUMBER(
+		told + number(f, "missed"), >=,
+		(double)s
+			.stages[pipeline_stage_index(&s.steps, PIPELINE_DECODE)]
+			.visit_count);
 	for (uint32_t i = 0; i < cores_count(cores); i++) {
 		read_ring(&ring, pipeline_group(t.stats.pipeline), i);
 		assert_newest(f, (int)i, &ring);
@@ -151,7 +154,7 @@ static void test_what_is_overwritten_is_told_of(const struct cores *cores)
 	cJSON *f;
 
 	c.schedule.pool_is_auto = false;
-	for (int i = 0; i < PIPELINE_STEPS; i++)
+	for (uint32_t i = 0; i < pipeline_steps(c.stages).count; i++)
 		c.schedule.pool_threads[i] = 1;
 	told_begin(&t, &c);
 	cJSON_Delete(told_frame(&t, true));

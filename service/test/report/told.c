@@ -70,6 +70,7 @@ static bool all_workers_sleep(const struct stage_group *g)
 
 static void send(struct told *t, uint32_t count)
 {
+	uint32_t last = pipeline_own_steps(pipeline_of(t)).count - 1;
 	struct pipeline_stats s;
 
 	atomic_store(&are_sent, false);
@@ -82,10 +83,8 @@ static void send(struct told *t, uint32_t count)
 	}
 	do
 		pipeline_read(pipeline_of(t), &s);
-	while (s.stages[PIPELINE_DECODE].handled_count !=
-		       s.stages[PIPELINE_DECODE].arrived_count ||
-	       s.stages[PIPELINE_ENCODE].handled_count !=
-		       s.stages[PIPELINE_ENCODE].arrived_count ||
+	while (s.stages[0].handled_count != s.stages[0].arrived_count ||
+	       s.stages[last].handled_count != s.stages[last].arrived_count ||
 	       !all_workers_sleep(pipeline_group(pipeline_of(t))));
 }
 

@@ -484,8 +484,12 @@ static bool is_final(enum problem problem)
 /* The pipeline is done with the upload, or has not taken it. */
 static bool start_settling(struct request *r)
 {
-	struct arrival *a = arrival_of(r);
+	const struct upload_request *own = r->own;
+	struct arrival *a = own->arrival;
 
+	/* Of a form without a picture nothing is kept. */
+	if (own->upload.end == UPLOAD_NOT_PARSED)
+		return false;
 	r->has_timing = true;
 	if (r->problem == PROBLEM_NONE)
 		r->problem =
