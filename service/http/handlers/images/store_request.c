@@ -355,8 +355,9 @@ static void on_decoded(struct upload *u)
 	} else if (is_worth_spooling(r)) {
 		send_spool_task(r);
 	}
-	u->is_held = pipeline_worker_count(r->config->pipeline) == 0 &&
-		     storing_is_accepted(r);
+	/* With workers the connection may be at its end by now. */
+	if (pipeline_worker_count(r->config->pipeline) == 0)
+		u->is_held = storing_is_accepted(r);
 }
 
 void storing_end(struct request *r)
