@@ -7,17 +7,15 @@
  *
  * A closure that waits for children needs no lock: `left` counts them, and
  * whoever ends the last one owns the parent.  A closure that waits for an event
- * is owned by whoever changes `wake` from WAITS to WOKEN: closure_resume(),
- * session_cancel(), or its own worker, if one of them came before it waited.
- * While it waits it stays pending, so that a stop waits for it.  closure.pml is
- * a model of this.
+ * is owned by whoever wakes it (event.h): closure_resume(), session_cancel(),
+ * or its own worker, if one of them came before it waited.  While it waits it
+ * stays pending, so that a stop waits for it.  closure.pml is a model of this.
  */
+#include "stages/event.h"
 #include "stages/group.h"
 
 #include <assert.h>
 #include <sched.h>
-
-enum { RUNS, WAITS, WOKEN }; /* closure.wake */
 
 static bool is_cancelled(const struct closure *c)
 {
@@ -143,7 +141,7 @@ static void go_on(struct closure *c)
 {
 	struct stage_group *g = c->stage->group;
 
-	atomic_store(&c->wake, RUNS);
+	wake_reset(&c->wake);
 	if (!send(c, false))
 		end(c, refusal(c));
 	group_let_go(g);
@@ -181,14 +179,12 @@ static void start_children(struct closure *c, bool waits)
 /* Wait for closure_resume().  From here on `c` may belong to another thread. */
 static void wait_for_event(struct closure *c)
 {
-	uint32_t runs = RUNS;
-
 	group_hold(c->stage->group);
 	if (!session_enter(c)) {
 		go_on(c); /* and ends */
 		return;
 	}
-	if (atomic_compare_exchange_strong(&c->wake, &runs, WAITS))
+	if (wake_wait(&c->wake))
 		return;
 	session_leave(c);
 	go_on(c);
@@ -264,7 +260,7 @@ void closure_invoke(struct closure *parent, struct closure *child,
 
 void closure_resume(struct closure *c)
 {
-	if (atomic_exchange(&c->wake, WOKEN) != WAITS)
+	if (!wake_up(&c->wake))
 		return;
 	session_leave(c);
 	go_on(c);
@@ -278,7 +274,7 @@ void session_cancel(struct session *s)
 	atomic_store(&s->is_cancelled, true);
 	while ((c = s->waiting) != NULL) {
 		unlink_waiting(c);
-		if (atomic_exchange(&c->wake, WOKEN) != WAITS)
+		if (!wake_up(&c->wake))
 			continue; /* whoever was first goes on with it */
 		c->next_waiting = mine;
 		mine = c;

@@ -3,9 +3,8 @@
  * Inside stages: the part of an event that its users do not see.
  *
  * It lies in the event itself, so an event costs no allocation.  Whoever has
- * the event owns this part with it (stage.h), except that a thread that wakes a
- * waiting event, and does not own it, changes `wake`, reads `scheduler`, and
- * writes `next` once it has changed `wake`.
+ * the event owns this part with it (stage.h), except that any thread may change
+ * `wake`.
  */
 #ifndef STAGES_EVENT_H
 #define STAGES_EVENT_H
@@ -26,16 +25,20 @@ struct event_inside {
 	/* Time in its handler, up to the last pause. */
 	uint64_t stage_ran_ns;
 	uint64_t place; /* its number in its queue */
-	/* The fibre on which it continues; NULL: it is not paused. */
+	/* The fibre on which it continues, or begins; NULL: the worker's. */
 	struct fibre *fibre;
 
 	/* With user-level threads (scheduler.h). */
 	struct scheduler *scheduler;
 	const struct event *ahead; /* some positions further in its queue */
 	const struct blocking_site *site; /* where it was sent from */
-	uint16_t node;         /* the policy's place for it, or PLACE_NONE */
+	/*
+	 * The policy's place for it, or PLACE_NONE; without such threads, the
+	 * number of the station where it waits.
+	 */
+	uint16_t node;
 	bool is_new;           /* it came from outside, and has not begun */
-	_Atomic uint32_t wake; /* see stage_wake() */
+	_Atomic uint32_t wake; /* see stage_wake(), and below */
 } __attribute__((may_alias));
 
 _Static_assert(sizeof(struct event_inside) ==
@@ -52,6 +55,38 @@ static inline struct event_inside *event_inside(struct event *ev)
 static inline const struct event_inside *event_peek(const struct event *ev)
 {
 	return (const struct event_inside *)ev->opaque;
+}
+
+/*
+ * A wait for another thread, of an event or a closure.  Its owner changes RUNS
+ * to WAITS when all is ready for somebody else to go on with it; who wakes it
+ * sets WOKEN, and owns it if it was WAITS.  If the wake-up comes first, the
+ * change to WAITS fails, and the owner goes on.  So exactly one of them does,
+ * and no wake-up is lost.
+ */
+enum { WAKE_RUNS, WAKE_WAITS, WAKE_WOKEN };
+
+/* False: it was woken already. */
+static inline bool wake_wait(_Atomic uint32_t *wake)
+{
+	uint32_t runs = WAKE_RUNS;
+
+	return atomic_compare_exchange_strong(wake, &runs, WAKE_WAITS);
+}
+
+/* True: it has waited, and the caller goes on with it. */
+static inline bool wake_up(_Atomic uint32_t *wake)
+{
+	return atomic_exchange(wake, WAKE_WOKEN) == WAKE_WAITS;
+}
+
+/*
+ * The wait is over.  An exchange, not a store, so that the event sees what all
+ * who woke it wrote.
+ */
+static inline void wake_reset(_Atomic uint32_t *wake)
+{
+	(void)atomic_exchange(wake, WAKE_RUNS);
 }
 
 /* A list of events, first in, first out.  A struct of zeros is empty. */

@@ -1266,7 +1266,8 @@ void stage_wait_at(const struct blocking_site *at)
 
 void stage_wake(struct event *ev)
 {
-	scheduler_wake(ev);
+	if (wake_up(&event_inside(ev)->wake))
+		scheduler_wake(ev);
 }
 
 void stage_take(enum resource r, int64_t amount)

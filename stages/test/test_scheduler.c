@@ -300,7 +300,8 @@ static uint32_t count_waiting(uint32_t stacks_max)
 		waiting += places[i].waiting;
 	most = counts.stack_count;
 	for (uint32_t i = 0; i < NEW_COUNT; i++) {
-		scheduler_wake(&waiting_events[i]);
+		if (wake_up(&event_inside(&waiting_events[i])->wake))
+			scheduler_wake(&waiting_events[i]);
 		scheduler_run(direct, 1);
 	}
 	scheduler_read(direct, places, &counts);

@@ -19,9 +19,6 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Of event.wake. */
-enum { WAKE_RUNS, WAKE_WAITS, WAKE_WOKEN };
-
 /* What a ready thread needs before it can run. */
 enum kind {
 	BEGUN,   /* nothing: it has a stack */
@@ -221,12 +218,7 @@ void scheduler_post(struct scheduler *s, struct event *ev,
 
 void scheduler_wake(struct event *ev)
 {
-	struct event_inside *in = event_inside(ev);
-	struct scheduler *s = in->scheduler;
-
-	assert(s != NULL);
-	if (atomic_exchange(&in->wake, WAKE_WOKEN) == WAKE_WAITS)
-		put_into_inbox(s, ev);
+	put_into_inbox(event_inside(ev)->scheduler, ev);
 }
 
 /* `ev` was in the inbox. */
@@ -241,11 +233,7 @@ static void receive(struct scheduler *s, struct event *ev)
 		push_ready(s, ev, in->is_new ? POSTED : STARTED);
 		return;
 	}
-	/*
-	 * An exchange, not a store, so that the thread sees what its waker
-	 * wrote.
-	 */
-	(void)atomic_exchange(&in->wake, WAKE_RUNS);
+	wake_reset(&in->wake);
 	count(&s->queues[in->node].waiting_count, -1);
 	push_ready(s, ev, BEGUN);
 }
@@ -369,13 +357,8 @@ static void reach(struct scheduler *s, const struct blocking_site *at,
 
 	in->node = (uint16_t)arrive(s, s->node, at, used_now(s));
 	in->fibre = stack;
-	/*
-	 * Written only if it differs, because a thread that wakes this one may
-	 * read it at the same time.  It differs if the handler ended its event
-	 * and sent it as a new one.
-	 */
-	if (in->scheduler != s)
-		in->scheduler = s;
+	/* It may have ended its event, and sent it as a new one. */
+	in->scheduler = s;
 }
 
 /* `n` is 1: the thread waits, and keeps its stack; -1: its handler ended. */
@@ -480,7 +463,6 @@ void scheduler_wait(struct scheduler *s, const struct blocking_site *at)
 {
 	struct event *ev = s->running;
 	struct event_inside *in = event_inside(ev);
-	uint32_t wake = WAKE_RUNS;
 
 	reach(s, at, s->fibre);
 	/*
@@ -488,10 +470,9 @@ void scheduler_wait(struct scheduler *s, const struct blocking_site *at)
 	 * only this kernel thread takes it from there, later.
 	 */
 	count(&s->queues[in->node].waiting_count, 1);
-	if (!atomic_compare_exchange_strong(&in->wake, &wake, WAKE_WAITS)) {
-		assert(wake == WAKE_WOKEN);
+	if (!wake_wait(&in->wake)) {
 		count(&s->queues[in->node].waiting_count, -1);
-		(void)atomic_exchange(&in->wake, WAKE_RUNS);
+		wake_reset(&in->wake);
 		push_ready(s, ev, BEGUN);
 	}
 	fibre_pause(s->fibre);

@@ -28,12 +28,11 @@
  * of all stacks is reserved, rounded down, but at least one; only if there is
  * just one stack, none is, and a thread that waits stops all others.
  *
- * No wake-up is lost.  A thread that waits changes `wake`, in its event, from
- * RUNS to WAITS.  A thread that wakes it sets WOKEN, and puts it into the inbox
- * only if it was WAITS.  If the wake-up comes first, the change to WAITS fails
- * and the thread stays runnable.  After something was put into the inbox, the
- * eventcount is woken; and before the kernel thread sleeps, it announces that
- * and then looks at the inbox once more.  scheduler.pml is a model of this.
+ * No wake-up is lost.  Who wakes a thread that waits (event.h) puts it into the
+ * inbox; one that was woken before stays runnable.  After something was put
+ * into the inbox, the eventcount is woken; and before the kernel thread sleeps,
+ * it announces that and then looks at the inbox once more.  scheduler.pml is a
+ * model of this.
  *
  * Threads    scheduler_post(), scheduler_wake(), scheduler_read() and
  *            scheduler_state() may be called by any number of threads.  The
@@ -81,7 +80,7 @@ uint32_t scheduler_stack_count(const struct scheduler *s);
 void scheduler_post(struct scheduler *s, struct event *ev,
 		    const struct blocking_site *at, bool is_new);
 
-/* See stage_wake(). */
+/* The waiting thread now belongs to the caller, by wake_up(). */
 void scheduler_wake(struct event *ev);
 
 /* --- From its kernel thread, not from a user-level thread. --- */
