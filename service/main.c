@@ -171,19 +171,17 @@ static bool is_about_default(const struct options *o, const char *error)
 }
 
 /*
- * A pool that was not given is 0 in `o`.  Its size depends on the number of
- * parts, which schedule_complete() finds; until then it has any valid one.
+ * A pool that was not given is 0 in `o`.  The size of a pool of kernel threads
+ * depends on the number of parts, which schedule_complete() finds.
  */
 static bool complete_with_pools(const struct options *o, uint32_t core_count,
 				struct schedule *s, struct error *error)
 {
-	uint32_t stage_count = pipeline_steps(o->stages).count;
-
-	for (uint32_t i = 0; i < stage_count; i++)
-		if (s->pool_threads[i] == 0)
-			s->pool_threads[i] = 1;
-	if (!schedule_complete(s, stage_count, core_count, error->text))
+	if (!schedule_complete(s, pipeline_steps(o->stages).count, core_count,
+			       error->text))
 		return false;
+	if (s->policy->workers != POLICY_WORKERS_STAY)
+		return true;
 	(void)memcpy(s->pool_threads, o->schedule.pool_threads,
 		     sizeof(s->pool_threads));
 	options_fit_pools(s, o->stages, core_count);

@@ -125,7 +125,10 @@ const struct flag schedule_flags[] = {
 		"pool", "STAGE=THREADS,...|auto", NULL,
 		"with --policy pool-per-stage, the number of threads of each "
 		"stage; auto: a stage gets one more while its queue is long, "
-		"and loses one that was idle for a second",
+		"and loses one that was idle for a second; with a policy "
+		"whose workers visit stages, the number of user-level "
+		"threads of a stage, whose events then wait without keeping "
+		"a worker",
 		.type = FLAG_OTHER,
 	},
 	[SCHEDULE_THRESHOLD] = {
@@ -768,11 +771,18 @@ static void word_add_pool(struct word_list *l, const struct schedule *s,
 		return;
 	}
 	value = word_add(l, SCHEDULE_POOL,
-			 "The number of threads of each stage; if there are "
-			 "replicas, in each of them.");
+			 s->policy->workers == POLICY_WORKERS_STAY ?
+				 "The number of threads of each stage; if "
+				 "there are replicas, in each of them." :
+				 "The number of user-level threads of a stage, "
+				 "in each replica: so many of its events may "
+				 "run or wait at once, and one that waits "
+				 "keeps no worker.");
 	for (uint32_t i = 0; i < stage_count; i++)
-		word_print(value, "%s%s=%" PRIu32, i > 0 ? "," : "", stages[i],
-			   s->pool_threads[i]);
+		if (s->pool_threads[i] > 0)
+			word_print(value, "%s%s=%" PRIu32,
+				   value[0] != '\0' ? "," : "", stages[i],
+				   s->pool_threads[i]);
 }
 
 static void word_add_thresholds(struct word_list *l, const struct schedule *s,
@@ -988,7 +998,8 @@ uint32_t schedule_words(const struct schedule *s, const char *const *stages,
 				"replica of smaller sizes." :
 				"A replica with nothing to do takes a share of "
 				"the events that wait in another.");
-	if (workers == POLICY_WORKERS_STAY)
+	if (workers == POLICY_WORKERS_STAY ||
+	    (s->given >> SCHEDULE_POOL & 1) != 0)
 		word_add_pool(&l, s, stages, stage_count);
 	if (s->has_thresholds)
 		word_add_thresholds(&l, s, stages, stage_count);

@@ -149,12 +149,22 @@ static uint32_t pool_threads(const struct stage_group *g, const struct stage *s)
 	if (s->config.type == STAGE_PASS_THROUGH)
 		return 0;
 	if (!c->pool_is_auto)
-		return c->pool_threads[s->index];
+		return c->pool_threads[s->index] > 0 ?
+			       c->pool_threads[s->index] :
+			       1;
 	/* A key stays with its worker, so the size of such a pool is fixed. */
 	uint32_t cores = g->parts[0].core_count;
 
 	return s->config.type == STAGE_PARTITIONED ? cores :
 						     cores * POOL_AUTO_PER_CORE;
+}
+
+/* Has the stage user-level threads, which workers that roam run? */
+static bool has_thread_pool(const struct stage_group *g, const struct stage *s)
+{
+	return g->schedule.policy->workers == POLICY_WORKERS_ROAM &&
+	       s != NULL && s->config.type == STAGE_SHARED &&
+	       g->schedule.pool_threads[s->index] > 0;
 }
 
 /* Stations of a stage in one part: one per worker if keys divide it. */
@@ -205,13 +215,25 @@ static uint32_t paused_max(const struct stage_group *g)
 static bool add_queues(struct stage_group *g, struct station *s, uint32_t slots)
 {
 	const struct discipline fcfs = { .kind = DISCIPLINE_FCFS };
+	bool has_cutoff = s->visited.regime->kind == REGIME_CUTOFF;
+	uint32_t begun_max = paused_max(g);
 
 	s->queue = queue_new(slots, paused_max(g), s->visited.discipline);
 	if (s->queue == NULL)
 		return false;
-	if (s->visited.regime->kind != REGIME_CUTOFF)
+	if (has_thread_pool(g, s->stage)) {
+		struct fibre_stacks stacks = g->stacks;
+
+		stacks.count = begun_max = pool_threads(g, s->stage);
+		s->threads = fibres_new(&stacks);
+		if (s->threads == NULL ||
+		    fibres_count(s->threads) < stacks.count)
+			return false;
+	} else if (!has_cutoff) {
 		return true;
-	s->passed = queue_new(paused_max(g), 0, &fcfs);
+	}
+	s->passed = queue_new(begun_max, 0,
+			      has_cutoff ? &fcfs : s->visited.discipline);
 	return s->passed != NULL;
 }
 
@@ -738,6 +760,7 @@ void group_free(struct stage_group *g)
 	for (uint32_t i = 0; i < g->station_count; i++) {
 		queue_free(g->stations[i].queue);
 		queue_free(g->stations[i].passed);
+		fibres_free(g->stations[i].threads);
 	}
 	for (uint32_t s = 0; s < g->stage_count; s++) {
 		free(g->stages[s]->stations);

@@ -31,7 +31,7 @@ enum { THREAD_NAME_BYTES = 16 };
 /* Only one worker at a time may be in an exclusive stage. */
 struct entry {
 	_Atomic bool is_taken;
-	/* A worker found the stage taken, and went on. */
+	/* A worker found the stage taken, or no thread, and went on. */
 	_Atomic bool is_missed;
 	struct eventcount left; /* without queues, senders wait here */
 };
@@ -60,10 +60,12 @@ struct station {
 	struct stage *stage; /* NULL: the central queue */
 	uint32_t number;     /* among the stations of its stage */
 	struct queue *queue;
-	struct queue *passed; /* events paused by a cutoff; NULL: no cutoff */
-	struct entry *entry;  /* NULL: any number of workers may visit */
+	/* Events paused by a cutoff; with `threads`, all that have begun. */
+	struct queue *passed;   /* NULL: neither */
+	struct fibres *threads; /* a pool of user-level threads; NULL: none */
+	struct entry *entry;    /* NULL: any number of workers may visit */
 	struct entry own_entry;
-	struct pool pool; /* without threads if workers roam */
+	struct pool pool; /* of kernel threads; without any if workers roam */
 
 	/* Which workers a new event wakes. */
 	/* Where workers sleep that stay here, or rest here (--idle backoff). */

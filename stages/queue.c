@@ -162,7 +162,13 @@ void queue_return(struct queue *q, struct event *ev)
 {
 	struct ranked *r = q->ranked;
 
-	assert(r != NULL);
+	if (r == NULL) {
+		bool has_room = queue_push(q, ev);
+
+		assert(has_room);
+		(void)has_room;
+		return;
+	}
 	(void)pthread_mutex_lock(&r->lock);
 	ranked_insert(r, ev);
 	(void)pthread_mutex_unlock(&r->lock);

@@ -54,8 +54,6 @@ void schedule_init(struct schedule *s)
 			     .io = THREADS_IO_ASYNC,
 			     .transfers = TRANSFERS_BY_SCHEDULER },
 	};
-	for (uint32_t i = 0; i < STAGES_MAX; i++)
-		s->pool_threads[i] = 1;
 }
 
 static bool has_cutoff(const struct schedule *s)
@@ -79,10 +77,11 @@ bool schedule_has_pauses(const struct schedule *s)
 	return has_cutoff(s) || (s->slice_ns > 0 && schedule_has_ranks(s));
 }
 
-static bool has_stacks(const struct schedule *s)
+static bool has_stacks(const struct schedule *s, bool of_pools)
 {
 	for (uint32_t i = 0; i < STAGES_MAX; i++)
-		if (schedule_discipline(s, i)->kind == DISCIPLINE_STACK)
+		if (schedule_discipline(s, i)->kind == DISCIPLINE_STACK &&
+		    (!of_pools || s->pool_threads[i] > 0))
 			return true;
 	return false;
 }
@@ -118,6 +117,8 @@ static bool has_stacks(const struct schedule *s)
 #define IS_EVEN FACT(23)         /* a stage is made even */
 #define IS_OUT_OF_ORDER FACT(24) /* and is not first come, first served */
 #define HAS_ENOUGH FACT(25)
+#define HAS_STACKS_OF_POOLS FACT(26)
+#define HAS_GROWING_POOLS FACT(27)
 #define BY_POLICY                                                              \
 	(CALLS | STAYS | ROAMS | IS_CENTRAL | IS_THREADED | HAS_NO_MODEL |     \
 	 NEEDS_LENGTHS)
@@ -181,8 +182,12 @@ static uint64_t find_facts(const struct schedule *s, uint32_t core_count)
 		facts |= IS_DIVIDED;
 	if (s->balance == BALANCE_PARTITION)
 		facts |= IS_PARTITIONED;
-	if (has_stacks(s))
+	if (has_stacks(s, false))
 		facts |= HAS_STACKS;
+	if (has_stacks(s, true))
+		facts |= HAS_STACKS_OF_POOLS;
+	if (s->pool_is_auto)
+		facts |= HAS_GROWING_POOLS;
 	if (s->rules.own_disciplines != 0)
 		facts |= HAS_OWN_DISCIPLINES;
 	facts |= find_sharing_facts(s);
@@ -226,7 +231,11 @@ static const struct {
 	{ STAYS | GIVEN(STEAL), "--steal", "its threads stay at a stage" },
 	{ STAYS | GIVEN(THRESHOLD), "--threshold",
 	  "its threads stay at a stage" },
-	{ ROAMS | GIVEN(POOL), "--pool", "it has one thread per core" },
+	{ ROAMS | HAS_GROWING_POOLS, "--pool auto",
+	  "only pools of kernel threads grow" },
+	{ ROAMS | HAS_STACKS_OF_POOLS,
+	  "--discipline stack of a stage in --pool",
+	  "its events wait for a thread in the queue" },
 	{ IS_CENTRAL | GIVEN(REGIME), "--regime", "a visit is one event" },
 	{ IS_CENTRAL | GIVEN(LOOK), "--look",
 	  "it has one queue for all stages" },
@@ -238,6 +247,8 @@ static const struct {
 	  "it has one queue for all stages" },
 	{ IS_CENTRAL | IS_PARTITIONED, "--balance partition",
 	  "a stage is visited wherever its event is taken" },
+	{ IS_CENTRAL | GIVEN(POOL), "--pool",
+	  "it has one queue for all stages" },
 	{ IS_CENTRAL | GIVEN(THRESHOLD), "--threshold",
 	  "a visit is one event" },
 	{ NEEDS_LENGTHS | IS_BLIND, "--look blind",
@@ -356,6 +367,8 @@ static void spread_fibres(struct schedule *s)
 /* Defaults that depend on other choices. */
 static void set_defaults(struct schedule *s, uint32_t core_count)
 {
+	bool stays = s->policy->workers == POLICY_WORKERS_STAY;
+
 	if (s->policy->workers == POLICY_WORKERS_FIBRES && core_count > 1)
 		spread_fibres(s);
 	if (s->threads.mapping == THREADS_1_TO_1 && (s->given & GIVEN(IO)) == 0)
@@ -370,6 +383,12 @@ static void set_defaults(struct schedule *s, uint32_t core_count)
 	    (s->given & GIVEN(DISCIPLINE)) == 0) {
 		s->discipline.kind = DISCIPLINE_FCFS;
 		s->rules.own_disciplines = 0;
+	}
+	if (stays || (s->given & GIVEN(POOL)) == 0) {
+		s->pool_is_auto = s->pool_is_auto && stays;
+		for (uint32_t i = 0; i < STAGES_MAX; i++)
+			if (!stays || s->pool_threads[i] == 0)
+				s->pool_threads[i] = stays;
 	}
 }
 
@@ -439,16 +458,13 @@ static bool check_visits(const struct schedule *s, struct error *error)
 static bool check_stage_numbers(const struct schedule *s, uint32_t stage_count,
 				struct error *error)
 {
-	bool has_pools =
-		s->policy->workers == POLICY_WORKERS_STAY && !s->pool_is_auto;
-
 	for (uint32_t i = 0; i < stage_count; i++) {
 		const struct threshold *t = &s->thresholds[i];
 		char what[64];
 
 		(void)snprintf(what, sizeof(what), "--pool of stage %u", i + 1);
-		if (has_pools &&
-		    !check_range(s->pool_threads[i], 1, THREADS_MAX, what,
+		if (!s->pool_is_auto &&
+		    !check_range(s->pool_threads[i], 0, THREADS_MAX, what,
 				 " threads", error))
 			return false;
 		(void)snprintf(what, sizeof(what), "--threshold of stage %u",

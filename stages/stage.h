@@ -408,7 +408,19 @@ struct schedule {
 	enum distribute distribute;
 	bool steal;
 	bool pool_is_auto;
-	uint32_t pool_threads[STAGES_MAX]; /* threads of each part, by stage */
+	/*
+	 * Threads of each part, by stage; 0: one, or, if workers roam, none.
+	 *
+	 * If workers roam, these are user-level threads, as in Harizopoulos and
+	 * Ailamaki 2005 (Gordon, UCAM-CL-TR-781, section 2.4.2).  Handlers of
+	 * the stage may call stage_wait(); then the worker goes on with its
+	 * visit.  So many events of the stage, at most, have begun and not
+	 * ended; a visit ends if no other can be taken.  One that was woken is
+	 * handled next, or by its rank, or, with a cutoff, after the others
+	 * like one that the cutoff has paused.  Stages that are not shared have
+	 * no such pool.
+	 */
+	uint32_t pool_threads[STAGES_MAX];
 	struct threshold thresholds[STAGES_MAX];
 	bool has_thresholds;
 	/*
@@ -486,7 +498,7 @@ static inline bool schedule_has_tracks(const struct schedule *s)
 		s->threads.io == THREADS_IO_ASYNC);
 }
 
-/* A schedule of all defaults; every pool has one thread. */
+/* A schedule of all defaults. */
 void schedule_init(struct schedule *s);
 
 /*
@@ -703,7 +715,8 @@ STAGES_MUST_CHECK bool stage_send_at(const struct blocking_site *at,
 
 /*
  * May the caller call stage_wait()?  Only the handler of a shared stage may, if
- * its policy is one of user-level threads and it still has its event.
+ * its policy is one of user-level threads, or the stage has a pool of these
+ * (schedule.pool_threads), and it still has its event.
  */
 bool stage_can_wait(void);
 
@@ -713,16 +726,18 @@ bool stage_can_wait(void);
  * counts, if it came after the event was sent from outside and after its last
  * wait; several such calls count as one.
  *
- * The handler goes on on the same kernel thread, but others have run on it
- * meanwhile: the caller holds no lock.  A stop waits until it is woken.  In the
- * counts a wait is a pause (stats.h).
+ * With a policy of user-level threads, the handler goes on on the same kernel
+ * thread, but others have run on it meanwhile: the caller holds no lock.  With
+ * a pool it is as after stage_pause_point().  A stop waits until it is woken.
+ * In the counts a wait is a pause (stats.h).
  */
 #define stage_wait() stage_wait_at(BLOCKING_SITE())
 void stage_wait_at(const struct blocking_site *at);
 
 /*
  * Any thread may call this, once for each wait: a call must not meet an event
- * that has ended, and when it returns, this one may have.
+ * that has ended, and when it returns, this one may have.  The group must not
+ * be freed before it returns.
  */
 void stage_wake(struct event *ev);
 

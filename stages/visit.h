@@ -289,6 +289,11 @@ enum visit_pause {
 	 * paused, in the order of their pauses.
 	 */
 	PAUSE_AT_CUTOFF,
+	/*
+	 * It waits for stage_wake(), then with the others that have begun.  The
+	 * visitor does not decide on this.
+	 */
+	PAUSE_UNTIL_WOKEN,
 };
 
 /*

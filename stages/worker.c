@@ -29,6 +29,21 @@
  * sees, too, when it looks at the queues after that.
  * visit.pml is a model of this.
  *
+ * Pools of user-level threads, of workers that roam (--pool).  A thread of such
+ * a pool is a fibre of the station: an event takes it when it begins, keeps it
+ * when it is paused or waits, and gives it back at its end.  If there is none,
+ * events that have not begun cannot be taken, and the station is as if empty of
+ * them.  A worker that finds it so leaves the note of exclusive stages, between
+ * two looks for a thread, and whoever gives one back looks at the note after
+ * that.  The events that have begun wait in `passed`.
+ *
+ * An event that waits (stage_wait()) stays pending, so a stop waits for it; and
+ * as it keeps its thread, its place in `passed` is free.  Its worker sets WAITS
+ * (event.h) when it has left the fibre and counted the turn, because from then
+ * on the event may run elsewhere.  Whoever owns it after that, the worker or
+ * stage_wake(), puts it into `passed` and wakes a worker, as a sender does.
+ * pool.pml is a model of this.
+ *
  * Pools of changing size work as SEDA's thread pool controller, but without a
  * thread of their own.  A sender that finds a long queue adds a thread; a
  * thread that was idle for long leaves, the newest first.  All threads exist
@@ -56,6 +71,9 @@ enum {
 	POOL_GROW_INTERVAL_NS = 20000000,
 };
 
+#define NOINLINE __attribute__((noinline))
+#define INLINE __attribute__((always_inline)) static inline
+
 /* --- Stations: their queues, entering, waking. --- */
 
 static uint32_t passed_count(const struct visit_station *s)
@@ -65,25 +83,66 @@ static uint32_t passed_count(const struct visit_station *s)
 	return passed != NULL ? queue_count(passed) : 0;
 }
 
-static uint32_t queued_count(const struct visit_station *s)
-{
-	return queue_count(station_of(s)->queue);
-}
-
 /* Events in the station's queues; others wait on the stacks of workers. */
 static uint32_t station_waiting_count(const struct station *s)
 {
-	return queued_count(&s->visited) + passed_count(&s->visited);
+	return queue_count(s->queue) + passed_count(&s->visited);
 }
 
-static uint64_t first_rank(const struct visit_station *s)
+/* Without a cutoff, a pool's events wait in one order, begun or not. */
+static bool has_one_order(const struct station *s)
 {
-	return queue_first_rank(station_of(s)->queue);
+	return s->threads != NULL && s->visited.regime->kind != REGIME_CUTOFF;
 }
 
-static struct event *pop_queued(struct visit_station *s)
+/* See 'Pools of user-level threads'. */
+static bool has_thread(struct station *s)
 {
-	return queue_pop(station_of(s)->queue);
+	if (fibres_has_free(s->threads))
+		return true;
+	atomic_store(&s->own_entry.is_missed, true);
+	return fibres_has_free(s->threads);
+}
+
+static struct fibre *take_thread(struct station *s)
+{
+	struct fibre *f = fibres_take(s->threads);
+
+	if (f != NULL)
+		return f;
+	atomic_store(&s->own_entry.is_missed, true);
+	return fibres_take(s->threads);
+}
+
+static NOINLINE uint32_t count_with_threads(struct station *s)
+{
+	uint32_t count = queue_count(s->queue);
+
+	if (count > 0 && !has_thread(s))
+		count = 0;
+	return count + (has_one_order(s) ? queue_count(s->passed) : 0);
+}
+
+static uint32_t queued_count(const struct visit_station *visited)
+{
+	struct station *s = station_of(visited);
+
+	return s->threads == NULL ? queue_count(s->queue) :
+				    count_with_threads(s);
+}
+
+/* Of those that the visitor may take. */
+static uint64_t first_rank(const struct visit_station *visited)
+{
+	const struct station *s = station_of(visited);
+	uint64_t rank = queue_first_rank(s->queue);
+
+	if (s->threads == NULL)
+		return rank;
+	if (!fibres_has_free(s->threads))
+		rank = RANK_NONE;
+	return has_one_order(s) ? min_u64(rank, queue_first_rank(s->passed)) :
+				  rank;
 }
 
 static struct event *pop_passed(struct visit_station *s)
@@ -130,6 +189,48 @@ static void station_wake(struct station *s)
 static void wake(struct visit_station *s)
 {
 	station_wake(station_of(s));
+}
+
+/* A thread of its pool is free again. */
+static void give_thread(struct station *s, struct fibre *f)
+{
+	fibres_give(s->threads, f);
+	if (atomic_load(&s->own_entry.is_missed) &&
+	    atomic_exchange(&s->own_entry.is_missed, false))
+		station_wake(s);
+}
+
+/* Take an event that has not begun, with a thread for it. */
+static struct event *pop_new(struct station *s)
+{
+	struct fibre *f = queue_count(s->queue) > 0 ? take_thread(s) : NULL;
+	struct event *ev = f != NULL ? queue_pop(s->queue) : NULL;
+
+	if (ev != NULL)
+		event_inside(ev)->fibre = f;
+	else if (f != NULL)
+		give_thread(s, f);
+	return ev;
+}
+
+static NOINLINE struct event *pop_with_thread(struct station *s)
+{
+	struct event *ev = NULL;
+
+	if (!has_one_order(s))
+		return pop_new(s);
+	if (queue_first_rank(s->passed) <= queue_first_rank(s->queue))
+		ev = queue_pop(s->passed);
+	if (ev == NULL)
+		ev = pop_new(s);
+	return ev != NULL ? ev : queue_pop(s->passed);
+}
+
+static struct event *pop_queued(struct visit_station *visited)
+{
+	struct station *s = station_of(visited);
+
+	return s->threads == NULL ? queue_pop(s->queue) : pop_with_thread(s);
 }
 
 static void station_leave(struct station *s)
@@ -223,9 +324,6 @@ static bool group_enter(struct stage_group *g, bool from_inside)
 }
 
 /* --- Handling and sending an event. --- */
-
-#define NOINLINE __attribute__((noinline))
-#define INLINE __attribute__((always_inline)) static inline
 
 /*
  * What the calling thread is handling now; stage_send() reads it.
@@ -339,38 +437,54 @@ static void call_handler(void *arg)
 	call.stage->config.handler(call.event, call.stage->config.arg);
 }
 
+/* Does an event go on on `f`?  NULL, and a thread of a pool: it begins. */
+static bool is_resumed(const struct fibre *f)
+{
+	return f != NULL && !fibre_is_new(f);
+}
+
 /* Begin `ev`, or go on with it.  False: it has paused. */
-static bool run_handler(const struct stage *s, struct event *ev)
+static NOINLINE bool run_on_fibre(struct station *from, struct event *ev)
 {
 	struct worker *w = handling.worker;
-	struct call call = { s, ev };
+	struct call call = { handling.stage, ev };
 	struct event_inside *in = event_inside(ev);
 	struct fibre *f = in->fibre;
 	bool is_over;
 
-	if (f == NULL && (w->fibre == NULL || s->config.type != STAGE_SHARED)) {
-		call_handler(&call);
-		return true;
-	}
 	/*
 	 * Clear this first: the handler may send the event on, which then
 	 * belongs to somebody else.
 	 */
 	in->fibre = NULL;
 	handling.fibre = f != NULL ? f : w->fibre;
-	is_over = f != NULL ? fibre_resume(f) :
-			      fibre_run(w->fibre, call_handler, &call);
+	is_over = is_resumed(f) ?
+			  fibre_resume(f) :
+			  fibre_run(handling.fibre, call_handler, &call);
 	if (!is_over) {
 		in->fibre = handling.fibre;
 		if (f == NULL) {
 			w->fibre = w->next_fibre;
 			w->next_fibre = NULL;
 		}
+	} else if (from->threads != NULL) {
+		give_thread(from, f);
 	} else if (f != NULL) {
-		fibres_give(s->group->fibres, f);
+		fibres_give(w->group->fibres, f);
 	}
 	handling.fibre = NULL;
 	return is_over;
+}
+
+/* The same, on the worker's own stack if it cannot pause. */
+static bool run_handler(struct station *from, const struct stage *s,
+			struct event *ev)
+{
+	if (event_inside(ev)->fibre != NULL ||
+	    (handling.worker->fibre != NULL && s->config.type == STAGE_SHARED))
+		return run_on_fibre(from, ev);
+	s->config.handler(ev, s->config.arg);
+	return true;
 }
 
 /* If the current event is paused, is there a stack for the next one? */
@@ -500,23 +614,32 @@ void stage_pause_point(void)
 	/* From here on this may be another thread, with another `handling`. */
 }
 
+static void put_back(struct station *to, struct queue *q, struct event *ev)
+{
+	queue_return(q, ev);
+	station_wake(to);
+}
+
 /*
- * Put a paused event back into its station; enum visit_pause says where it
- * waits there.
+ * Put a paused event back into its station, where enum visit_pause says; one
+ * that waits, when it is woken.
  */
 static void pause_event(struct station *from, const struct stage *s,
 			struct event *ev, uint64_t now_ns)
 {
 	event_has_run(ev, now_ns - handling.start_ns);
 	count_pause(s, from->visited.part, ev, now_ns);
-	if (handling.pause == PAUSE_FOR_ANOTHER) {
-		queue_return(from->queue, ev);
-	} else {
-		bool has_room = queue_push(from->passed, ev);
-
-		assert(has_room); /* for every event that may be paused */
+	if (handling.pause == PAUSE_UNTIL_WOKEN) {
+		event_inside(ev)->node = from->number;
+		if (wake_wait(&event_inside(ev)->wake))
+			return; /* from here on it may run elsewhere */
+		wake_reset(&event_inside(ev)->wake);
 	}
-	station_wake(from);
+	put_back(from,
+		 handling.pause == PAUSE_FOR_ANOTHER && from->threads == NULL ?
+			 from->queue :
+			 from->passed,
+		 ev);
 }
 
 /* The turn of event `number` at stage `s` is over. */
@@ -561,10 +684,10 @@ static uint64_t handle_event(struct station *from, struct event *ev,
 	handling.part = visitor_sends_to(&handling.worker->visitor);
 	handling.station = from->number;
 	begin_turn(s, from->visited.part, ev, ns,
-		   event_inside(ev)->fibre != NULL);
+		   is_resumed(event_inside(ev)->fibre));
 
 	/* If true, `ev` may belong to somebody else. */
-	bool is_over = run_handler(s, ev);
+	bool is_over = run_handler(from, s, ev);
 	uint64_t end_ns = clock_now_ns();
 
 	handling.stage = NULL;
@@ -863,6 +986,8 @@ static NOINLINE bool pass_through(struct stage *s, struct event *ev,
 	}
 	event_inside(ev)->sent_ns = clock_now_ns();
 	if (!is_inside && !is_accepted) {
+		atomic_store_explicit(&event_inside(ev)->wake, WAKE_RUNS,
+				      memory_order_relaxed);
 		ev->born_ns = event_inside(ev)->sent_ns;
 		visit_begin_event(&g->visits, ev);
 	}
@@ -929,6 +1054,8 @@ INLINE bool send_event(const struct blocking_site *at, struct stage *s,
 	if (!stays)
 		in->sent_ns = clock_now_ns();
 	if (is_new) {
+		atomic_store_explicit(&in->wake, WAKE_RUNS,
+				      memory_order_relaxed);
 		ev->born_ns = in->sent_ns;
 		visit_begin_event(&g->visits, ev);
 	}
@@ -1242,6 +1369,9 @@ const struct blocking_site *worker_run_thread(struct event *ev)
 
 bool stage_can_wait(void)
 {
+	if (handling.fibre != NULL)
+		return handling.stage->stations[handling.station]->threads !=
+		       NULL;
 	return handling.event != NULL &&
 	       handling.stage->config.type == STAGE_SHARED;
 }
@@ -1255,6 +1385,11 @@ void stage_wait_at(const struct blocking_site *at)
 	uint64_t now_ns = clock_now_ns();
 
 	assert(stage_can_wait());
+	if (mine.fibre != NULL) {
+		handling.pause = PAUSE_UNTIL_WOKEN;
+		fibre_pause(mine.fibre);
+		return; /* perhaps of another thread */
+	}
 	count_turn(s, ev->number, now_ns);
 	count_pause(s, mine.part, ev, now_ns);
 	handling.stage = NULL;
@@ -1266,8 +1401,18 @@ void stage_wait_at(const struct blocking_site *at)
 
 void stage_wake(struct event *ev)
 {
-	if (wake_up(&event_inside(ev)->wake))
+	struct event_inside *in = event_inside(ev);
+
+	if (!wake_up(&in->wake))
+		return;
+	if (in->stage->group->schedule.policy->threads != NULL) {
 		scheduler_wake(ev);
+		return;
+	}
+	struct station *to = in->stage->stations[in->node];
+
+	wake_reset(&in->wake);
+	put_back(to, to->passed, ev);
 }
 
 void stage_take(enum resource r, int64_t amount)
@@ -1348,7 +1493,8 @@ static void sleep_at_station(struct worker *w)
 	uint32_t ticket = eventcount_prepare(&at->own);
 
 	/* If it is not open, its worker wakes this one when it leaves. */
-	if ((station_waiting_count(at) > 0 && is_open(&at->visited)) ||
+	if ((queued_count(&at->visited) + passed_count(&at->visited) > 0 &&
+	     is_open(&at->visited)) ||
 	    group_is_drained(w->group)) {
 		eventcount_cancel(&at->own);
 		visitor_woken(&w->visitor);

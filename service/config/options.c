@@ -721,8 +721,6 @@ bool options_parse(struct options *o, int argc, char *const *argv,
 {
 	*o = (struct options){ .inherited.fds = { -1, -1, -1 } };
 	schedule_init(&o->schedule);
-	for (uint32_t i = 0; i < PIPELINE_STEPS; i++)
-		o->schedule.pool_threads[i] = 0; /* not given */
 	flags_init(own_flags, o);
 	o->stages = find_stages(argc, argv, environment);
 	if (!read_sources(o, argc, argv, environment, take_flag, error))

@@ -182,6 +182,12 @@ static bool read_schedule(struct sim_options *o, int argc, char **argv,
 	if (o->schedule.pool_is_auto)
 		return error_fail(error, "--pool auto: pools that grow are "
 					 "not simulated");
+	if (o->schedule.policy->workers == POLICY_WORKERS_ROAM &&
+	    (o->schedule.given >> SCHEDULE_POOL & 1) != 0)
+		return error_fail(error,
+				  "--pool with --policy %s: user-level "
+				  "threads that wait are not simulated",
+				  o->schedule.policy->name);
 	/* It would visit on for ever at the same time. */
 	return o->schedule.look == LOOK_LENGTHS ||
 	       o->schedule.idle.patience_ns == 0 || o->config.switch_ns > 0 ||

@@ -151,7 +151,10 @@ void line_each_setup(line_test_fn *test)
 			setup.schedule.part_count = replicas;
 			if (replicas > 1)
 				setup.schedule.balance = BALANCE_REPLICATE;
-			for (uint32_t i = 0; i < LINE_STAGES; i++)
+			for (uint32_t i = 0;
+			     (*p)->workers == POLICY_WORKERS_STAY &&
+			     i < LINE_STAGES;
+			     i++)
 				setup.schedule.pool_threads[i] = 1 + i % 2;
 			test(&setup);
 		}

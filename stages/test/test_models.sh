@@ -118,6 +118,19 @@ for mistake in EARLY_RETURN SENT_PAUSES LATE_CLEAR OLD_THREAD NO_NEXT NO_GIVE \
 	expect 1 pause -D$mistake
 done
 
+expect_all 0 pool -DSTOPS=0 -DWAITERS=2
+expect_all 0 pool -DSTOPS=0 -DTHREADS=2 -DROUNDS=2
+expect_all 0 pool -DSTOPS=0 -DBLIND
+expect 0 pool -DSTOPS=1
+
+for mistake in EARLY_WAIT BLIND_WAIT BLIND_WAKE QUIET_WAKE QUIET_RETURN \
+	NO_LIMIT NO_NOTE NO_LOOK_AGAIN EARLY_LOOK QUIET_GIVE; do
+	expect 1 pool -D$mistake -DSTOPS=0
+done
+expect 1 pool -DEARLY_NOTE -DSTOPS=0 -DBLIND
+expect 1 pool -DNO_RESET -DROUNDS=2 -DSTOPS=0
+expect 1 pool -DDRAINED_EARLY
+
 expect_all 0 closure
 expect_all 0 closure -DCANCELS=0
 expect 0 closure -DWORKERS=1

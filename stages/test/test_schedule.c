@@ -82,7 +82,7 @@ static void test_initial_values_are_the_defaults(void)
 	CHECK_NUMBER(s.threads.quantum_ns, ==, 0);
 	CHECK_NUMBER(defaults.threads.quantum_ns, ==, 0);
 	for (uint32_t i = 0; i < STAGES_MAX; i++)
-		CHECK_NUMBER(s.pool_threads[i], ==, 1);
+		CHECK_NUMBER(s.pool_threads[i], ==, 0);
 }
 
 static void test_every_policy_is_a_value(void)
@@ -313,9 +313,9 @@ static void test_lists_are_read(void)
 	schedule_init(&s);
 	CHECK(set(&s, "pool", "blur=7,decode=2"));
 	CHECK_NUMBER(s.pool_threads[0], ==, 2);
-	CHECK_NUMBER(s.pool_threads[1], ==, 1);
+	CHECK_NUMBER(s.pool_threads[1], ==, 0);
 	CHECK_NUMBER(s.pool_threads[2], ==, 7);
-	CHECK_NUMBER(s.pool_threads[3], ==, 1);
+	CHECK_NUMBER(s.pool_threads[3], ==, 0);
 	CHECK(set(&s, "pool", "auto"));
 	CHECK(s.pool_is_auto);
 	CHECK(set(&s, "pool", "encode=3"));
@@ -658,7 +658,7 @@ static void test_numbers_of_stages_have_ranges(void)
 	struct schedule s;
 
 	schedule_init(&s);
-	s.pool_threads[2] = 0; /* it has no pools */
+	s.pool_threads[2] = 1025; /* not given, so it has no pools */
 	s.thresholds[1].queued_count = 1000001;
 	accepted(&s);
 	s.has_thresholds = true;
@@ -675,10 +675,8 @@ static void test_numbers_of_stages_have_ranges(void)
 		    "1000000 events");
 	s.has_enough = false;
 	s.policy = policy_find("pool-per-stage");
-	refused(&s, "--pool of stage 3 is 0, but it must be 1 to 1024 "
-		    "threads");
 	s.pool_threads[2] = 1025;
-	refused(&s, "--pool of stage 3 is 1025, but it must be 1 to 1024 "
+	refused(&s, "--pool of stage 3 is 1025, but it must be 0 to 1024 "
 		    "threads");
 	s.pool_is_auto = true;
 	accepted(&s);
@@ -725,8 +723,11 @@ static void test_what_workers_do_not_do_is_refused(void)
 		  "--policy pool-per-stage --balance partition" },
 		{ "--discipline stack",
 		  "--policy pool-per-stage --discipline stack" },
-		{ "--pool", "--pool decode=1" },
-		{ "--pool", "--policy color --pool auto" },
+		{ "--pool auto", "--policy mg1 --pool auto" },
+		{ "--pool", "--policy color --pool decode=1" },
+		{ "--discipline stack of a stage in --pool",
+		  "--policy cohort --discipline fcfs,blur=stack --pool "
+		  "blur=1" },
 		{ "--regime", "--policy color --regime n-gated=1" },
 		{ "--threshold", "--policy color --threshold blur=1" },
 		{ "--discipline stack", "--policy color --discipline stack" },

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/common_interface_defs.h>
+#include <sanitizer/asan_interface.h>
 #endif
 #ifdef DARKROOM_TSAN
 #include <sanitizer/tsan_interface.h>
@@ -243,6 +243,8 @@ struct fibres {
 	uint32_t warm_count;
 	struct fibre *cold;   /* free ones without memory */
 	uint32_t taken_count; /* those that were ever taken: the first ones */
+	/* Written under the lock, read without it. */
+	_Atomic uint32_t free_count;
 	struct fibre all[];
 };
 
@@ -321,6 +323,7 @@ struct fibres *fibres_new(const struct fibre_stacks *config)
 		map_guards(set);
 	if (!set->has_light_guards && !config->may_lack_guards)
 		set->count = set->mapped_count;
+	set->free_count = set->count;
 	if (set->count > 0)
 		return set;
 	fibres_free(set);
@@ -363,6 +366,10 @@ void fibres_free(struct fibres *set)
 		if (set->all[i].inside_tsan != NULL)
 			__tsan_destroy_fiber(set->all[i].inside_tsan);
 #endif
+#ifdef __SANITIZE_ADDRESS__
+	/* The frames of fibre_main() never end; others may map this memory. */
+	__asan_unpoison_memory_region(set->stacks, set->mapped_bytes);
+#endif
 	(void)atomic_fetch_sub(&mapped_count, set->mapped_count);
 	(void)munmap(set->stacks, set->mapped_bytes);
 	(void)pthread_mutex_destroy(&set->lock);
@@ -396,8 +403,20 @@ struct fibre *fibres_take(struct fibres *set)
 	} else {
 		f = take_first_time(set);
 	}
+	if (f != NULL)
+		(void)atomic_fetch_sub(&set->free_count, 1);
 	(void)pthread_mutex_unlock(&set->lock);
 	return f;
+}
+
+bool fibres_has_free(const struct fibres *set)
+{
+	return atomic_load(&set->free_count) > 0;
+}
+
+bool fibre_is_new(const struct fibre *f)
+{
+	return f->has_returned;
 }
 
 /* The lowest bytes of a stack, whole pages, are not needed any more. */
@@ -413,16 +432,14 @@ void fibres_give(struct fibres *set, struct fibre *f)
 	assert(f->has_returned);
 	(void)pthread_mutex_lock(&set->lock);
 	stays_warm = set->warm_count < FIBRES_WARM_MAX;
-	if (stays_warm) {
-		set->warm_count++;
-		push_fibre(&set->warm, f);
+	if (!stays_warm) {
+		(void)pthread_mutex_unlock(&set->lock);
+		release_memory(f, f->stack_bytes);
+		(void)pthread_mutex_lock(&set->lock);
 	}
-	(void)pthread_mutex_unlock(&set->lock);
-	if (stays_warm)
-		return;
-	release_memory(f, f->stack_bytes);
-	(void)pthread_mutex_lock(&set->lock);
-	push_fibre(&set->cold, f);
+	set->warm_count += stays_warm;
+	push_fibre(stays_warm ? &set->warm : &set->cold, f);
+	(void)atomic_fetch_add(&set->free_count, 1);
 	(void)pthread_mutex_unlock(&set->lock);
 }
 

@@ -75,6 +75,12 @@ void fibres_free(struct fibres *set);
 /* Take a fibre that runs nothing.  NULL: all are in use. */
 struct fibre *fibres_take(struct fibres *set);
 
+/* False: all were in use, a moment ago. */
+bool fibres_has_free(const struct fibres *set);
+
+/* Has its function returned, or did it never run? */
+bool fibre_is_new(const struct fibre *f);
+
 /*
  * Give back a fibre whose function has returned, or that never ran.  Makes a
  * system call if FIBRES_WARM_MAX others are free.

@@ -30,7 +30,7 @@ senseless 'no effect' --policy servlib --io-threads 2
 senseless 'a kernel thread has nothing else to do' --policy servlib \
 	--threads 1:1 --io async
 senseless 'a visit is one event' --policy color --regime gated
-senseless 'it has one thread per core' --pool auto
+senseless 'only pools of kernel threads grow' --pool auto
 senseless 'there is no other to take from' --steal
 senseless 'there is no other to choose' --distribute least-loaded
 senseless '3 replicas, but there are 2 cores' --balance replicate=3
