@@ -244,6 +244,8 @@ static void test_what_may_be_added_has_words(void)
 		{ "--policy pool-per-stage --pool auto", "pool", "auto" },
 		{ "--policy pool-per-stage --pool sew=3", "pool",
 		  "cut=1,sew=3,iron=1" },
+		{ "--policy dbr --pool sew=3", "pool", "sew=3" },
+		{ "--policy dbr --pool iron=2,cut=1", "pool", "cut=1,iron=2" },
 		{ "--threshold iron=4:5", "threshold", "iron=4:5" },
 		{ "--regime iron=gated", "regime", "exhaustive,iron=gated" },
 		{ "--discipline lcfs,cut=edf", "discipline", "lcfs,cut=edf" },

@@ -158,6 +158,8 @@ static void test_faults_are_named(void)
 		  "--threshold: 'resize' is no stage; there are decode, " },
 		{ { GRAPH, "--load", "1", "--pool", "decod=2" },
 		  "--pool: 'decod' is no stage; did you mean 'decode'?" },
+		{ { GRAPH, "--load", "1", "--pool", "decode=2" },
+		  "--pool with --policy cohort: user-level threads" },
 		{ { GRAPH, "--load", "1", "--pool", "decode=many" },
 		  "--pool: 'decode=many' is not a valid " },
 		{ { GRAPH, "--load", "1", "--pool", "decode" },
