@@ -613,7 +613,11 @@ static enum upload_end estimate_other_way(struct pipeline *p, struct upload *u,
 /* Are uploads user-level threads, which wait for tasks? */
 static bool has_waiting_threads(const struct pipeline *p)
 {
-	return p->config.schedule.policy->threads != NULL;
+	const struct schedule *s = &p->config.schedule;
+
+	return s->policy->threads != NULL ||
+	       (s->policy->workers == POLICY_WORKERS_ROAM &&
+		s->pool_threads[PIPELINE_DECODE] > 0);
 }
 
 /* Does a task decode it, because another process does? */
