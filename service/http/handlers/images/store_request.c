@@ -348,15 +348,18 @@ static void on_decoded(struct upload *u)
 	image_id(s->accepted.id, version, request, u->jpeg, u->jpeg_bytes);
 	if (!s->answers_early || !can_accept(r))
 		return;
+	/* Before the 202, which may end the connection's part. */
+	u->is_held = pipeline_worker_count(r->config->pipeline) == 0;
 	if (!r->config->spools) {
 		accepted_add(&r->http->accepted, &s->accepted);
 		atomic_store(&s->early, EARLY_ACCEPTED);
 		accept_upload(r);
-	} else if (is_worth_spooling(r)) {
-		send_spool_task(r);
+		return;
 	}
-	/* With workers the connection may be at its end by now. */
-	if (pipeline_worker_count(r->config->pipeline) == 0)
+	if (is_worth_spooling(r))
+		send_spool_task(r);
+	/* A spool that holds uploads is written in a call. */
+	if (u->is_held)
 		u->is_held = storing_is_accepted(r);
 }
 
