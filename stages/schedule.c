@@ -77,11 +77,21 @@ bool schedule_has_pauses(const struct schedule *s)
 	return has_cutoff(s) || (s->slice_ns > 0 && schedule_has_ranks(s));
 }
 
-static bool has_stacks(const struct schedule *s, bool of_pools)
+static bool has_stacks(const struct schedule *s)
 {
 	for (uint32_t i = 0; i < STAGES_MAX; i++)
-		if (schedule_discipline(s, i)->kind == DISCIPLINE_STACK &&
-		    (!of_pools || s->pool_threads[i] > 0))
+		if (schedule_discipline(s, i)->kind == DISCIPLINE_STACK)
+			return true;
+	return false;
+}
+
+/* Would events of a pool wait outside of its queue? */
+static bool has_pools_beside_queues(const struct schedule *s)
+{
+	for (uint32_t i = 0; i < STAGES_MAX; i++)
+		if (s->pool_threads[i] > 0 &&
+		    (schedule_discipline(s, i)->kind == DISCIPLINE_STACK ||
+		     schedule_sharing(s, i)->kind == SHARING_EVEN))
 			return true;
 	return false;
 }
@@ -117,7 +127,7 @@ static bool has_stacks(const struct schedule *s, bool of_pools)
 #define IS_EVEN FACT(23)         /* a stage is made even */
 #define IS_OUT_OF_ORDER FACT(24) /* and is not first come, first served */
 #define HAS_ENOUGH FACT(25)
-#define HAS_STACKS_OF_POOLS FACT(26)
+#define HAS_POOLS_BESIDE_QUEUES FACT(26)
 #define HAS_GROWING_POOLS FACT(27)
 #define BY_POLICY                                                              \
 	(CALLS | STAYS | ROAMS | IS_CENTRAL | IS_THREADED | HAS_NO_MODEL |     \
@@ -182,10 +192,10 @@ static uint64_t find_facts(const struct schedule *s, uint32_t core_count)
 		facts |= IS_DIVIDED;
 	if (s->balance == BALANCE_PARTITION)
 		facts |= IS_PARTITIONED;
-	if (has_stacks(s, false))
+	if (has_stacks(s))
 		facts |= HAS_STACKS;
-	if (has_stacks(s, true))
-		facts |= HAS_STACKS_OF_POOLS;
+	if (has_pools_beside_queues(s))
+		facts |= HAS_POOLS_BESIDE_QUEUES;
 	if (s->pool_is_auto)
 		facts |= HAS_GROWING_POOLS;
 	if (s->rules.own_disciplines != 0)
@@ -233,8 +243,8 @@ static const struct {
 	  "its threads stay at a stage" },
 	{ ROAMS | HAS_GROWING_POOLS, "--pool auto",
 	  "only pools of kernel threads grow" },
-	{ ROAMS | HAS_STACKS_OF_POOLS,
-	  "--discipline stack of a stage in --pool",
+	{ ROAMS | HAS_POOLS_BESIDE_QUEUES,
+	  "--discipline stack or --balance even of a stage in --pool",
 	  "its events wait for a thread in the queue" },
 	{ IS_CENTRAL | GIVEN(REGIME), "--regime", "a visit is one event" },
 	{ IS_CENTRAL | GIVEN(LOOK), "--look",

@@ -725,8 +725,11 @@ static void test_what_workers_do_not_do_is_refused(void)
 		  "--policy pool-per-stage --discipline stack" },
 		{ "--pool auto", "--policy mg1 --pool auto" },
 		{ "--pool", "--policy color --pool decode=1" },
-		{ "--discipline stack of a stage in --pool",
+		{ "--discipline stack or --balance even of a stage in --pool",
 		  "--policy cohort --discipline fcfs,blur=stack --pool "
+		  "blur=1" },
+		{ "--discipline stack or --balance even of a stage in --pool",
+		  "--policy cohort --balance replicate=2,blur=even --pool "
 		  "blur=1" },
 		{ "--regime", "--policy color --regime n-gated=1" },
 		{ "--threshold", "--policy color --threshold blur=1" },
