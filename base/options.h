@@ -209,7 +209,8 @@ MUST_CHECK bool flags_read_environment(const struct program *p,
 
 /*
  * Read a file with one JSON object, whose keys are names of flags; a key with
- * the value null is ignored.  False: `error` names the file, the key and its
+ * the value null is ignored.  If *file is not NULL, it was read already: a pipe
+ * can be read only once.  False: `error` names the file, the key and its
  * value.  In both cases the caller frees *file by cJSON_Delete(), but not while
  * it uses texts from the file.
  */

@@ -235,7 +235,8 @@ bool flags_read_file(const struct program *p, const char *path,
 	const cJSON *item;
 	struct error why;
 
-	*file = json_read_file(path, FILE_BYTES_MAX, error);
+	if (*file == NULL)
+		*file = json_read_file(path, FILE_BYTES_MAX, error);
 	if (*file == NULL)
 		return false;
 	if (!cJSON_IsObject(*file)) {

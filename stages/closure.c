@@ -96,13 +96,12 @@ static uint32_t session_part(const struct session *s,
  */
 static bool send(struct closure *c, bool has_thread)
 {
-	if (c->part == PART_ANY)
-		return stage_send_to(c->stage, &c->event, PART_ANY);
-
 	uint32_t part = c->session != NULL ?
 				session_part(c->session, c->stage->group) :
 				c->part;
 
+	if (c->part == PART_ANY)
+		return stage_send_to(c->stage, &c->event, part);
 	if (has_thread && part == group_current_part())
 		handling_become(&c->event);
 	return stage_send_accepted(c->stage, &c->event, part);

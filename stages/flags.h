@@ -68,7 +68,10 @@ bool schedule_refuse(const char *name, const char *text,
  * A value must fit into its buffer: with STAGES_MAX stages, their names may
  * have at most 10 characters.
  */
-enum { SCHEDULE_WORDS_MAX = 11, SCHEDULE_VALUE_BYTES = STAGES_MAX * 36 };
+enum {
+	SCHEDULE_WORDS_MAX = SCHEDULE_CHOICES,
+	SCHEDULE_VALUE_BYTES = STAGES_MAX * 36,
+};
 
 /* One choice of a schedule, explained. */
 struct schedule_word {

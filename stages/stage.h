@@ -418,7 +418,7 @@ struct schedule {
 	 * ended; a visit ends if no other can be taken.  One that was woken is
 	 * handled next, or by its rank, or, with a cutoff, after the others
 	 * like one that the cutoff has paused.  Stages that are not shared have
-	 * no such pool.
+	 * no such pool.  Without SCHEDULE_POOL in `given` they are ignored.
 	 */
 	uint32_t pool_threads[STAGES_MAX];
 	struct threshold thresholds[STAGES_MAX];
@@ -836,7 +836,8 @@ void group_free(struct stage_group *g);
  * Threads    A closure is in one method at a time, and in none while it waits.
  *            `end` is called by a worker, by closure_resume(), or by
  *            session_cancel(); it is no handler: it neither pauses nor waits.
- *            With a policy without workers, these two run methods, too, as
+ *            With a policy without workers, and at pass-through stages, these
+ *            two and closure_start() run methods and `end`, too, as
  *            stage_send() runs handlers; so their callers hold no lock.
  * Limits     Slots of its stage, as for events: a closure that finds none ends
  *            with CLOSURE_REFUSED.  A closure that waits takes no slot, but

@@ -195,8 +195,10 @@ static void wake(struct visit_station *s)
 static void give_thread(struct station *s, struct fibre *f)
 {
 	fibres_give(s->threads, f);
-	if (atomic_load(&s->own_entry.is_missed) &&
-	    atomic_exchange(&s->own_entry.is_missed, false))
+	/* Several workers may have missed one, and left one note. */
+	if ((atomic_load(&s->own_entry.is_missed) &&
+	     atomic_exchange(&s->own_entry.is_missed, false)) ||
+	    queue_count(s->queue) > 0)
 		station_wake(s);
 }
 
@@ -338,6 +340,8 @@ struct handling {
 	struct stage_group *group; /* NULL: nothing */
 	struct worker *worker;     /* NULL: not a worker */
 	const struct stage *stage; /* whose handler runs */
+	/* At a pass-through stage, for an event from outside. */
+	bool is_admitting;
 	uint32_t part;
 	uint32_t station;       /* the number of the event's station */
 	struct fibre *fibre;    /* the handler's; NULL: it cannot pause */
@@ -937,10 +941,11 @@ INLINE bool push_thread(uint32_t part, struct event *ev, bool is_inside,
 		handling.sent_on = ev;
 		handling.event = NULL;
 	} else if (is_inside && handling.worker != NULL &&
-		   part == handling.part) {
+		   part == handling.worker->visitor.part) {
 		scheduler_start(p->scheduler, ev, at);
 	} else {
-		scheduler_post(p->scheduler, ev, at, is_new);
+		scheduler_post(p->scheduler, ev, at,
+			       is_new || handling.is_admitting);
 	}
 	return true;
 }
@@ -993,7 +998,8 @@ static NOINLINE bool pass_through(struct stage *s, struct event *ev,
 	}
 	part = choose_part(s, ev, is_inside, wish);
 	if (!is_inside)
-		handling = (struct handling){ .group = g };
+		handling = (struct handling){ .group = g,
+					      .is_admitting = !is_accepted };
 	handling.part = part;
 	handling.fibre = NULL;
 	handling.station = 0;
@@ -1008,7 +1014,8 @@ static NOINLINE bool pass_through(struct stage *s, struct event *ev,
 	count_handled(s, part, end_ns);
 	/* What the sender has sent on, as a user-level thread. */
 	if (is_inside) {
-		outer.event = handling.event;
+		/* If it is still `ev`, that has ended. */
+		outer.event = handling.event != ev ? handling.event : NULL;
 		outer.sent_at = handling.sent_at;
 		outer.sent_on = handling.sent_on;
 	}

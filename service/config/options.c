@@ -700,20 +700,20 @@ static bool read_sources(struct options *o, int argc, char *const *argv,
 
 /*
  * The stages, by whatever source: the flags of the schedule name them.  What is
- * wrong with the sources is said when they are read again.
+ * wrong with the sources is said when they are read again, but for the file,
+ * which is kept.
  */
-static enum stage_set find_stages(int argc, char *const *argv,
-				  char *const *environment)
+static void find_stages(struct options *o, int argc, char *const *argv,
+			char *const *environment)
 {
 	struct options first = { .stages = STAGES_IMAGE };
 	struct error ignored;
-	bool is_read;
 
 	flags_init(own_flags, &first);
-	is_read = read_sources(&first, argc, argv, environment, take_own_flag,
-			       &ignored);
-	options_release(&first);
-	return is_read ? first.stages : STAGES_IMAGE;
+	(void)!read_sources(&first, argc, argv, environment, take_own_flag,
+			    &ignored);
+	o->stages = first.stages;
+	o->file = first.file;
 }
 
 bool options_parse(struct options *o, int argc, char *const *argv,
@@ -722,7 +722,7 @@ bool options_parse(struct options *o, int argc, char *const *argv,
 	*o = (struct options){ .inherited.fds = { -1, -1, -1 } };
 	schedule_init(&o->schedule);
 	flags_init(own_flags, o);
-	o->stages = find_stages(argc, argv, environment);
+	find_stages(o, argc, argv, environment);
 	if (!read_sources(o, argc, argv, environment, take_flag, error))
 		return false;
 	if (flags_is_asked(&o->asked) || o->wants_policies)

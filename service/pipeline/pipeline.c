@@ -617,7 +617,7 @@ static bool has_waiting_threads(const struct pipeline *p)
 
 	return s->policy->threads != NULL ||
 	       (s->policy->workers == POLICY_WORKERS_ROAM &&
-		s->pool_threads[PIPELINE_DECODE] > 0);
+		s->pool_threads[PIPELINE_DECODE - p->first] > 0);
 }
 
 /* Does a task decode it, because another process does? */

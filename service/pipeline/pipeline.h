@@ -224,7 +224,8 @@ MUST_CHECK bool pipeline_submit(struct pipeline *p, struct upload *u);
 
 /*
  * An upload that is_held goes on; without workers, in this call.  To be called
- * once, when pipeline_submit() has returned.
+ * once, when pipeline_submit() has returned.  In the counts, decode has one
+ * more event.
  */
 void pipeline_go_on(struct upload *u);
 

@@ -388,8 +388,10 @@ struct sim_station *station_find(struct sim *s, uint32_t part,
 				 const struct sim_request *r)
 {
 	uint32_t stage = r->step->stage;
-	uint32_t number = r->event.key % count_keys(s, stage);
+	uint32_t number;
 
+	assert(stage < STAGES_MAX);
+	number = r->event.key % count_keys(s, stage);
 	if (s->schedule->balance == BALANCE_PARTITION)
 		part = s->config->parts[stage];
 	if (is_common(s, stage))

@@ -17,6 +17,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { DEPTH = 6, TREES = 20, WAITING = 64, ROUNDS = 20 };
 
@@ -198,6 +199,71 @@ static void test_parents_and_children_share_threads(const struct line_setup *s)
 	if (group_read_fibres(g, &stats))
 		CHECK_NUMBER(stats.begun_count, ==, 1u << DEPTH);
 	group_free(g);
+}
+
+/* --- A closure at a pass-through stage, resumed by another replica. --- */
+
+static struct {
+	struct closure waiter, wakers[4];
+	_Atomic uint32_t waits, woken, ended;
+} passing;
+
+static void end_passing(struct closure *c, enum closure_end how)
+{
+	(void)c;
+	CHECK_NUMBER(how, ==, CLOSURE_DONE);
+	atomic_fetch_add(&passing.ended, 1);
+}
+
+static enum closure_action finish_passing(struct closure *c, void *arg)
+{
+	(void)c;
+	(void)arg;
+	atomic_fetch_add(&passing.woken, 1);
+	return CLOSURE_COMPLETE;
+}
+
+static enum closure_action leave_passed(struct closure *c, void *arg)
+{
+	(void)arg;
+	return closure_go_to(c, stages[SHARED], finish_passing);
+}
+
+static enum closure_action wait_in_passing(struct closure *c, void *arg)
+{
+	(void)arg;
+	atomic_fetch_add(&passing.waits, 1);
+	return closure_wait_for_event(c, leave_passed);
+}
+
+static enum closure_action wake_passing(struct closure *c, void *arg)
+{
+	(void)c;
+	(void)arg;
+	closure_resume(&passing.waiter);
+	return CLOSURE_COMPLETE;
+}
+
+static void test_another_replica_resumes_in_passing(const struct line_setup *s)
+{
+	struct stage_group *g = start_group(s, 64, MANY_STACKS);
+
+	(void)memset(&passing, 0, sizeof(passing));
+	passing.waiter.end = end_passing;
+	CHECK(closure_start(&passing.waiter, stages[PASSED], wait_in_passing));
+	while (atomic_load(&passing.waits) == 0)
+		(void)sched_yield();
+	/* So that replicas sleep. */
+	(void)usleep(1000);
+	for (uint32_t i = 0; i < ARRAY_SIZE(passing.wakers); i++) {
+		passing.wakers[i].end = end_passing;
+		CHECK(closure_start(&passing.wakers[i], stages[SHARED],
+				    wake_passing));
+	}
+	while (atomic_load(&passing.ended) < 1 + ARRAY_SIZE(passing.wakers))
+		(void)sched_yield();
+	stop_group(g);
+	CHECK_NUMBER(passing.woken, ==, 1);
 }
 
 /* --- Children in another group. --- */
@@ -670,6 +736,7 @@ int main(void)
 	watchdog_start();
 	line_each_setup(test_parents_wait_for_children);
 	line_each_setup(test_parents_and_children_share_threads);
+	line_each_setup(test_another_replica_resumes_in_passing);
 	line_each_setup(test_children_in_another_group);
 	line_each_setup(test_children_are_part_of_their_parent);
 	line_each_setup(test_events_resume);

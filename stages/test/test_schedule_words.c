@@ -292,8 +292,19 @@ static void test_all_stages_have_room(void)
 		     STAGES_MAX * strlen("decompress=1000000:3600000000,") - 1);
 }
 
+static void test_a_schedule_of_most_flags_has_room(void)
+{
+	struct schedule_word w = find_word(
+		"--policy cohort --discipline srpt --balance replicate --steal "
+		"--pool cut=2 --threshold iron=3 --enough iron=4",
+		"enough");
+
+	CHECK_TEXT(w.value, "iron=4");
+}
+
 int main(void)
 {
+	test_a_schedule_of_most_flags_has_room();
 	test_each_flag_is_written_as_it_is_read();
 	test_defaults_are_written();
 	test_each_value_has_words_of_its_own();

@@ -388,6 +388,50 @@ static void check_passed(const struct stage *s, const struct stage *from,
 	CHECK_NUMBER(stats.handled_count, ==, sent_by);
 }
 
+static void end_in_passing(struct event *ev, void *arg)
+{
+	(void)ev;
+	(void)arg;
+	atomic_fetch_add(&through.passed_count, 1);
+}
+
+/* The event has ended when the send returns, so its sender cannot wait. */
+static void send_to_its_end(struct event *ev, void *arg)
+{
+	(void)arg;
+	CHECK(stage_send(through.passed, ev));
+	CHECK(!stage_can_wait());
+	atomic_fetch_add(&through.last_count, 1);
+}
+
+static void test_event_may_end_in_passing(const struct line_setup *setup)
+{
+	struct stage_group *g = group_new(&(struct group_config){
+		.schedule = &setup->schedule,
+		.cores = setup->cores,
+	});
+	struct stage *first = group_add(g, &(struct stage_config){
+						   .name = "first",
+						   .handler = send_to_its_end,
+						   .slots = 1,
+					   });
+	struct event ev = { .number = 1 };
+
+	through.passed = group_add(g, &(struct stage_config){
+					      .name = "passed",
+					      .handler = end_in_passing,
+					      .slots = 1,
+					      .type = STAGE_PASS_THROUGH,
+				      });
+	through.passed_count = through.last_count = 0;
+	CHECK(group_start(g));
+	CHECK(stage_send(first, &ev));
+	group_stop(g);
+	CHECK_NUMBER(through.passed_count, ==, 1);
+	CHECK_NUMBER(through.last_count, ==, 1);
+	group_free(g);
+}
+
 /* `is_first`: it is sent to the pass-through stage, from outside. */
 static void pass_one(const struct line_setup *setup, bool is_first)
 {
@@ -444,5 +488,6 @@ int main(void)
 	line_each_setup(test_handler_may_send_two);
 	line_each_setup(test_handler_may_send_to_another_group);
 	line_each_setup(test_pass_through_is_a_call);
+	line_each_setup(test_event_may_end_in_passing);
 	return 0;
 }

@@ -50,3 +50,4 @@ policies='default pool-per-stage cohort capriccio servlib thread-per-connection'
 with_policies "$policies" test_workers_do_not_wait
 test_workers_do_not_wait --policy servlib --threads n:1
 test_workers_do_not_wait --policy cohort --pool decode=64
+test_workers_do_not_wait --policy cohort --pool scale=1

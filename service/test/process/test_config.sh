@@ -159,7 +159,7 @@ test_refusals_have_a_source() {
 		--check-config --slice 1000
 	DARKROOM_SLICE=1000 refuses 'defaults, here --policy color' \
 		--check-config
-	refuses 'defaults, here --policy color' --check-config --pool decode=1
+	refuses 'defaults, here --policy color' --check-config --pool auto
 	refuses 'no event comes before one that has begun' --check-config \
 		--policy color --discipline fcfs --slice 1000
 	! grep -q 'other defaults' "$work/log" || fail "all values were given"
