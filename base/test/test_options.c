@@ -320,6 +320,7 @@ static void test_typing_errors_in_files_are_understood(void)
 
 	scratch_init(&scratch);
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		file = NULL;
 		(void)snprintf(text, sizeof(text), "{\"%s\": 1}", keys[i][0]);
 		scratch_write(&scratch, "file", text, strlen(text));
 		CHECK(!flags_read_file(&program,
