@@ -700,79 +700,74 @@ static void expect_senseless(const struct senseless cases[], size_t count)
 	}
 }
 
+static const struct senseless not_of_workers[] = {
+	{ "--regime", "--policy thread-per-connection "
+		      "--regime exhaustive" },
+	{ "--discipline", "--policy thread-per-connection "
+			  "--discipline fcfs" },
+	{ "--balance", "--policy thread-per-connection "
+		       "--balance replicate" },
+	{ "--distribute", "--policy thread-per-connection "
+			  "--distribute round-robin" },
+	{ "--steal", "--policy thread-per-connection --steal" },
+	{ "--pool", "--policy thread-per-connection --pool auto" },
+	{ "--threshold", "--policy thread-per-connection "
+			 "--threshold blur=1" },
+	{ "--regime", "--policy pool-per-stage --regime gated" },
+	{ "--threshold", "--policy pool-per-stage --threshold blur=1" },
+	{ "--steal", "--policy pool-per-stage --balance replicate --steal" },
+	{ "--balance partition",
+	  "--policy pool-per-stage --balance partition" },
+	{ "--discipline stack", "--policy pool-per-stage --discipline stack" },
+	{ "--pool auto", "--policy mg1 --pool auto" },
+	{ "--pool", "--policy color --pool decode=1" },
+	{ "--discipline stack or --balance even of a stage in --pool",
+	  "--policy cohort --discipline fcfs,blur=stack --pool "
+	  "blur=1" },
+	{ "--discipline stack or --balance even of a stage in --pool",
+	  "--policy cohort --balance replicate=2,blur=even --pool "
+	  "blur=1" },
+	{ "--regime", "--policy color --regime n-gated=1" },
+	{ "--threshold", "--policy color --threshold blur=1" },
+	{ "--discipline stack", "--policy color --discipline stack" },
+	{ "--discipline of one stage",
+	  "--policy color --discipline lcfs,blur=srpt" },
+	{ "--balance partition", "--policy color --balance partition" },
+	{ "--distribute", "--distribute least-loaded" },
+	{ "--distribute", "--balance partition --distribute round-robin" },
+	{ "--steal", "--balance replicate=1 --steal" },
+	{ "--steal", "--policy dbr --steal" },
+	{ "--balance even or STAGE=shared", "--balance blur=shared" },
+	{ "--balance even or STAGE=shared",
+	  "--balance replicate=1,blur=shared" },
+	{ "--balance even or STAGE=shared", "--balance partition,blur=shared" },
+	{ "--balance even or STAGE=shared",
+	  "--policy pool-per-stage --balance replicate,blur=shared" },
+	{ "--balance even or STAGE=shared makes no sense with "
+	  "--distribute "
+	  "size",
+	  "--balance replicate,blur=shared --distribute size" },
+	{ "--balance even", "--policy color --balance even" },
+	{ "--balance even makes no sense with a discipline other than "
+	  "fcfs",
+	  "--balance even --discipline stack" },
+	{ "--balance even makes no sense with a discipline other than "
+	  "fcfs",
+	  "--balance replicate,blur=even --discipline fcfs,blur=lcfs" },
+	{ "--enough", "--policy thread-per-connection --enough blur=1" },
+	{ "--enough", "--policy pool-per-stage --enough blur=1" },
+	{ "--enough", "--policy color --enough blur=1" },
+	{ "--enough makes no sense with --look blind: a worker learns "
+	  "only by a visit",
+	  "--enough blur=1 --look blind" },
+	{ "--steal makes no sense with --look blind: a thief takes "
+	  "from the longest queue, which it does not see",
+	  "--policy dbr --balance replicate --steal --look blind" },
+};
+
 static void test_what_workers_do_not_do_is_refused(void)
 {
-	static const struct senseless cases[] = {
-		{ "--regime", "--policy thread-per-connection "
-			      "--regime exhaustive" },
-		{ "--discipline", "--policy thread-per-connection "
-				  "--discipline fcfs" },
-		{ "--balance", "--policy thread-per-connection "
-			       "--balance replicate" },
-		{ "--distribute", "--policy thread-per-connection "
-				  "--distribute round-robin" },
-		{ "--steal", "--policy thread-per-connection --steal" },
-		{ "--pool", "--policy thread-per-connection --pool auto" },
-		{ "--threshold", "--policy thread-per-connection "
-				 "--threshold blur=1" },
-		{ "--regime", "--policy pool-per-stage --regime gated" },
-		{ "--threshold", "--policy pool-per-stage --threshold blur=1" },
-		{ "--steal",
-		  "--policy pool-per-stage --balance replicate --steal" },
-		{ "--balance partition",
-		  "--policy pool-per-stage --balance partition" },
-		{ "--discipline stack",
-		  "--policy pool-per-stage --discipline stack" },
-		{ "--pool auto", "--policy mg1 --pool auto" },
-		{ "--pool", "--policy color --pool decode=1" },
-		{ "--discipline stack or --balance even of a stage in --pool",
-		  "--policy cohort --discipline fcfs,blur=stack --pool "
-		  "blur=1" },
-		{ "--discipline stack or --balance even of a stage in --pool",
-		  "--policy cohort --balance replicate=2,blur=even --pool "
-		  "blur=1" },
-		{ "--regime", "--policy color --regime n-gated=1" },
-		{ "--threshold", "--policy color --threshold blur=1" },
-		{ "--discipline stack", "--policy color --discipline stack" },
-		{ "--discipline of one stage",
-		  "--policy color --discipline lcfs,blur=srpt" },
-		{ "--balance partition", "--policy color --balance partition" },
-		{ "--distribute", "--distribute least-loaded" },
-		{ "--distribute",
-		  "--balance partition --distribute round-robin" },
-		{ "--steal", "--balance replicate=1 --steal" },
-		{ "--steal", "--policy dbr --steal" },
-		{ "--balance even or STAGE=shared", "--balance blur=shared" },
-		{ "--balance even or STAGE=shared",
-		  "--balance replicate=1,blur=shared" },
-		{ "--balance even or STAGE=shared",
-		  "--balance partition,blur=shared" },
-		{ "--balance even or STAGE=shared",
-		  "--policy pool-per-stage --balance replicate,blur=shared" },
-		{ "--balance even or STAGE=shared makes no sense with "
-		  "--distribute "
-		  "size",
-		  "--balance replicate,blur=shared --distribute size" },
-		{ "--balance even", "--policy color --balance even" },
-		{ "--balance even makes no sense with a discipline other than "
-		  "fcfs",
-		  "--balance even --discipline stack" },
-		{ "--balance even makes no sense with a discipline other than "
-		  "fcfs",
-		  "--balance replicate,blur=even --discipline fcfs,blur=lcfs" },
-		{ "--enough",
-		  "--policy thread-per-connection --enough blur=1" },
-		{ "--enough", "--policy pool-per-stage --enough blur=1" },
-		{ "--enough", "--policy color --enough blur=1" },
-		{ "--enough makes no sense with --look blind: a worker learns "
-		  "only by a visit",
-		  "--enough blur=1 --look blind" },
-		{ "--steal makes no sense with --look blind: a thief takes "
-		  "from the longest queue, which it does not see",
-		  "--policy dbr --balance replicate --steal --look blind" },
-	};
-
-	expect_senseless(cases, ARRAY_SIZE(cases));
+	expect_senseless(not_of_workers, ARRAY_SIZE(not_of_workers));
 }
 
 static void test_what_user_level_threads_do_not_do_is_refused(void)

@@ -804,6 +804,35 @@ static uint32_t try_orders(const struct choice *c, const struct cores *cores)
 	return count;
 }
 
+/*
+ * How many orders of `c` schedule_complete() does not refuse; see schedule.c.
+ */
+static size_t orders_of(const struct policy *p, const struct choice *c)
+{
+	const char *balance =
+		c->values[BALANCE_FLAG] != NULL ? c->values[BALANCE_FLAG] : "";
+	bool is_even = strstr(balance, "=even") != NULL;
+	/* Then the others may have another order: "srpt,b=fcfs". */
+	bool is_even_b = is_even && strstr(balance, "a=even") == NULL;
+	bool has_enough = c->values[ENOUGH_FLAG] != NULL;
+	bool has_slice = c->values[SLICE_FLAG] != NULL;
+	bool is_plain =
+		c->values[LOOK_FLAG] == NULL && c->values[IDLE_FLAG] == NULL;
+	size_t visits = ARRAY_SIZE(regimes) * ARRAY_SIZE(thresholds);
+
+	if (c->values[LOOK_FLAG] != NULL &&
+	    (p->needs_lengths || c->values[STEAL_FLAG] != NULL || has_enough))
+		return 0;
+	if (p->has_central_queue)
+		return is_even || has_enough || !is_plain ||
+				       strcmp(balance, "partition=1") == 0 ?
+			       0 :
+			       CENTRAL_COUNT - has_slice;
+	if (is_even)
+		return visits * (1 - has_slice + is_even_b);
+	return visits * (has_slice ? RANKED_COUNT : ARRAY_SIZE(disciplines));
+}
+
 /* As try_orders(), with this worker's ways of looking, pausing and resting. */
 static void try_worker(const struct policy *p, const struct choice *c,
 		       const struct cores *cores)
@@ -818,53 +847,17 @@ static void try_worker(const struct policy *p, const struct choice *c,
 		{ "blind", "backoff=1:100:20000:linear" },
 		{ "blind", "backoff=50000us:1000:20000:linear" },
 	};
-	bool is_partition = c->values[BALANCE_FLAG] != NULL &&
-			    strcmp(c->values[BALANCE_FLAG], "partition=1") == 0;
-	bool is_even = c->values[BALANCE_FLAG] != NULL &&
-		       strstr(c->values[BALANCE_FLAG], "=even") != NULL;
-	/* Then the others may have another order: "srpt,b=fcfs". */
-	bool is_even_b =
-		is_even && strstr(c->values[BALANCE_FLAG], "a=even") == NULL;
-	bool has_enough = c->values[ENOUGH_FLAG] != NULL;
 	struct choice tried = *c;
 
 	tried.values[POLICY_FLAG] = p->name;
 	for (uint32_t i = 0; i < ARRAY_SIZE(slices) * ARRAY_SIZE(looks); i++) {
 		uint32_t look = i / ARRAY_SIZE(slices);
-		bool is_plain = look == 0, has_slice;
-		bool is_refused = looks[look][0] != NULL &&
-				  (p->needs_lengths ||
-				   c->values[STEAL_FLAG] != NULL || has_enough);
-		uint32_t count;
 
 		tried.values[LOOK_FLAG] = looks[look][0];
 		tried.values[IDLE_FLAG] = looks[look][1];
 		tried.values[SLICE_FLAG] = slices[i % ARRAY_SIZE(slices)];
-		has_slice = tried.values[SLICE_FLAG] != NULL;
-		count = try_orders(&tried, cores);
-		/*
-		 * schedule_complete() refuses the other combinations: see
-		 * schedule.c.
-		 */
-		if (is_refused ||
-		    (p->has_central_queue && (is_even || has_enough)))
-			CHECK_NUMBER(count, ==, 0);
-		else if (is_even)
-			CHECK_NUMBER(count, ==,
-				     ARRAY_SIZE(regimes) *
-					     ARRAY_SIZE(thresholds) *
-					     (1 - has_slice + is_even_b));
-		else if (p->has_central_queue)
-			CHECK_NUMBER(count, ==,
-				     is_partition || !is_plain ?
-					     0 :
-					     CENTRAL_COUNT - has_slice);
-		else
-			CHECK_NUMBER(
-				count, ==,
-				ARRAY_SIZE(regimes) * ARRAY_SIZE(thresholds) *
-					(has_slice ? RANKED_COUNT :
-						     ARRAY_SIZE(disciplines)));
+		CHECK_NUMBER(try_orders(&tried, cores), ==,
+			     orders_of(p, &tried));
 	}
 }
 
@@ -873,82 +866,82 @@ static void try_worker(const struct policy *p, const struct choice *c,
  * counts as under way in its replica until that handler has returned.  So with
  * `least-loaded` all requests begin at once, or they come at given times.
  */
+static const struct choice balances_of_one[] = {
+	{ .core_count = 1, .client_count = CLIENTS },
+	{ .core_count = 1, .client_count = CLIENTS, .graph = TYPES },
+	{ .core_count = 1, .client_count = CLIENTS, .graph = PASSES },
+	{ .core_count = 1, .client_count = CLIENTS, .graph = FORKS },
+	{ .values[BALANCE_FLAG] = "replicate=1",
+	  .core_count = 1,
+	  .client_count = CLIENTS },
+	{ .values[BALANCE_FLAG] = "partition=1",
+	  .core_count = 1,
+	  .client_count = REQUESTS },
+	{ .values[BALANCE_FLAG] = "replicate=3",
+	  .values[STEAL_FLAG] = "",
+	  .core_count = 3,
+	  .present_count = 1,
+	  .client_count = CLIENTS },
+	{ .values[BALANCE_FLAG] = "replicate=3",
+	  .values[DISTRIBUTE_FLAG] = "least-loaded",
+	  .values[STEAL_FLAG] = "",
+	  .core_count = 3,
+	  .present_count = 1,
+	  .client_count = REQUESTS },
+	{ .values[BALANCE_FLAG] = "replicate=3",
+	  .values[DISTRIBUTE_FLAG] = "size",
+	  .values[STEAL_FLAG] = "",
+	  .core_count = 3,
+	  .present_first = 2,
+	  .present_count = 1,
+	  .client_count = CLIENTS },
+	{ .values[BALANCE_FLAG] = "replicate=3",
+	  .values[DISTRIBUTE_FLAG] = "size",
+	  .values[STEAL_FLAG] = "",
+	  .core_count = 3,
+	  .present_first = 2,
+	  .present_count = 1,
+	  .client_count = CLIENTS,
+	  .graph = FORKS },
+	{ .values[BALANCE_FLAG] = "replicate=3,a=shared",
+	  .core_count = 3,
+	  .present_first = 1,
+	  .present_count = 1,
+	  .client_count = CLIENTS },
+	{ .values[BALANCE_FLAG] = "replicate=3,b=shared",
+	  .values[STEAL_FLAG] = "",
+	  .core_count = 3,
+	  .present_count = 1,
+	  .client_count = CLIENTS,
+	  .graph = TYPES },
+	{ .values[ENOUGH_FLAG] = "b=2,c=4",
+	  .core_count = 1,
+	  .client_count = CLIENTS },
+	{ .values[ENOUGH_FLAG] = "b=1,c=3",
+	  .values[BALANCE_FLAG] = "replicate=3",
+	  .values[DISTRIBUTE_FLAG] = "size",
+	  .values[STEAL_FLAG] = "",
+	  .core_count = 3,
+	  .present_first = 2,
+	  .present_count = 1,
+	  .client_count = CLIENTS },
+	{ .values[BALANCE_FLAG] = "replicate=3,a=even=2,b=even",
+	  .values[STEAL_FLAG] = "",
+	  .core_count = 3,
+	  .present_count = 1,
+	  .client_count = CLIENTS },
+	{ .values[BALANCE_FLAG] = "replicate=3,a=shared,b=even=3",
+	  .values[DISTRIBUTE_FLAG] = "least-loaded",
+	  .core_count = 3,
+	  .present_first = 2,
+	  .present_count = 1,
+	  .client_count = REQUESTS },
+};
+
 static void test_one_worker(const struct policy *p, const struct cores *cores)
 {
-	static const struct choice balances[] = {
-		{ .core_count = 1, .client_count = CLIENTS },
-		{ .core_count = 1, .client_count = CLIENTS, .graph = TYPES },
-		{ .core_count = 1, .client_count = CLIENTS, .graph = PASSES },
-		{ .core_count = 1, .client_count = CLIENTS, .graph = FORKS },
-		{ .values[BALANCE_FLAG] = "replicate=1",
-		  .core_count = 1,
-		  .client_count = CLIENTS },
-		{ .values[BALANCE_FLAG] = "partition=1",
-		  .core_count = 1,
-		  .client_count = REQUESTS },
-		{ .values[BALANCE_FLAG] = "replicate=3",
-		  .values[STEAL_FLAG] = "",
-		  .core_count = 3,
-		  .present_count = 1,
-		  .client_count = CLIENTS },
-		{ .values[BALANCE_FLAG] = "replicate=3",
-		  .values[DISTRIBUTE_FLAG] = "least-loaded",
-		  .values[STEAL_FLAG] = "",
-		  .core_count = 3,
-		  .present_count = 1,
-		  .client_count = REQUESTS },
-		{ .values[BALANCE_FLAG] = "replicate=3",
-		  .values[DISTRIBUTE_FLAG] = "size",
-		  .values[STEAL_FLAG] = "",
-		  .core_count = 3,
-		  .present_first = 2,
-		  .present_count = 1,
-		  .client_count = CLIENTS },
-		{ .values[BALANCE_FLAG] = "replicate=3",
-		  .values[DISTRIBUTE_FLAG] = "size",
-		  .values[STEAL_FLAG] = "",
-		  .core_count = 3,
-		  .present_first = 2,
-		  .present_count = 1,
-		  .client_count = CLIENTS,
-		  .graph = FORKS },
-		{ .values[BALANCE_FLAG] = "replicate=3,a=shared",
-		  .core_count = 3,
-		  .present_first = 1,
-		  .present_count = 1,
-		  .client_count = CLIENTS },
-		{ .values[BALANCE_FLAG] = "replicate=3,b=shared",
-		  .values[STEAL_FLAG] = "",
-		  .core_count = 3,
-		  .present_count = 1,
-		  .client_count = CLIENTS,
-		  .graph = TYPES },
-		{ .values[ENOUGH_FLAG] = "b=2,c=4",
-		  .core_count = 1,
-		  .client_count = CLIENTS },
-		{ .values[ENOUGH_FLAG] = "b=1,c=3",
-		  .values[BALANCE_FLAG] = "replicate=3",
-		  .values[DISTRIBUTE_FLAG] = "size",
-		  .values[STEAL_FLAG] = "",
-		  .core_count = 3,
-		  .present_first = 2,
-		  .present_count = 1,
-		  .client_count = CLIENTS },
-		{ .values[BALANCE_FLAG] = "replicate=3,a=even=2,b=even",
-		  .values[STEAL_FLAG] = "",
-		  .core_count = 3,
-		  .present_count = 1,
-		  .client_count = CLIENTS },
-		{ .values[BALANCE_FLAG] = "replicate=3,a=shared,b=even=3",
-		  .values[DISTRIBUTE_FLAG] = "least-loaded",
-		  .core_count = 3,
-		  .present_first = 2,
-		  .present_count = 1,
-		  .client_count = REQUESTS },
-	};
-
-	for (size_t b = 0; b < 2 * ARRAY_SIZE(balances); b++) {
-		struct choice c = balances[b / 2];
+	for (size_t b = 0; b < 2 * ARRAY_SIZE(balances_of_one); b++) {
+		struct choice c = balances_of_one[b / 2];
 
 		if (b % 2 == 1)
 			c.client_count = 0;
