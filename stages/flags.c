@@ -390,6 +390,7 @@ static bool read_sharing_entry(struct schedule *s, const char **at,
 	s->rules.sharings[stage] =
 		make_sharing((enum sharing_kind)v.choice, &v);
 	s->rules.own_sharings |= UINT32_C(1) << stage;
+	s->rules.default_sharings &= ~(UINT32_C(1) << stage);
 	return true;
 }
 
@@ -406,7 +407,7 @@ static bool read_balance(struct schedule *s, const char *at,
 		s->part_count = is_even ? 0 : (uint32_t)v.number;
 		s->sharing =
 			make_sharing(is_even ? SHARING_EVEN : SHARING_NONE, &v);
-		s->rules.own_sharings = 0;
+		s->rules.own_sharings = s->rules.default_sharings;
 		if (!take_word(&at, ","))
 			return true;
 	}

@@ -389,7 +389,8 @@ static void set_defaults(struct schedule *s, uint32_t core_count)
 		s->rules.own_regimes = 0;
 	if (s->policy->has_central_queue && (s->given & GIVEN(DISCIPLINE)) == 0)
 		s->rules.own_disciplines = 0;
-	if ((find_sharing_facts(s) & IS_OUT_OF_ORDER) != 0 &&
+	if (s->balance == BALANCE_REPLICATE &&
+	    (find_sharing_facts(s) & IS_OUT_OF_ORDER) != 0 &&
 	    (s->given & GIVEN(DISCIPLINE)) == 0) {
 		s->discipline.kind = DISCIPLINE_FCFS;
 		s->rules.own_disciplines = 0;
@@ -506,6 +507,35 @@ static bool check_ranges(const struct schedule *s, uint32_t stage_count,
 	       check_stage_numbers(s, stage_count, error);
 }
 
+/* Returns the first line of `senseless` that is true, or the table's length. */
+static size_t find_senseless(const struct schedule *s, uint32_t core_count)
+{
+	uint64_t facts = find_facts(s, core_count);
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(senseless) && (senseless[i].facts & ~facts) != 0)
+		i++;
+	return i;
+}
+
+static bool check_sense(struct schedule *s, uint32_t core_count,
+			struct error *error)
+{
+	size_t i = find_senseless(s, core_count);
+	char cause[SCHEDULE_CAUSE_BYTES];
+
+	if (i < ARRAY_SIZE(senseless) && s->rules.default_sharings != 0) {
+		s->rules.own_sharings &= ~s->rules.default_sharings;
+		s->rules.default_sharings = 0;
+		i = find_senseless(s, core_count);
+	}
+	if (i == ARRAY_SIZE(senseless))
+		return true;
+	name_cause(cause, senseless[i].facts, s);
+	return error_fail(error, "%s makes no sense with %s: %s",
+			  senseless[i].what, cause, senseless[i].why);
+}
+
 static bool complete(struct schedule *s, uint32_t stage_count,
 		     uint32_t core_count, struct error *error)
 {
@@ -521,19 +551,8 @@ static bool complete(struct schedule *s, uint32_t stage_count,
 		s->part_count = 1;
 	else if (s->part_count == 0)
 		s->part_count = most;
-
-	uint64_t facts = find_facts(s, core_count);
-
-	for (size_t i = 0; i < ARRAY_SIZE(senseless); i++) {
-		if ((senseless[i].facts & ~facts) != 0)
-			continue;
-		char cause[SCHEDULE_CAUSE_BYTES];
-
-		name_cause(cause, senseless[i].facts, s);
-		return error_fail(error, "%s makes no sense with %s: %s",
-				  senseless[i].what, cause, senseless[i].why);
-	}
-	if (!check_ranges(s, stage_count, error))
+	if (!check_sense(s, core_count, error) ||
+	    !check_ranges(s, stage_count, error))
 		return false;
 	return s->part_count <= most ||
 	       error_fail(error,

@@ -383,6 +383,11 @@ struct stage_rules {
 	struct discipline disciplines[STAGES_MAX];
 	uint32_t own_sharings; /* the same, among replicas */
 	struct sharing sharings[STAGES_MAX];
+	/*
+	 * Those of own_sharings that are left out where they make no sense,
+	 * such as without replicas; the others are refused then.
+	 */
+	uint32_t default_sharings;
 };
 
 struct schedule {

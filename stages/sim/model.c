@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <libgen.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,7 +211,7 @@ static bool read_bytes(const cJSON *json, const char *name, double *out,
 
 struct stage_keys {
 	double us_per_size, join_us_per_size;
-	const char *regime, *discipline;
+	const char *regime, *discipline, *balance;
 	int type;
 };
 
@@ -237,19 +238,27 @@ static const struct flag stage_keys[] = {
 	{ .name = "discipline",
 	  .values = "DISCIPLINE",
 	  FLAG_FIELD(struct stage_keys, discipline) },
+	{ .name = "balance",
+	  .values = "BALANCE",
+	  FLAG_FIELD(struct stage_keys, balance) },
 	{ .name = "type",
 	  .values = "shared|exclusive|partitioned|pass-through",
 	  FLAG_CHOICE_FIELD(struct stage_keys, type) },
 	{ 0 },
 };
 
-/* Set the flag `name` of a schedule; NULL: leave it as it is. */
+/* Set a flag for one stage; NULL: leave it as it is. */
 static bool read_rule(struct schedule *s, const char *name, const char *text,
 		      struct error *error)
 {
+	static const char *const one[] = { "" };
+	char value[64];
 	struct error why;
 
-	if (text == NULL || schedule_set(s, name, text, NULL, 0))
+	if (text == NULL)
+		return true;
+	if (snprintf(value, sizeof(value), "=%s", text) < (int)sizeof(value) &&
+	    schedule_set(s, name, value, one, 1))
 		return true;
 	(void)schedule_refuse(name, text, NULL, 0, &why);
 	return error_fail(error, "%s: %s", name, why.text);
@@ -262,12 +271,16 @@ static bool read_rules(struct stage_rules *rules, uint32_t stage,
 
 	schedule_init(&s);
 	if (!read_rule(&s, "regime", keys->regime, error) ||
-	    !read_rule(&s, "discipline", keys->discipline, error))
+	    !read_rule(&s, "discipline", keys->discipline, error) ||
+	    !read_rule(&s, "balance", keys->balance, error))
 		return false;
-	rules->regimes[stage] = s.regime;
-	rules->disciplines[stage] = s.discipline;
-	rules->own_regimes |= (uint32_t)(keys->regime != NULL) << stage;
-	rules->own_disciplines |= (uint32_t)(keys->discipline != NULL) << stage;
+	rules->regimes[stage] = s.rules.regimes[0];
+	rules->disciplines[stage] = s.rules.disciplines[0];
+	rules->sharings[stage] = s.rules.sharings[0];
+	rules->own_regimes |= s.rules.own_regimes << stage;
+	rules->own_disciplines |= s.rules.own_disciplines << stage;
+	rules->own_sharings |= s.rules.own_sharings << stage;
+	rules->default_sharings = rules->own_sharings;
 	return true;
 }
 

@@ -498,6 +498,25 @@ static void test_replicas_may_share_a_stage(void)
 	CHECK_NUMBER(schedule_sharing(&s, 2)->even_below, ==, 7);
 }
 
+static void test_sharings_of_a_graph_give_way(void)
+{
+	struct error error;
+	struct schedule s;
+
+	schedule_init(&s);
+	s.rules.own_sharings = s.rules.default_sharings = 1;
+	s.rules.sharings[0].kind = SHARING_ALL;
+	CHECK(set(&s, "balance", "replicate=2"));
+	CHECK(schedule_complete(&s, STAGES, CORES, error.text));
+	CHECK_NUMBER(schedule_sharing(&s, 0)->kind, ==, SHARING_ALL);
+	CHECK(set(&s, "distribute", "size"));
+	CHECK(schedule_complete(&s, STAGES, CORES, error.text));
+	CHECK_NUMBER(schedule_sharing(&s, 0)->kind, ==, SHARING_NONE);
+	/* A flag is no default. */
+	CHECK(set(&s, "balance", "replicate=2,decode=shared"));
+	CHECK(!schedule_complete(&s, STAGES, CORES, error.text));
+}
+
 /* As MaintainOrder, which BalanceLoad sets (Larus and Parkes). */
 static void test_even_stages_are_in_order(void)
 {
@@ -894,6 +913,7 @@ int main(void)
 	test_thread_models_are_read();
 	test_io_follows_threads();
 	test_replicas_may_share_a_stage();
+	test_sharings_of_a_graph_give_way();
 	test_even_stages_are_in_order();
 	test_nonsense_is_no_value();
 	test_defaults_are_complete_with_every_policy();

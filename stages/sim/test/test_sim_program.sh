@@ -102,6 +102,23 @@ cmp "$work/said" "$work/with_flags" || fail "discipline: not as by a flag"
 sim --clients 9 --discipline fcfs
 cmp "$work/said" "$work/plain" || fail "discipline: a flag for all does not count"
 
+# How replicas share it stays with any number of them, and gives way without.
+write_graph ""
+for b in shared even=9; do
+	sim --clients 9 --cores 2 --balance replicate,b=$b
+	cp "$work/said" "$work/with_flags"
+	sim --clients 9 --cores 2 --balance replicate
+	! cmp -s "$work/said" "$work/with_flags" || fail "b=$b: no effect"
+	write_graph ", \"balance\": \"$b\""
+	sim --clients 9 --cores 2 --balance replicate
+	cmp "$work/said" "$work/with_flags" || fail "balance: not as by a flag"
+	sim --clients 9 --balance replicate,b=replicate
+	sim --clients 9
+	cmp "$work/said" "$work/plain" || fail "balance: it counts on one core"
+	sim --clients 9 --cores 2 --balance replicate --policy pool-per-stage
+	write_graph ""
+done
+
 # They give way to a policy with one queue, and visits of one event.
 write_graph ', "discipline": "srpt=1000", "regime": "n-gated=1"'
 sim --clients 9 --policy color
