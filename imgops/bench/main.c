@@ -180,7 +180,7 @@ static enum exit_code run_comparison(const struct folder *folder,
 	bool is_fine = quality_print(stdout, &q);
 
 	if (json != NULL)
-		quality_write_json(json, &q);
+		quality_write_json(json, &q, o->per_file);
 	quality_release(&q);
 	return is_fine ? EXIT_DONE : EXIT_FAILED;
 }

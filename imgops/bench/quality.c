@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "imgops/bench/floor.h"
 #include "imgops/bench/reference.h"
+#include "imgops/bench/rgb.h"
 
 #include <assert.h>
 #include <math.h>
@@ -17,6 +18,7 @@ struct trial {
 	/* Without colour conversion, because the reference has none. */
 	struct img_transform transform;
 	const struct file *file;
+	struct quality_row *row;
 	struct floor full; /* the file, at full size */
 	struct floor back; /* a result, decoded again */
 };
@@ -31,6 +33,7 @@ static void skip_file(struct trial *t, const char *why)
 static void add_value(struct trial *t, enum metric metric, double value)
 {
 	spread_add(&t->quality->spreads[metric], value, t->file->path);
+	t->row->values[metric] = value;
 }
 
 /*
@@ -49,7 +52,7 @@ static void compare_resize(struct trial *t, const struct img_plane *luma,
 		return;
 	}
 	reference = reference_scale(&t->full.planes[0], view, luma,
-				    t->transform.filter);
+				    t->transform.filter, NULL);
 	values = plane_values(luma);
 	if (width < SSIM_WINDOW || height < SSIM_WINDOW)
 		skip_file(t, "too small for SSIM");
@@ -74,8 +77,9 @@ static void compare_scale(struct trial *t, const struct run *r,
 		return;
 	for (uint32_t i = 0; i < src->plane_count; i++) {
 		const struct img_plane *p = &dst->planes[i];
-		double *reference = reference_scale(&src->planes[i], &r->view,
-						    p, t->transform.filter);
+		double *reference =
+			reference_scale(&src->planes[i], &r->view, p,
+					t->transform.filter, NULL);
 
 		worst = fmax(worst, plane_likeness(p, reference).worst_levels);
 		free(reference);
@@ -136,6 +140,39 @@ static void compare_step(void *arg, const struct run *r,
 	}
 }
 
+/* Compare colours, too: SSIMULACRA2. */
+static void score_colours(struct trial *t, const struct file *result,
+			  const struct img_view *view)
+{
+	struct rgb full, back;
+	struct light got;
+
+	if (!rgb_decode(&back, result->bytes, result->size_bytes)) {
+		skip_file(t, "its result has no RGB");
+		return;
+	}
+	got = rgb_light(&back);
+	rgb_release(&back);
+	if (got.width < SSIMULACRA2_SIDE_MIN ||
+	    got.height < SSIMULACRA2_SIDE_MIN) {
+		skip_file(t, "too small for SSIMULACRA2");
+	} else if (!rgb_decode(&full, t->file->bytes, t->file->size_bytes)) {
+		skip_file(t, "no RGB: no reference");
+	} else {
+		for (int i = RGB_GAMMA; i <= RGB_LINEAR; i++) {
+			struct light reference =
+				rgb_scale(&full, view, got.width, got.height,
+					  t->transform.filter, i);
+
+			add_value(t, METRIC_GAMMA + (enum metric)i,
+				  ssimulacra2(&reference, &got));
+			light_release(&reference);
+		}
+		rgb_release(&full);
+	}
+	light_release(&got);
+}
+
 static bool is_near(uint32_t a, uint32_t b)
 {
 	return a <= b + 1 && b <= a + 1;
@@ -157,14 +194,17 @@ static void score_file(struct trial *t, const struct img_view *view)
 	err = img_probe(&header, result.bytes, result.size_bytes, &run_limits);
 	if (err == IMG_OK)
 		floor_decode(&t->back, result.bytes, result.size_bytes, 8);
-	file_release(&result);
-	if (err != IMG_OK || !t->back.has_luma)
+	t->row->result_bytes = result.size_bytes;
+	if (err != IMG_OK || !t->back.has_luma) {
 		skip_file(t, "its result is no Y'CbCr JPEG");
-	else if (!is_near(luma->width, view->size.width_px) ||
-		 !is_near(luma->height, view->size.height_px))
+	} else if (!is_near(luma->width, view->size.width_px) ||
+		   !is_near(luma->height, view->size.height_px)) {
 		skip_file(t, "its result has another size");
-	else
+	} else {
 		compare_resize(t, luma, view);
+		score_colours(t, &result, view);
+	}
+	file_release(&result);
 }
 
 struct quality quality_run(const struct folder *folder,
@@ -190,10 +230,16 @@ struct quality quality_run(const struct folder *folder,
 	 * then a later step fails.
 	 */
 	q.skipped = must_alloc(folder->count, 2 * sizeof(*q.skipped));
+	q.rows = must_alloc(folder->count, sizeof(*q.rows));
+	q.row_count = folder->count;
 	for (size_t i = 0; i < folder->count; i++) {
 		struct run r;
 
 		t.file = &folder->files[i];
+		t.row = &q.rows[i];
+		t.row->path = t.file->path;
+		for (int m = 0; m < METRIC_COUNT; m++)
+			t.row->values[m] = NAN;
 		r = run_file(t.file, &job);
 		run_release(&r, &job);
 		if (is_watched)
@@ -215,6 +261,7 @@ void quality_release(struct quality *q)
 	for (int i = 0; i < METRIC_COUNT; i++)
 		spread_release(&q->spreads[i]);
 	free(q->skipped);
+	free(q->rows);
 	*q = (struct quality){ 0 };
 }
 
@@ -228,6 +275,10 @@ static const struct {
 	[METRIC_LEVELS] = { "scale_levels", "scale, worst error", 2, true },
 	[METRIC_BLUR] = { "blur_db", "blur, PSNR, dB", 45, false },
 	[METRIC_ENCODED] = { "encode_db", "encode, PSNR, dB", 20, false },
+	[METRIC_GAMMA] = { "ssimulacra2_gamma", "SSIMULACRA2, gamma", -INFINITY,
+			   false },
+	[METRIC_LINEAR] = { "ssimulacra2_linear", "SSIMULACRA2, linear",
+			    -INFINITY, false },
 };
 
 /*
@@ -281,7 +332,19 @@ bool quality_print(FILE *out, const struct quality *q)
 	return is_fine;
 }
 
-void quality_write_json(FILE *out, const struct quality *q)
+static void add_row(struct json *j, const struct quality_row *r)
+{
+	json_open_object(j, NULL);
+	json_add_text(j, "path", r->path);
+	if (r->result_bytes > 0)
+		json_add_whole(j, "result_bytes", r->result_bytes);
+	for (enum metric m = 0; m < METRIC_COUNT; m++)
+		if (!isnan(r->values[m]))
+			json_add_number(j, metrics[m].name, r->values[m]);
+	json_close(j);
+}
+
+void quality_write_json(FILE *out, const struct quality *q, bool per_file)
 {
 	struct json j;
 
@@ -302,6 +365,12 @@ void quality_write_json(FILE *out, const struct quality *q)
 		json_close(&j);
 	}
 	json_add_whole(&j, "not_compared", q->skipped_count);
+	if (per_file) {
+		json_open_array(&j, "per_file");
+		for (size_t i = 0; i < q->row_count; i++)
+			add_row(&j, &q->rows[i]);
+		json_close(&j);
+	}
 	json_close(&j);
 	fputc('\n', out);
 }

@@ -17,7 +17,20 @@ enum metric {
 	METRIC_BLUR,   /* img_blur(), on the same input; dB */
 	/* Input of img_encode() against its decoded result; dB. */
 	METRIC_ENCODED,
+	/*
+	 * SSIMULACRA2 of a file, against a full decode and the filter, applied
+	 * to the numbers of the file or to the light that they mean.
+	 */
+	METRIC_GAMMA,
+	METRIC_LINEAR,
 	METRIC_COUNT,
+};
+
+/* One file; NAN: not compared. */
+struct quality_row {
+	const char *path;    /* not owned */
+	size_t result_bytes; /* of a file that is scored */
+	double values[METRIC_COUNT];
 };
 
 struct unlike {
@@ -27,6 +40,8 @@ struct unlike {
 
 struct quality {
 	struct spread spreads[METRIC_COUNT];
+	struct quality_row *rows; /* one for each file */
+	size_t row_count;
 	struct unlike *skipped;
 	size_t skipped_count;
 };
@@ -45,6 +60,6 @@ void quality_release(struct quality *q);
 bool quality_print(FILE *out, const struct quality *q);
 
 /* The caller checks for errors by ferror(). */
-void quality_write_json(FILE *out, const struct quality *q);
+void quality_write_json(FILE *out, const struct quality *q, bool per_file);
 
 #endif

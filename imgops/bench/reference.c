@@ -211,6 +211,12 @@ static double sum_line(const double *line, uint32_t count, size_t step,
 	const double *weights = f->weights + (long)i * f->count;
 	double sum = 0;
 
+	if (f->first[i] >= 0 && f->first[i] + f->count <= (long)count) {
+		line += (size_t)f->first[i] * step;
+		for (long k = 0; k < f->count; k++)
+			sum += weights[k] * line[(size_t)k * step];
+		return sum;
+	}
 	for (long k = 0; k < f->count; k++) {
 		long at = f->first[i] + k;
 
@@ -241,7 +247,8 @@ static double *filters_apply(const double *in, uint32_t width, uint32_t height,
 
 double *reference_scale(const struct img_plane *plane,
 			const struct img_view *view,
-			const struct img_plane *shape, enum img_filter filter)
+			const struct img_plane *shape, enum img_filter filter,
+			const double *levels)
 {
 	struct upright u = turn_upright(plane, view->orientation);
 	double in_x = view->width * u.span_x, in_y = view->height * u.span_y;
@@ -251,8 +258,12 @@ double *reference_scale(const struct img_plane *plane,
 					 in_x, shape->width, shape->span_x);
 	struct filters y = scale_filters(used, u.top + view->top * u.span_y,
 					 in_y, shape->height, shape->span_y);
-	double *out = filters_apply(u.values, u.width, u.height, &x, &y);
+	double *out;
 
+	for (size_t i = 0; levels != NULL && i < (size_t)u.width * u.height;
+	     i++)
+		u.values[i] = levels[(int)u.values[i]];
+	out = filters_apply(u.values, u.width, u.height, &x, &y);
 	for (size_t i = 0; i < (size_t)shape->width * shape->height; i++)
 		out[i] = fmin(255, fmax(0, out[i]));
 	free(u.values);

@@ -32,11 +32,13 @@ struct likeness plane_likeness(const struct img_plane *plane,
  * the sides and spans of `shape` (whose samples are not used).  `filter` is
  * widened where the size shrinks.  Results are limited to 0..255 and not
  * rounded.  A plane that keeps its size is not filtered: only the part is cut
- * out.
+ * out.  `levels` has the value of each of the 256 samples, such as its light;
+ * NULL: the sample itself.
  */
 double *reference_scale(const struct img_plane *plane,
 			const struct img_view *view,
-			const struct img_plane *shape, enum img_filter filter);
+			const struct img_plane *shape, enum img_filter filter,
+			const double *levels);
 
 /*
  * Gaussian blur of a plane, with tails up to 7 sigma.  The unit of `sigma` is

@@ -166,7 +166,7 @@ int main(int argc, char **argv)
 		return 1;
 
 	double *reference =
-		reference_scale(p, &view, &j.dst.planes[0], IMG_LANCZOS3);
+		reference_scale(p, &view, &j.dst.planes[0], IMG_LANCZOS3, NULL);
 
 	printf("%u x %u to %u x %u\n", p->width, p->height, size.width_px,
 	       size.height_px);

@@ -8,6 +8,7 @@
 #include "base/test/check.h"
 #include "imgops/test/support.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +51,7 @@ static void test_every_step_is_good(const struct folder *f)
 	heap_init(&h);
 	q = quality_run(f, &options, &h.memory);
 	CHECK_NUMBER(h.live_count, ==, 0);
-	for (int m = 0; m < METRIC_COUNT; m++)
+	for (int m = 0; m <= METRIC_ENCODED; m++)
 		CHECK_NUMBER(q.spreads[m].count, ==, 8);
 	CHECK_NUMBER(q.spreads[METRIC_SSIM].least, >, 0.99);
 	CHECK_NUMBER(q.spreads[METRIC_LEVELS].most, <=, 2);
@@ -102,6 +103,14 @@ static void test_scores_by_likeness(const struct folder *f)
 	CHECK_NUMBER(q.spreads[METRIC_SSIM].most, >, 0.98);
 	CHECK_NUMBER(q.spreads[METRIC_SSIM].least, <,
 		     q.spreads[METRIC_SSIM].most - 0.01);
+	for (int m = METRIC_GAMMA; m <= METRIC_LINEAR; m++) {
+		CHECK_NUMBER(q.spreads[m].count, ==, 2);
+		CHECK_NUMBER(q.rows[0].values[m], >, q.rows[4].values[m] + 20);
+		CHECK(isnan(q.rows[1].values[m]));
+	}
+	CHECK_NUMBER(q.rows[0].values[METRIC_GAMMA], >, 80);
+	CHECK_NUMBER(q.rows[0].result_bytes, >, q.rows[4].result_bytes);
+	CHECK_NUMBER(q.rows[1].result_bytes, ==, 0);
 	CHECK_NUMBER(q.skipped_count, ==, 7); /* all but 1 and 5 */
 	CHECK_TEXT(q.skipped[1].path, "3");
 	CHECK_PART(q.skipped[1].why, "size");

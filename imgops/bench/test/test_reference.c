@@ -60,7 +60,7 @@ static void test_same_size_is_the_same(void)
 {
 	uint8_t in[] = { 0, 255, 7, 90, 200, 13 };
 	struct img_plane p = plane_of(in, 3, 2);
-	double *out = reference_scale(&p, &whole, &p, IMG_LANCZOS3);
+	double *out = reference_scale(&p, &whole, &p, IMG_LANCZOS3, NULL);
 
 	for (int i = 0; i < 6; i++)
 		CHECK_NUMBER(fabs(out[i] - in[i]), <, 1e-9);
@@ -89,7 +89,7 @@ static void check_ramp(double span, uint32_t out_count, double out_span,
 	p.span_x = span;
 	shape = plane_of(NULL, out_count, 1);
 	shape.span_x = out_span;
-	out = reference_scale(&p, &view, &shape, IMG_LANCZOS3);
+	out = reference_scale(&p, &view, &shape, IMG_LANCZOS3, NULL);
 	for (uint32_t i = 0; i < out_count; i++) {
 		double place =
 			span * left + (i + 0.5) * span * share / out_span - 0.5;
@@ -118,7 +118,7 @@ static void test_reduces_by_widened_lanczos(void)
 
 	for (int i = 0; i < 24; i++)
 		in[i] = i < 12 ? 50 : 150;
-	out = reference_scale(&p, &whole, &shape, IMG_LANCZOS3);
+	out = reference_scale(&p, &whole, &shape, IMG_LANCZOS3, NULL);
 	for (int k = -5; k <= 6; k++) {
 		double x = (k - 0.5) / 2 * M_PI;
 		double w = sin(x) / x * sin(x / 3) / (x / 3);
@@ -146,7 +146,7 @@ static void test_overshoot_is_cut(void)
 
 	for (int i = 0; i < 24; i++)
 		in[i] = i < 12 ? 0 : 255;
-	out = reference_scale(&p, &whole, &shape, IMG_LANCZOS3);
+	out = reference_scale(&p, &whole, &shape, IMG_LANCZOS3, NULL);
 	for (int i = 0; i < 48; i++) {
 		least = fmin(least, out[i]);
 		most = fmax(most, out[i]);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SSIMULACRA2 agrees with the authors' program (libjxl 0.11.1, AVX2) on pairs of
+ * pictures, within what that program's own rounding makes uncertain.
+ *
+ * With a folder as argument, the pictures are written there as PPM files, so
+ * that another version of that program can be asked.
+ */
+#include "imgops/bench/rgb.h"
+
+#include "base/test/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SIDES_MAX = 200 * 133, CHANNELS = 3 };
+
+struct picture {
+	uint32_t width, height;
+	uint8_t samples[CHANNELS][SIDES_MAX];
+};
+
+/* Waves, an edge, and grain. */
+static void draw(struct picture *p, uint32_t width, uint32_t height)
+{
+	uint32_t grain = 1;
+
+	p->width = width;
+	p->height = height;
+	for (uint32_t y = 0; y < height; y++)
+		for (uint32_t x = 0; x < width; x++)
+			for (uint32_t c = 0; c < CHANNELS; c++) {
+				uint32_t waves =
+					x * x / (20 + 8 * c) + y * (4 - c);
+				uint32_t up = waves & 127;
+
+				grain = grain * 1664525 + 1013904223;
+				if ((waves & 128) != 0)
+					up = 127 - up;
+				if (x > width / 2 && y < height / 3)
+					up = 120 - up / 2;
+				p->samples[c][y * width + x] =
+					(uint8_t)(40 + up + (grain >> 28));
+			}
+}
+
+typedef uint8_t change_fn(const struct picture *p, uint32_t c, uint32_t x,
+			  uint32_t y);
+
+static uint8_t keep(const struct picture *p, uint32_t c, uint32_t x, uint32_t y)
+{
+	return p->samples[c][y * p->width + x];
+}
+
+/* Fewer levels. */
+static uint8_t posterise(const struct picture *p, uint32_t c, uint32_t x,
+			 uint32_t y)
+{
+	return keep(p, c, x, y) & 0xf0;
+}
+
+/* One column to the right. */
+static uint8_t move(const struct picture *p, uint32_t c, uint32_t x, uint32_t y)
+{
+	return keep(p, c, x > 0 ? x - 1 : 0, y);
+}
+
+/* The mean of a sample and its neighbours along the row. */
+static uint8_t smooth(const struct picture *p, uint32_t c, uint32_t x,
+		      uint32_t y)
+{
+	uint32_t left = x > 0 ? x - 1 : 0;
+	uint32_t right = x + 1 < p->width ? x + 1 : x;
+
+	return (uint8_t)((keep(p, c, left, y) + keep(p, c, x, y) +
+			  keep(p, c, right, y)) /
+			 3);
+}
+
+/* Less red. */
+static uint8_t tint(const struct picture *p, uint32_t c, uint32_t x, uint32_t y)
+{
+	return (uint8_t)(keep(p, c, x, y) * (c == 0 ? 7 : 8) / 8);
+}
+
+/* The mean of each block of 8 x 8 has much of the weight. */
+static uint8_t block(const struct picture *p, uint32_t c, uint32_t x,
+		     uint32_t y)
+{
+	return (uint8_t)((keep(p, c, x, y) * 3 + keep(p, c, x & ~7u, y & ~7u)) /
+			 4);
+}
+
+static struct light light_of(const struct picture *p, change_fn *change)
+{
+	static uint8_t samples[CHANNELS][SIDES_MAX];
+	struct rgb rgb;
+
+	for (uint32_t c = 0; c < CHANNELS; c++) {
+		for (uint32_t y = 0; y < p->height; y++)
+			for (uint32_t x = 0; x < p->width; x++)
+				samples[c][y * p->width + x] =
+					change(p, c, x, y);
+		rgb.planes[c] = (struct img_plane){ .samples = samples[c],
+						    .width = p->width,
+						    .height = p->height,
+						    .stride_bytes = p->width };
+	}
+	return rgb_light(&rgb);
+}
+
+static void write_ppm(const char *dir, const char *name,
+		      const struct picture *p, change_fn *change)
+{
+	char path[256];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/%s-%u.ppm", dir, name, p->width);
+	out = fopen(path, "wb");
+	CHECK(out != NULL);
+	fprintf(out, "P6\n%u %u\n255\n", p->width, p->height);
+	for (uint32_t y = 0; y < p->height; y++)
+		for (uint32_t x = 0; x < p->width; x++)
+			for (uint32_t c = 0; c < CHANNELS; c++)
+				fputc(change(p, c, x, y), out);
+	CHECK_NUMBER(fclose(out), ==, 0);
+}
+
+/* Sizes of six scales, and of fewer; odd ones. */
+static const struct {
+	uint32_t width, height;
+} sizes[] = { { 200, 133 }, { 61, 64 }, { 17, 9 } };
+
+static const struct {
+	const char *name;
+	change_fn *change;
+	double scores[3]; /* of the authors' program, by size */
+} changes[] = {
+	{ "keep", keep, { 100, 100, 100 } },
+	{ "posterise", posterise, { 74.8663, 58.8128, 93.2532 } },
+	{ "move", move, { 27.9446, 41.9503, 84.2446 } },
+	{ "smooth", smooth, { 84.1035, 69.2203, 89.8744 } },
+	{ "tint", tint, { 61.4376, 86.1091, 98.5656 } },
+	{ "block", block, { 15.4213, 68.6404, 85.7443 } },
+};
+
+static void test_scores_are_the_authors(const char *dir)
+{
+	static struct picture p;
+
+	for (size_t s = 0; s < ARRAY_SIZE(sizes); s++) {
+		draw(&p, sizes[s].width, sizes[s].height);
+		for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+			struct light a = light_of(&p, keep);
+			struct light b = light_of(&p, changes[i].change);
+			double error =
+				ssimulacra2(&a, &b) - changes[i].scores[s];
+
+			light_release(&a);
+			light_release(&b);
+			if (dir != NULL)
+				write_ppm(dir, changes[i].name, &p,
+					  changes[i].change);
+			else
+				CHECK_NUMBER(fabs(error), <, 0.06);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	test_scores_are_the_authors(argc > 1 ? argv[1] : NULL);
+	return 0;
+}
