@@ -744,6 +744,16 @@ MUST_CHECK enum img_err img_scale(struct image *dst, const struct image *src,
 				  const struct memory *memory);
 
 /*
+ * The same, if nobody else uses `src` or needs its planes any more.  Planes that
+ * keep their size and colours are moved, not copied; then `src` has none, and
+ * can only be released.  On an error it has them still.
+ */
+MUST_CHECK enum img_err img_scale_last(struct image *dst, struct image *src,
+				       const struct img_view *view,
+				       const struct img_transform *transform,
+				       const struct memory *memory);
+
+/*
  * Gaussian blur of a picture made by img_scale() or img_blur().  `sigma_px` is
  * in luma pixels, from 0.3 to 100.  Past an edge, the edge sample is repeated.
  * A flat plane stays flat, bit for bit.  A gain map is blurred by as much.

@@ -198,7 +198,11 @@ static enum img_err run_step(struct run *r, struct image *dst,
 	case STEP_DECODE:
 		return decode(r, dst, file, job);
 	case STEP_SCALE:
-		return img_scale(dst, src, &r->view, transform, job->memory);
+		return job->watch == NULL ?
+			       img_scale_last(dst, src, &r->view, transform,
+					      job->memory) :
+			       img_scale(dst, src, &r->view, transform,
+					 job->memory);
 	case STEP_BLUR:
 		return img_blur(dst, src, transform->blur_sigma_px,
 				job->memory);

@@ -291,11 +291,45 @@ bool scale_planes(struct image *dst, const struct image *src,
 	return ok;
 }
 
+/* True: scale_planes() would only copy whole planes to `dst`, which is shaped. */
+static bool keeps_planes(const struct image *dst, const struct image *src,
+			 const struct img_view *view, enum img_filter filter)
+{
+	for (uint32_t i = 0; i < src->plane_count; i++) {
+		const struct img_plane *to = &dst->planes[i];
+		const struct img_plane *from = &src->planes[i];
+		struct plan p;
+
+		plan_init(&p, to, from, view, filter);
+		if (!p.is_copy || p.x.start != 0 || p.y.start != 0 ||
+		    p.left > 0 || p.top > 0 || to->width != from->width ||
+		    to->height != from->height)
+			return false;
+	}
+	return true;
+}
+
+static void share_planes(struct image *dst, const struct image *src)
+{
+	dst->block = src->block;
+	dst->memory = src->memory;
+	for (uint32_t i = 0; i < src->plane_count; i++) {
+		dst->planes[i].samples = src->planes[i].samples;
+		dst->planes[i].stride_bytes = src->planes[i].stride_bytes;
+	}
+}
+
+/* With `shares`, `dst` may have the planes of `src`. */
 static bool scale_shaped(struct image *dst, const struct image *src,
 			 const struct img_view *view, bool full_chroma,
-			 enum img_filter filter, const struct memory *memory)
+			 bool shares, enum img_filter filter,
+			 const struct memory *memory)
 {
 	image_shape(dst, view->size, src->space, full_chroma);
+	if (shares && keeps_planes(dst, src, view, filter)) {
+		share_planes(dst, src);
+		return true;
+	}
 	if (!image_alloc(dst, memory))
 		return false;
 	if (!scale_planes(dst, src, view, filter, memory)) {
@@ -315,8 +349,8 @@ static bool scale_pixels(struct image *dst, const struct image *src,
 			 const struct memory *memory)
 {
 	struct image pixels = { 0 };
-	bool ok = scale_shaped(&pixels, src, view, true, transform->filter,
-			       memory) &&
+	bool ok = scale_shaped(&pixels, src, view, true, false,
+			       transform->filter, memory) &&
 		  colour_convert(dst, &pixels, c, format_full_size(transform),
 				 memory);
 
@@ -375,7 +409,7 @@ static bool looks_for_part(const struct img_transform *transform)
 /* The picture in other colours or in its own; notes, profile and map lack. */
 static bool scale_picture(struct image *dst, const struct image *src,
 			  const struct img_view *view, const struct colour *c,
-			  const struct img_transform *transform,
+			  const struct img_transform *transform, bool shares,
 			  const struct memory *memory)
 {
 	struct image luma;
@@ -383,17 +417,19 @@ static bool scale_picture(struct image *dst, const struct image *src,
 	if (colour_needs_pixels(c, src))
 		return scale_pixels(dst, src, view, c, transform, memory);
 	luma = transform->greyscale ? luma_of(src) : *src;
-	if (!scale_shaped(dst, &luma, view, format_full_size(transform),
+	/* Grey is converted in place, which must not be done twice. */
+	shares = shares && c->icc.channels == 0;
+	if (!scale_shaped(dst, &luma, view, format_full_size(transform), shares,
 			  transform->filter, memory))
 		return false;
 	colour_convert_grey(dst, c);
 	return true;
 }
 
-enum img_err img_scale(struct image *dst, const struct image *src,
-		       const struct img_view *view,
-		       const struct img_transform *transform,
-		       const struct memory *memory)
+static enum img_err scale(struct image *dst, const struct image *src,
+			  const struct img_view *view,
+			  const struct img_transform *transform, bool shares,
+			  const struct memory *memory)
 {
 	struct img_view found = *view;
 	struct colour c;
@@ -404,15 +440,37 @@ enum img_err img_scale(struct image *dst, const struct image *src,
 	if (!colour_open(&c, src, view->size, transform, memory))
 		return IMG_ERR_NO_MEMORY;
 	memory_pause(memory); /* reading a profile may take long */
-	ok = scale_picture(dst, src, &found, &c, transform, memory);
+	ok = scale_picture(dst, src, &found, &c, transform, shares, memory);
 	if (ok && transform->greyscale)
 		colour_drop(dst);
 	ok = ok && colour_label(dst, src, &c, memory) &&
 	     scale_gainmap(dst, src, &found, &c, transform, memory);
 	colour_close(&c);
+	if (!ok && dst->block == src->block)
+		dst->block = NULL;
 	if (!ok)
 		img_release(dst);
 	return ok ? IMG_OK : IMG_ERR_NO_MEMORY;
+}
+
+enum img_err img_scale(struct image *dst, const struct image *src,
+		       const struct img_view *view,
+		       const struct img_transform *transform,
+		       const struct memory *memory)
+{
+	return scale(dst, src, view, transform, false, memory);
+}
+
+enum img_err img_scale_last(struct image *dst, struct image *src,
+			    const struct img_view *view,
+			    const struct img_transform *transform,
+			    const struct memory *memory)
+{
+	enum img_err err = scale(dst, src, view, transform, true, memory);
+
+	if (err == IMG_OK && dst->block == src->block)
+		src->block = NULL;
+	return err;
 }
 
 /* --- Estimate --- */

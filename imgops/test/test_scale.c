@@ -326,6 +326,50 @@ static void test_four_planes_of_any_spans(void)
 	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
+/* The result is that of img_scale(), and what is kept is moved, not copied. */
+static void check_last(const struct image *like, struct img_size size,
+		       uint32_t orientation, bool is_moved, struct heap *h)
+{
+	struct img_transform transform = { .filter = filter };
+	struct img_view view = whole_view(size);
+	struct image src =
+		image_make((struct img_size){ 37, 21 }, like->space, noise, h);
+	const uint8_t *samples = src.planes[0].samples;
+	struct image dst = { 0 }, same = { 0 };
+	enum img_err err;
+
+	view.orientation = orientation;
+	err = img_scale(&same, like, &view, &transform, &h->memory);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	err = img_scale_last(&dst, &src, &view, &transform, &h->memory);
+	CHECK_NUMBER(err, ==, IMG_OK);
+	CHECK(is_same(&dst, &same));
+	CHECK_NUMBER(dst.planes[0].samples == samples, ==, is_moved);
+	CHECK_NUMBER(src.block == NULL, ==, is_moved);
+	img_release(&src);
+	img_release(&dst);
+	img_release(&same);
+}
+
+static void test_the_last_result_may_take_the_planes(void)
+{
+	static const enum img_space spaces[] = { IMG_GREY, IMG_YCBCR };
+	struct heap h;
+
+	heap_init(&h);
+	for (size_t i = 0; i < ARRAY_SIZE(spaces); i++) {
+		struct img_size size = { 37, 21 };
+		struct image like = image_make(size, spaces[i], noise, &h);
+
+		check_last(&like, size, 1, true, &h);
+		check_last(&like, size, 2, false, &h);
+		check_last(&like, size, 5, false, &h);
+		check_last(&like, (struct img_size){ 36, 21 }, 1, false, &h);
+		img_release(&like);
+	}
+	CHECK_NUMBER(h.live_count, ==, 0);
+}
+
 static void test_turning_alone_moves_samples_unchanged(void)
 {
 	struct img_size size = { 7, 5 }, aside = { 5, 7 };
@@ -562,6 +606,7 @@ static void test_all(void)
 	test_every_orientation_is_turned_upright();
 	test_any_part_is_shown_in_every_orientation();
 	test_four_planes_of_any_spans();
+	test_the_last_result_may_take_the_planes();
 	test_turning_alone_moves_samples_unchanged();
 	test_extreme_ratios_are_the_filter_too();
 	test_large_planes_have_no_seams();

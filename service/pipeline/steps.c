@@ -427,13 +427,21 @@ static enum img_err run_decode(struct upload *u, const struct steps *steps,
 	return err == IMG_OK ? read_metadata(u, memory) : err;
 }
 
-/* The last variant to be scaled releases the decoded planes. */
+/*
+ * The last variant to be scaled releases the decoded planes, or takes them if
+ * all others have ended.
+ */
 static enum img_err run_scale(struct variant *v, const struct memory *memory)
 {
 	struct upload *u = v->upload;
-	enum img_err err = img_scale(&v->image, &u->decoded, &v->view,
-				     &v->transform, memory);
+	enum img_err err;
 
+	if (atomic_load(&u->unscaled_count) == 1)
+		err = img_scale_last(&v->image, &u->decoded, &v->view,
+				     &v->transform, memory);
+	else
+		err = img_scale(&v->image, &u->decoded, &v->view, &v->transform,
+				memory);
 	if (err != IMG_OK)
 		return err;
 	if (u->wants.placeholder && v == u->smallest)
