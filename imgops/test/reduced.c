@@ -218,6 +218,19 @@ bool reduced_is_same(const struct image *a, const struct image *b)
 	return is_same(&whole_a, &whole_b);
 }
 
+void reduced_block(uint8_t *out, size_t stride_bytes,
+		   const int32_t low[IDCT_COEFFICIENTS], uint32_t n)
+{
+	int16_t values[IDCT_COEFFICIENTS];
+	uint16_t steps[IDCT_COEFFICIENTS];
+
+	for (uint32_t i = 0; i < IDCT_COEFFICIENTS; i++) {
+		values[i] = (int16_t)low[i];
+		steps[i] = 1;
+	}
+	idct_block(out, stride_bytes, values, steps, n);
+}
+
 static double basis(uint32_t u, uint32_t x)
 {
 	return (u == 0 ? sqrt(0.125) : 0.5) * cos((2 * x + 1) * u * M_PI / 16);

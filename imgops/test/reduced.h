@@ -42,6 +42,10 @@ bool reduced_is_same(const struct image *a, const struct image *b);
  */
 uint32_t reduced_visible(double span, uint32_t n);
 
+/* idct_block() of coefficients that are dequantised, and limited. */
+void reduced_block(uint8_t *out, size_t stride_bytes,
+		   const int32_t low[IDCT_COEFFICIENTS], uint32_t n);
+
 /*
  * Reference for edge.c: the lowest coefficients of a block of which `right` x
  * `lower` samples are visible, and the last of these are repeated.

@@ -59,7 +59,7 @@ static void check_block(const int32_t *block, uint32_t right, uint32_t lower,
 	memset(wanted, 77, sizeof(wanted));
 	edge_block(out, 10, block, &e, 1, 2);
 	reduced_repeat(low, block, right, lower);
-	idct_block(wanted, 10, low, n);
+	reduced_block(wanted, 10, low, n);
 	for (size_t i = 0; i < sizeof(out); i++)
 		CHECK_NUMBER(abs(out[i] - wanted[i]), <=, 1);
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: idct_block() is the inverse DCT of n x n points, within one level
- * of double precision; a flat block stays flat; nothing overflows.
+ * of double precision, with vectors and without; a flat block stays flat;
+ * nothing overflows.  idct_full() gives libjpeg's samples, with vectors and
+ * without.
  */
-#include "imgops/formats/jpeg/idct.h"
+#include "imgops/formats/jpeg/idct_full.h"
 
 #include "base/test/check.h"
+#include "imgops/test/reduced.h"
 #include "imgops/test/support.h"
 
 #include <math.h>
@@ -32,7 +35,7 @@ static void check(const int32_t *c, uint32_t n, double error_max)
 	uint8_t out[IDCT_MAX * 10];
 
 	memset(out, 77, sizeof(out));
-	idct_block(out, 10, c, n);
+	reduced_block(out, 10, c, n);
 	for (uint32_t y = 0; y < IDCT_MAX; y++)
 		for (uint32_t x = 0; x < 10; x++)
 			if (x < n && y < n)
@@ -78,10 +81,71 @@ static void test_the_largest_coefficients_do_not_overflow(void)
 	}
 }
 
+/* Any coefficients and steps that idct_quant() allows. */
+static void test_vectors_give_the_same(void)
+{
+	for (uint32_t i = 0; i < 100000; i++) {
+		int16_t c[IDCT_COEFFICIENTS];
+		uint16_t steps[IDCT_COEFFICIENTS];
+		uint8_t out[IDCT_COEFFICIENTS] = { 0 }, same[16] = { 0 };
+
+		for (uint32_t k = 0; k < IDCT_COEFFICIENTS; k++) {
+			uint32_t n = scramble(i * 16 + k);
+
+			c[k] = (int16_t)((int32_t)(n & 0xffff) - 32768);
+			c[k] = (int16_t)(c[k] >> i % 16);
+			steps[k] = (uint16_t)(n >> 17 >> i / 16 % 16);
+		}
+		for (uint32_t n = 1; n <= IDCT_MAX; n++) {
+			idct_block(out, IDCT_MAX, c, steps, n);
+			idct_block_portable(same, IDCT_MAX, c, steps, n);
+			CHECK(memcmp(out, same, sizeof(out)) == 0);
+		}
+	}
+}
+
+/* Sparse blocks and full ones, from small coefficients to the largest. */
+static void fill_block(int16_t c[DCTSIZE2], int16_t steps[DCTSIZE2],
+		       uint32_t seed)
+{
+	uint32_t kind = seed % 5, shift = seed / 5 % 16;
+
+	for (uint32_t k = 0; k < DCTSIZE2; k++) {
+		uint32_t n = scramble(seed * DCTSIZE2 + k);
+		bool is_set = kind == 0 || (kind == 1 && k < 8) ||
+			      (kind == 2 && n % 7 == 0) || k == 0;
+
+		c[k] = (int16_t)((int32_t)(n >> 8 & 0xffff) - 32768);
+		c[k] = (int16_t)(is_set ? c[k] >> shift : 0);
+		steps[k] = (int16_t)(1 + (n >> 24));
+	}
+}
+
+static void test_full_blocks_are_the_same(void)
+{
+	for (uint32_t i = 0; i < 100000; i++) {
+		int16_t c[DCTSIZE2], steps[DCTSIZE2];
+		uint8_t out[8 * 9], same[8 * 9];
+
+		memset(out, 77, sizeof(out));
+		memset(same, 77, sizeof(same));
+		fill_block(c, steps, i);
+		idct_full_best()(out, 9, c, steps);
+		idct_full_portable(same, 9, c, steps);
+		CHECK(memcmp(out, same, sizeof(out)) == 0);
+		if (i % 5 < 3)
+			continue;
+		idct_full_flat(same, 9, c[0] * steps[0]);
+		CHECK(memcmp(out, same, sizeof(out)) == 0);
+	}
+}
+
 int main(void)
 {
 	test_it_is_an_inverse_dct();
 	test_flat_stays_flat();
 	test_the_largest_coefficients_do_not_overflow();
+	test_vectors_give_the_same();
+	test_full_blocks_are_the_same();
 	return 0;
 }

@@ -114,11 +114,11 @@ static bool reduce_block(uint8_t *out, size_t stride, const int32_t *values,
 		c[k] = values[k / 4 * 8 + k % 4];
 	if (right < 8 || lower < 8)
 		reduced_repeat(c, values, right, lower);
-	idct_block(out, stride, c, n);
+	reduced_block(out, stride, c, n);
 	return right < 8 || lower < 8;
 }
 
-/* idct_block() of each block's coefficients, as libjpeg reads them. */
+/* reduced_block() of each block's coefficients, as libjpeg reads them. */
 static void check_reduced(const struct img_plane *p, struct bytes alone,
 			  uint32_t n, int error_max)
 {

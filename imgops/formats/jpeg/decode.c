@@ -2,10 +2,10 @@
 /*
  * Decode: bytes to planes of n/8 of their size, n = 1 .. 4 or 8.
  *
- *	n <= 4, one scan          partial.c
+ *	one scan                  partial.c
  *	n <= 4, progressive       progressive.c, from the scans that are needed
  *	n <= 4, several scans     libjpeg's coefficients, reduced by edge.c
- *	n = 8                     libjpeg's raw planes
+ *	n = 8, several scans      libjpeg's raw planes
  *
  * If partial.c or progressive.c cannot read a file, img_decode() returns
  * IMG_ERR_IRREGULAR, because libjpeg takes much longer and needs more memory:
@@ -111,7 +111,7 @@ static struct path path_of(const struct img_header *h, uint32_t dct_scale)
 	if (kept > 0)
 		p.kept_bytes =
 			kept > own->scan_offset ? kept - own->scan_offset : 0;
-	if (dct_scale == DECODE_SCALE_FULL)
+	if (dct_scale == DECODE_SCALE_FULL && h->is_progressive)
 		return p;
 	if (can_be_partial(h, p.scan_count)) {
 		p.is_partial = true;
@@ -550,10 +550,11 @@ static bool jpeg_decode_again(struct img_header *header, enum img_err err)
 /* --- Estimate --- */
 
 enum decode_term {
-	TERM_PICTURES,   /* always 1 */
-	TERM_PROFILES,   /* 1 if there is a profile */
-	TERM_HEAD_BYTES, /* bytes before the first scan, perhaps all tables */
-	TERM_TABLES,     /* tables of AC codes for partial decode */
+	TERM_PICTURES,    /* always 1 */
+	TERM_PROFILES,    /* 1 if there is a profile */
+	TERM_HEAD_BYTES,  /* bytes before the first scan, perhaps all tables */
+	TERM_TABLES,      /* tables of AC codes for partial decode */
+	TERM_FULL_TABLES, /* the same, if nothing is skipped, at 8/8 */
 	/* Bytes of a sequential file, decoded by libjpeg. */
 	TERM_FULL_BYTES,
 	/* Bytes of a sequential file, partially decoded at n/8. */
@@ -561,6 +562,7 @@ enum decode_term {
 	TERM_PARTIAL_2_BYTES,
 	TERM_PARTIAL_3_BYTES,
 	TERM_PARTIAL_4_BYTES,
+	TERM_PARTIAL_8_BYTES,
 	/* Bytes of a progressive file in which markers are searched. */
 	TERM_SCANNED_BYTES,
 	TERM_DC_BYTES, /* bytes of DC scans, decoded partially at 1/8 */
@@ -589,6 +591,7 @@ enum decode_term {
 	TERM_BLOCKS_3,
 	TERM_BLOCKS_4,
 	TERM_BLOCKS_8,
+	TERM_BLOCKS_LIBJPEG, /* to 8 x 8 samples, by libjpeg */
 	TERM_COUNT,
 };
 
@@ -597,11 +600,13 @@ static const struct estimate_term decode_terms[TERM_COUNT] = {
 	[TERM_PROFILES] = { "profile", 1910 },
 	[TERM_HEAD_BYTES] = { "byte before the first scan", 1 },
 	[TERM_TABLES] = { "table of AC codes", 24500 },
+	[TERM_FULL_TABLES] = { "table of AC codes at 8/8", 10000 },
 	[TERM_FULL_BYTES] = { "byte, decoded by libjpeg", 6.11 },
 	[TERM_PARTIAL_1_BYTES] = { "byte, decoded partially at 1/8", 3.73 },
 	[TERM_PARTIAL_2_BYTES] = { "byte, decoded partially at 2/8", 3.85 },
 	[TERM_PARTIAL_3_BYTES] = { "byte, decoded partially at 3/8", 4.21 },
 	[TERM_PARTIAL_4_BYTES] = { "byte, decoded partially at 4/8", 4.97 },
+	[TERM_PARTIAL_8_BYTES] = { "byte, decoded at 8/8", 4 },
 	[TERM_SCANNED_BYTES] = { "byte of scans, walked over", 0.52 },
 	[TERM_DC_BYTES] = { "byte of DC scans", 0 },
 	[TERM_DC_BLOCKS] = { "block of a further DC scan", 5 },
@@ -616,7 +621,8 @@ static const struct estimate_term decode_terms[TERM_COUNT] = {
 	[TERM_BLOCKS_2] = { "block to 2 x 2 samples", 20.4 },
 	[TERM_BLOCKS_3] = { "block to 3 x 3 samples", 32 },
 	[TERM_BLOCKS_4] = { "block to 4 x 4 samples", 44.4 },
-	[TERM_BLOCKS_8] = { "block to 8 x 8 samples", 40 },
+	[TERM_BLOCKS_8] = { "block to 8 x 8 samples", 25 },
+	[TERM_BLOCKS_LIBJPEG] = { "block to 8 x 8 samples, libjpeg", 40 },
 };
 
 /*
@@ -741,31 +747,40 @@ static void count_bytes(double *counts, const struct img_header *h,
 		counts[TERM_SCANNED_BYTES] = bytes;
 		count_progressive(counts, h, p, kept);
 	} else if (p->is_partial) {
-		counts[TERM_PARTIAL_1_BYTES + p->dct_scale - 1] = bytes;
-		counts[TERM_TABLES] = __builtin_popcount(own->ac_tables);
+		bool is_full = p->dct_scale == DECODE_SCALE_FULL;
+
+		counts[is_full ? TERM_PARTIAL_8_BYTES :
+				 TERM_PARTIAL_1_BYTES + p->dct_scale - 1] =
+			bytes;
+		counts[is_full ? TERM_FULL_TABLES : TERM_TABLES] =
+			__builtin_popcount(own->ac_tables);
 	} else {
 		counts[TERM_FULL_BYTES] = bytes;
 	}
+}
+
+static enum decode_term blocks_term(const struct path *p)
+{
+	if (p->dct_scale < DECODE_SCALE_FULL)
+		return TERM_BLOCKS_1 + p->dct_scale - 1;
+	return p->is_partial ? TERM_BLOCKS_8 : TERM_BLOCKS_LIBJPEG;
 }
 
 static void decode_count(double *counts, const struct workload *w)
 {
 	const struct img_header *h = w->header;
 	struct path p = path_of(h, w->scale);
-	uint32_t n = p.dct_scale;
 
 	counts[TERM_PICTURES] = 1;
 	counts[TERM_PROFILES] = h->icc_bytes > 0;
 	counts[TERM_HEAD_BYTES] = (double)jpeg_own(h)->scan_offset;
-	if (n < DECODE_SCALE_FULL)
+	if (p.dct_scale < DECODE_SCALE_FULL)
 		counts[TERM_CUT_BLOCKS] = edge_cut_blocks(h);
 	count_bytes(counts, h, &p);
 	for (uint32_t i = 0; i < h->component_count; i++) {
 		double blocks = (double)img_pixels(header_blocks(h, i));
 
-		counts[n == DECODE_SCALE_FULL ? TERM_BLOCKS_8 :
-						TERM_BLOCKS_1 + n - 1] +=
-			blocks;
+		counts[blocks_term(&p)] += blocks;
 		if (p.keeps_coefficients)
 			counts[TERM_KEPT_BLOCKS] += blocks;
 	}

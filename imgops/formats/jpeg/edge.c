@@ -99,21 +99,17 @@ static void sum_across(float row[DCTSIZE], const struct edge *e)
 	memcpy(row, sums, e->n * sizeof(*row));
 }
 
-/* The first n x n coefficients, as they are. */
-static void keep_low(int32_t low[IDCT_COEFFICIENTS], const int32_t *block,
-		     uint32_t n)
-{
-	for (uint32_t v = 0; v < n; v++)
-		for (uint32_t u = 0; u < n; u++)
-			low[v * IDCT_MAX + u] = block[v * DCTSIZE + u];
-}
-
-static int32_t rounded(float value, int32_t most)
+static int16_t rounded(float value, int32_t most)
 {
 	int32_t v = (int32_t)(value + (value < 0 ? -0.5F : 0.5F));
 
-	return v < -most ? -most : v > most ? most : v;
+	return (int16_t)(v < -most ? -most : v > most ? most : v);
 }
+
+/* The steps of coefficients that are dequantised already. */
+static const uint16_t dequantised[IDCT_COEFFICIENTS] = {
+	1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+};
 
 void edge_block(uint8_t *out, size_t stride_bytes,
 		const int32_t coefficients[DCTSIZE2], const struct edge *e,
@@ -123,12 +119,12 @@ void edge_block(uint8_t *out, size_t stride_bytes,
 	uint32_t n = e->n, width = cut_x ? DCTSIZE : n;
 	/* A larger mean would wrap around in a block of one sample. */
 	int32_t most = n == 1 ? MEAN_MAX : IDCT_LIMIT;
-	int32_t low[IDCT_COEFFICIENTS];
+	int16_t low[IDCT_COEFFICIENTS] = { 0 };
 	float rows[IDCT_MAX][DCTSIZE];
 
 	if (cut_y)
 		sum_down(rows, coefficients, e, width);
-	for (uint32_t v = 0; v < n && (cut_x || cut_y); v++) {
+	for (uint32_t v = 0; v < n; v++) {
 		for (uint32_t u = 0; !cut_y && u < width; u++)
 			rows[v][u] = (float)coefficients[v * DCTSIZE + u];
 		if (cut_x)
@@ -136,25 +132,27 @@ void edge_block(uint8_t *out, size_t stride_bytes,
 		for (uint32_t u = 0; u < n; u++)
 			low[v * IDCT_MAX + u] = rounded(rows[v][u], most);
 	}
-	if (!cut_x && !cut_y)
-		keep_low(low, coefficients, n);
-	idct_block(out, stride_bytes, low, n);
+	idct_block(out, stride_bytes, low, dequantised, n);
 }
 
+/* The n x n lowest of a block, for idct_block(). */
 static void whole_coefficients(uint8_t *out, size_t stride, const JCOEF *block,
 			       const UINT16 *quant, uint32_t n)
 {
-	int32_t low[IDCT_COEFFICIENTS];
+	int16_t low[IDCT_COEFFICIENTS] = { 0 };
+	uint16_t steps[IDCT_COEFFICIENTS] = { 0 };
 
 	for (uint32_t v = 0; v < n; v++)
 		for (uint32_t u = 0; u < n; u++) {
-			uint32_t at = v * DCTSIZE + u;
+			uint32_t from = v * DCTSIZE + u, to = v * IDCT_MAX + u;
 
-			low[v * IDCT_MAX + u] =
-				idct_limited(block[at] * (int32_t)quant[at]);
+			low[to] = block[from];
+			steps[to] = quant[from];
+			/* A product that is limited in any case. */
+			if (n > 1 && steps[to] > INT16_MAX)
+				steps[to] = INT16_MAX;
 		}
-	low[0] = idct_dc(block[0], quant[0], n);
-	idct_block(out, stride, low, n);
+	idct_block(out, stride, low, steps, n);
 }
 
 /* A block that the frame cuts. */

@@ -69,18 +69,9 @@ static inline uint32_t edge_whole(const struct edge *e, uint32_t columns,
 	return row == e->row ? 0 : min_u32(columns, e->column);
 }
 
-/* As idct_dc(), for block (`column`, `row`): that of a cut one is limited. */
-static inline int32_t edge_dc(const struct edge *e, int32_t coefficient,
-			      int32_t step, uint32_t column, uint32_t row)
-{
-	return edge_cuts(e, column, row) ? idct_limited(coefficient * step) :
-					   idct_dc(coefficient, step, e->n);
-}
-
 /*
  * As idct_block(), for block (`column`, `row`), which may be cut.  Coefficient
- * (u, v) is at [v * DCTSIZE + u]; all are dequantised and limited, the first by
- * edge_dc().
+ * (u, v) is at [v * DCTSIZE + u]; all are dequantised and limited.
  */
 void edge_block(uint8_t *out, size_t stride_bytes,
 		const int32_t coefficients[DCTSIZE2], const struct edge *e,

@@ -2,6 +2,11 @@
 #include "imgops/formats/jpeg/idct.h"
 
 #include <assert.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
 
 enum {
 	FIX_BITS = 14,
@@ -54,6 +59,14 @@ bool idct_quant(uint16_t quant[DCTSIZE2],
  */
 #define FIX(x) ((int32_t)((x) * (1 << FIX_BITS) + 0.5))
 #define MEAN FIX(0.353553390593)
+
+void idct_choose_steps(uint16_t steps[IDCT_COEFFICIENTS],
+		       const uint16_t quant[DCTSIZE2])
+{
+	for (uint32_t k = 0; k < IDCT_POSITIONS; k++)
+		if (is_needed(k))
+			steps[idct_positions[k]] = quant[k];
+}
 
 static uint8_t limit(int32_t v)
 {
@@ -143,22 +156,176 @@ static void block4(uint8_t *out, size_t stride, const int32_t *c)
 	}
 }
 
-void idct_block(uint8_t *out, size_t stride_bytes,
-		const int32_t coefficients[IDCT_COEFFICIENTS], uint32_t n)
+static inline void dequantise(int32_t low[IDCT_COEFFICIENTS],
+			      const int16_t *coefficients,
+			      const uint16_t *steps, uint32_t n)
 {
+	for (uint32_t v = 0; v < n; v++)
+		for (uint32_t u = 0; u < n; u++) {
+			uint32_t at = v * IDCT_MAX + u;
+
+			low[at] = idct_limited(coefficients[at] * steps[at]);
+		}
+}
+
+void idct_block_portable(uint8_t *out, size_t stride_bytes,
+			 const int16_t coefficients[IDCT_COEFFICIENTS],
+			 const uint16_t steps[IDCT_COEFFICIENTS], uint32_t n)
+{
+	int32_t low[IDCT_COEFFICIENTS];
+
 	switch (n) {
 	case 1:
-		*out = block1(coefficients[0]);
+		*out = block1(coefficients[0] * steps[0]);
 		break;
 	case 2:
-		block2(out, stride_bytes, coefficients);
+		dequantise(low, coefficients, steps, 2);
+		block2(out, stride_bytes, low);
 		break;
 	case 3:
-		block3(out, stride_bytes, coefficients);
+		dequantise(low, coefficients, steps, 3);
+		block3(out, stride_bytes, low);
 		break;
 	default:
 		assert(n == IDCT_MAX);
-		block4(out, stride_bytes, coefficients);
+		dequantise(low, coefficients, steps, IDCT_MAX);
+		block4(out, stride_bytes, low);
 		break;
 	}
+}
+
+#ifdef __SSE2__
+
+/*
+ * Four points, or three: then the third output is of no use, and the fourth is
+ * the last.  Each constant is for a pair of inputs, 0 and 2, or 1 and 3.
+ */
+struct points {
+	__m128i even, even_in, odd, odd_in;
+};
+
+static inline __m128i pair_of(int32_t a, int32_t b)
+{
+	return _mm_set1_epi32((int32_t)((uint32_t)a & 0xffff) |
+			      (int32_t)((uint32_t)b << 16));
+}
+
+static inline struct points points_of(uint32_t n)
+{
+	if (n == 3)
+		return (struct points){
+			.even = pair_of(MEAN, FIX(0.25)),
+			.even_in = pair_of(MEAN, -FIX(0.5)),
+			.odd = pair_of(FIX(0.433012701892), 0),
+			.odd_in = pair_of(0, 0),
+		};
+	return (struct points){
+		.even = pair_of(MEAN, MEAN),
+		.even_in = pair_of(MEAN, -MEAN),
+		.odd = pair_of(FIX(0.461939766256), FIX(0.191341716183)),
+		.odd_in = pair_of(FIX(0.191341716183), -FIX(0.461939766256)),
+	};
+}
+
+/*
+ * One pass over four lanes of pairs.  *low has outputs 0 and 1, *high 2 and 3,
+ * each of four lanes.
+ */
+static inline void pass(__m128i *low, __m128i *high, __m128i of_02,
+			__m128i of_13, struct points p, int shift)
+{
+	__m128i round = _mm_set1_epi32(1 << (shift - 1));
+	__m128i even = _mm_add_epi32(_mm_madd_epi16(of_02, p.even), round);
+	__m128i even_in =
+		_mm_add_epi32(_mm_madd_epi16(of_02, p.even_in), round);
+	__m128i odd = _mm_madd_epi16(of_13, p.odd);
+	__m128i odd_in = _mm_madd_epi16(of_13, p.odd_in);
+
+	*low = _mm_packs_epi32(
+		_mm_srai_epi32(_mm_add_epi32(even, odd), shift),
+		_mm_srai_epi32(_mm_add_epi32(even_in, odd_in), shift));
+	*high = _mm_packs_epi32(
+		_mm_srai_epi32(_mm_sub_epi32(even_in, odd_in), shift),
+		_mm_srai_epi32(_mm_sub_epi32(even, odd), shift));
+}
+
+/* Eight coefficients, dequantised and limited. */
+static inline __m128i dequantised(const int16_t *coefficients,
+				  const uint16_t *steps)
+{
+	__m128i c = _mm_loadu_si128((const __m128i *)coefficients);
+	__m128i step = _mm_loadu_si128((const __m128i *)steps);
+	__m128i low = _mm_mullo_epi16(c, step), high = _mm_mulhi_epi16(c, step);
+	__m128i most = _mm_set1_epi16(IDCT_LIMIT);
+	__m128i all = _mm_packs_epi32(_mm_unpacklo_epi16(low, high),
+				      _mm_unpackhi_epi16(low, high));
+
+	return _mm_max_epi16(_mm_min_epi16(all, most),
+			     _mm_sub_epi16(_mm_setzero_si128(), most));
+}
+
+/* Of two rows of four values: 0 and 2 of both, then 1 and 3 of both. */
+static inline __m128i pairs_of_rows(__m128i rows)
+{
+	enum { APART = _MM_SHUFFLE(3, 1, 2, 0) };
+
+	rows = _mm_shufflehi_epi16(_mm_shufflelo_epi16(rows, APART), APART);
+	return _mm_shuffle_epi32(rows, APART);
+}
+
+/* Bytes of four columns become bytes of four rows. */
+static inline __m128i turned(__m128i bytes)
+{
+	for (int i = 0; i < 2; i++)
+		bytes = _mm_unpacklo_epi8(bytes, _mm_srli_si128(bytes, 8));
+	return bytes;
+}
+
+/* Sums down the columns, then along the rows; n is 3 or 4. */
+static inline void vector_block(uint8_t *out, size_t stride,
+				const int16_t *coefficients,
+				const uint16_t *steps, uint32_t n)
+{
+	__m128i rows01 = dequantised(coefficients, steps);
+	__m128i rows23 =
+		dequantised(coefficients + 2 * IDCT_MAX, steps + 2 * IDCT_MAX);
+	__m128i middle = _mm_set1_epi16(MIDDLE), low, high;
+	struct points p = points_of(n);
+	uint8_t samples[IDCT_COEFFICIENTS];
+
+	pass(&low, &high, _mm_unpacklo_epi16(rows01, rows23),
+	     _mm_unpackhi_epi16(rows01, rows23), p, FIRST_SHIFT);
+	low = pairs_of_rows(low);
+	high = pairs_of_rows(high);
+	pass(&low, &high, _mm_unpacklo_epi64(low, high),
+	     _mm_unpackhi_epi64(low, high), p, LAST_SHIFT);
+	low = _mm_packus_epi16(_mm_add_epi16(low, middle),
+			       _mm_add_epi16(high, middle));
+	_mm_storeu_si128((__m128i *)samples, turned(low));
+	for (uint32_t y = 0; y < n; y++) {
+		uint8_t *row = samples + (y == 2 && n == 3 ? 3 : y) * IDCT_MAX;
+
+		if (n == 3)
+			row[2] = row[3];
+		memcpy(out + y * stride, row, n);
+	}
+}
+
+#endif
+
+void idct_block(uint8_t *out, size_t stride_bytes,
+		const int16_t coefficients[IDCT_COEFFICIENTS],
+		const uint16_t steps[IDCT_COEFFICIENTS], uint32_t n)
+{
+#ifdef __SSE2__
+	if (n == 4) {
+		vector_block(out, stride_bytes, coefficients, steps, 4);
+		return;
+	}
+	if (n == 3) {
+		vector_block(out, stride_bytes, coefficients, steps, 3);
+		return;
+	}
+#endif
+	idct_block_portable(out, stride_bytes, coefficients, steps, n);
 }

@@ -22,8 +22,12 @@
 enum {
 	IDCT_MAX = 4, /* the largest n */
 	IDCT_COEFFICIENTS = IDCT_MAX * IDCT_MAX,
-	/* Limit of a dequantised coefficient; up to 8192 is legal. */
-	IDCT_LIMIT = 16383,
+	/*
+	 * Limit of a dequantised coefficient.  Those of samples of 8 bits are
+	 * 2048 at most, and half a step by rounding; between the two passes,
+	 * values of this size still fit into 16 bits.
+	 */
+	IDCT_LIMIT = 4095,
 	IDCT_UNUSED = IDCT_COEFFICIENTS,
 	IDCT_POSITIONS = 25, /* the needed ones are among the first 25 */
 };
@@ -57,20 +61,25 @@ static inline int32_t idct_limited(int32_t v)
 }
 
 /*
- * The DC value of a block.  It is limited, except at 1/8, where libjpeg does
- * not limit it.
+ * Choose from the steps of all coefficients, in zigzag order, those of
+ * idct_block().
  */
-static inline int32_t idct_dc(int32_t coefficient, int32_t step, uint32_t n)
-{
-	return n == 1 ? coefficient * step : idct_limited(coefficient * step);
-}
+void idct_choose_steps(uint16_t steps[IDCT_COEFFICIENTS],
+		       const uint16_t quant[DCTSIZE2]);
 
 /*
- * Write n x n samples to rows `stride_bytes` apart.  Coefficient (u, v), u
- * along a row, is at [v * IDCT_MAX + u].  It is dequantised, and limited if n >
- * 1.
+ * Write n x n samples to rows `stride_bytes` apart.  Coefficient (u, v), u along
+ * a row, is at [v * IDCT_MAX + u], as it is in the file, and so is its step.
+ * Their product is limited if n > 1; at 1/8, libjpeg does not limit it.  If n >
+ * 1, steps are INT16_MAX at most.
  */
 void idct_block(uint8_t *out, size_t stride_bytes,
-		const int32_t coefficients[IDCT_COEFFICIENTS], uint32_t n);
+		const int16_t coefficients[IDCT_COEFFICIENTS],
+		const uint16_t steps[IDCT_COEFFICIENTS], uint32_t n);
+
+/* The same without vectors, which gives the same samples; for tests. */
+void idct_block_portable(uint8_t *out, size_t stride_bytes,
+			 const int16_t coefficients[IDCT_COEFFICIENTS],
+			 const uint16_t steps[IDCT_COEFFICIENTS], uint32_t n);
 
 #endif

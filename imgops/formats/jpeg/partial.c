@@ -3,206 +3,23 @@
  * In this order: the tables of a scan, its blocks and its MCUs.
  *
  * The AC coefficients of a block are decoded as far as they are needed, and
- * those after them are skipped.  Both use tables that are indexed by the next
- * LOOK_BITS bits.
+ * those after them are skipped (ac.h).
  */
 #include "imgops/formats/jpeg/partial.h"
 
 #include "imgops/image.h"
+#include "imgops/formats/jpeg/ac.h"
 #include "imgops/formats/jpeg/edge.h"
 #include "imgops/formats/jpeg/huffman.h"
 #include "imgops/formats/jpeg/idct.h"
+#include "imgops/formats/jpeg/idct_full.h"
 #include "imgops/formats/jpeg/markers.h"
 #include "imgops/formats/jpeg/texture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* --- AC coefficients --- */
-
-/*
- * Each entry of ac_table.symbols decodes one Huffman symbol and its value at
- * once.  It has their number of bits (0: more than LOOK_BITS), the number of
- * coefficients to advance, and the value of the last of these.
- */
-enum {
-	SYMBOL_BITS_MASK = 63,
-	SYMBOL_ADVANCE_SHIFT = 8,
-	SYMBOL_ADVANCE_MASK = 255,
-	SYMBOL_VALUE_SHIFT = 16,
-	ADVANCE_END = 128, /* the block ends */
-};
-
-/*
- * An entry of ac_table.skips stands for as many whole symbols as fit into
- * LOOK_BITS: the number of their bits (0: not even one symbol fits), the number
- * of their coefficients, and whether the block ends there, which counts as one
- * more coefficient.  With `power`, the squares of their values have a sum of
- * about (1 << power) - 1; symbols of larger values are left to read_long().
- */
-enum {
-	SKIP_BITS_MASK = 15,
-	SKIP_POWER_SHIFT = 4,
-	SKIP_POWER_MASK = 15,
-	SKIP_SQUARES_MAX = (3 << SKIP_POWER_MASK) / 2 - 1,
-	SKIP_COEFFICIENTS_SHIFT = 8,
-	SKIP_COEFFICIENTS_MASK = 127,
-	SKIP_IS_END = 1 << 15,
-};
-
-enum {
-	LOOKS_PER_REFILL = REFILL_BITS / LOOK_BITS,
-	AC_COEFFICIENTS = 63,
-	PAUSE_MCUS = 256, /* not more without a pause */
-};
-
-struct ac_table {
-	struct huffman codes;
-	uint32_t symbols[LOOKS];
-	uint16_t skips[LOOKS];
-};
-
-/* The value of `size` bits after the first `used` bits of a look. */
-static int32_t look_value(uint32_t look, uint32_t used, uint32_t size)
-{
-	struct bits rest = {
-		.next = (uint64_t)look << (64 - LOOK_BITS) << used,
-	};
-
-	return huffman_value(&rest, (int32_t)size);
-}
-
-/* The power p for which (1 << p) - 1 is nearest to `squares`. */
-static uint32_t skip_power(uint32_t squares)
-{
-	uint32_t least = (2 * squares + 1) / 3; /* the largest below 1 << p */
-
-	return least > 0 ? 32 - (uint32_t)__builtin_clz(least) : 0;
-}
-
-static uint16_t skip_make(const struct huffman *h, uint32_t look)
-{
-	uint32_t used = 0, coefficients = 0, squares = 0;
-	uint32_t end = 0;
-
-	while (coefficients <= AC_COEFFICIENTS && end == 0) {
-		uint32_t code = h->codes[look << used & (LOOKS - 1)];
-		uint32_t run = code >> 4 & 15, size = code & 15;
-		uint32_t length = code >> 8, bits = used + length + size;
-
-		if (code == 0 || bits > (uint32_t)LOOK_BITS)
-			break;
-
-		int32_t value = look_value(look, used + length, size);
-		uint32_t sum = squares + (uint32_t)(value * value);
-
-		if (sum > SKIP_SQUARES_MAX)
-			break;
-		used = bits;
-		squares = sum;
-		if (size == 0 && run != 15)
-			end = SKIP_IS_END;
-		coefficients += end != 0 ? 1 : run + 1;
-	}
-	return (uint16_t)(used | skip_power(squares) << SKIP_POWER_SHIFT |
-			  coefficients << SKIP_COEFFICIENTS_SHIFT | end);
-}
-
-static uint32_t symbol_make(const struct huffman *h, uint32_t look)
-{
-	uint32_t code = h->codes[look], length = code >> 8;
-	uint32_t run = code >> 4 & 15, size = code & 15;
-	uint32_t bits = length + size;
-
-	if (code == 0 || bits > (uint32_t)LOOK_BITS)
-		return 0;
-	if (size == 0 && run != 15)
-		return bits | (uint32_t)ADVANCE_END << SYMBOL_ADVANCE_SHIFT;
-	return bits | (run + 1) << SYMBOL_ADVANCE_SHIFT |
-	       (uint32_t)look_value(look, length, size) << SYMBOL_VALUE_SHIFT;
-}
-
-/* False: as for huffman_make(). */
-static bool ac_table_make(struct ac_table *t,
-			  const uint8_t counts[CODE_BITS_MAX + 1],
-			  const uint8_t *symbols)
-{
-	if (!huffman_make(&t->codes, counts, symbols, UINT8_MAX))
-		return false;
-	for (uint32_t i = 0; i < LOOKS; i++) {
-		t->symbols[i] = symbol_make(&t->codes, i);
-		t->skips[i] = skip_make(&t->codes, i);
-	}
-	return true;
-}
-
-/* Read any symbol, and its value; for those in the tables there is faster. */
-static inline bool read_long(struct bits *b, const struct huffman *h,
-			     int32_t *k, int32_t *value)
-{
-	int32_t symbol = huffman_symbol(b, h);
-	int32_t run = symbol >> 4, size = symbol & 15;
-
-	*k += size == 0 && run != 15 ? ADVANCE_END : run + 1;
-	*value = huffman_value(b, size);
-	return symbol >= 0;
-}
-
-/* The energy of the symbols of a look, of which the first is coefficient k. */
-static inline uint64_t skip_energy(const struct texture *t, uint32_t k,
-				   uint32_t step)
-{
-	uint64_t weight = t->weights[k];
-
-	return (weight << (step >> SKIP_POWER_SHIFT & SKIP_POWER_MASK)) -
-	       weight;
-}
-
-/*
- * Skip the last `left` coefficients of a block.  With `watches`, add their
- * energy to *energy: about, because all symbols of a look count as if they were
- * the first one's coefficient.  False: the codes are not valid.
- */
-static inline __attribute__((always_inline)) bool
-skip_ac(struct bits *bits, const struct ac_table *ac, int32_t left,
-	bool watches, const struct texture *t, uint64_t *energy)
-{
-	struct bits b = *bits;
-
-	while (left > 0) {
-		b = bits_refill(b);
-		for (uint32_t i = 0; i < LOOKS_PER_REFILL && left > 0; i++) {
-			uint32_t step = ac->skips[b.next >> (64 - LOOK_BITS)];
-			uint32_t coefficients =
-				step >> SKIP_COEFFICIENTS_SHIFT &
-				SKIP_COEFFICIENTS_MASK;
-
-			if (step == 0 || (int32_t)coefficients > left) {
-				int32_t k = AC_COEFFICIENTS - left, value;
-
-				b = bits_refill(b);
-				if (!read_long(&b, &ac->codes, &k, &value))
-					return false;
-				if (watches)
-					*energy += texture_energy(
-						t, (uint32_t)k % DCTSIZE2,
-						value);
-				left = k >= ADVANCE_END ? 0 :
-							  AC_COEFFICIENTS - k;
-				break;
-			}
-			bits_drop(&b, step & SKIP_BITS_MASK);
-			if (watches)
-				*energy += skip_energy(
-					t, (uint32_t)(DCTSIZE2 - left), step);
-			left -= (int32_t)coefficients;
-			if (step & SKIP_IS_END)
-				left = 0;
-		}
-	}
-	*bits = b;
-	return left == 0;
-}
+enum { PAUSE_MCUS = 256 }; /* not more without a pause */
 
 /* --- The tables and blocks of a scan --- */
 
@@ -245,7 +62,7 @@ static size_t scan_tables_bytes(struct table_set used)
  * any type.  False: a table is missing or not valid.
  */
 static bool scan_tables_make(struct scan_tables *t, void *room,
-			     struct table_set used,
+			     struct table_set used, bool has_skips,
 			     const struct jpeg_decompress_struct *jpeg)
 {
 	size_t dc_count = (size_t)__builtin_popcount(used.dc);
@@ -266,7 +83,8 @@ static bool scan_tables_make(struct scan_tables *t, void *room,
 		}
 		if (used.ac >> i & 1) {
 			if (of_ac == NULL ||
-			    !ac_table_make(ac, of_ac->bits, of_ac->huffval))
+			    !ac_table_make(ac, of_ac->bits, of_ac->huffval,
+					   has_skips))
 				return false;
 			t->ac[i] = ac++;
 		}
@@ -281,6 +99,8 @@ struct component {
 	uint32_t columns, rows; /* of blocks, in the picture */
 	uint32_t across, down;  /* blocks in an MCU */
 	uint16_t quant[DCTSIZE2];
+	uint16_t low_steps[IDCT_COEFFICIENTS]; /* of them, for idct_block() */
+	int16_t all_steps[DCTSIZE2];           /* for idct_full() */
 	int32_t last_dc;
 	struct edge edge;
 	struct texture texture;
@@ -290,8 +110,14 @@ struct partial {
 	struct bits bits;
 	const struct memory *memory;
 	uint32_t n; /* a block becomes n x n samples */
+	idct_full_fn *idct_full;
 	bool watches_texture;
 	uint32_t texture_step;
+	/*
+	 * Where a block has its coefficients, by their number: the low ones, for
+	 * idct_block(), or all.  Others share the place after the last.
+	 */
+	uint8_t low[AC_INDEX_MAX], all[AC_INDEX_MAX];
 	struct component components[IMG_PLANES_MAX];
 	uint32_t component_count;
 	uint32_t columns, rows; /* columns and rows of MCUs */
@@ -299,6 +125,13 @@ struct partial {
 	uint32_t whole_columns, whole_rows;
 	uint32_t restart_interval, mcus_left, restarts;
 	struct scan_tables tables;
+};
+
+/* How blocks are read. */
+enum how {
+	HOW_LOW,     /* only the low coefficients, at 1/8 to 4/8 */
+	HOW_WATCHES, /* the same, and fine texture is watched for */
+	HOW_FULL,    /* all coefficients, at 8/8 */
 };
 
 static inline bool read_dc(struct bits *b, struct component *c)
@@ -314,82 +147,159 @@ static inline bool read_dc(struct bits *b, struct component *c)
 	return abs(c->last_dc) <= INT16_MAX;
 }
 
-/* Where in a block its coefficients go. */
-struct layout {
-	const uint8_t *positions; /* of coefficient k in zigzag order */
-	int32_t count;            /* of positions; others are not stored */
-};
+/* Add the energy of the symbols of a pair, the first after coefficient k. */
+static inline uint64_t pair_energy(const struct texture *t, uint32_t k,
+				   uint64_t pair)
+{
+	uint32_t first = pair >> PAIR_FIRST_SHIFT & PAIR_ADVANCE_MASK;
+	uint32_t last = pair >> PAIR_LAST_SHIFT & PAIR_ADVANCE_MASK;
+	uint64_t energy =
+		texture_energy(t, (k + first) % DCTSIZE2,
+			       (int16_t)(pair >> PAIR_FIRST_VALUE_SHIFT));
+
+	if (last > first)
+		energy += texture_energy(
+			t, (k + last) % DCTSIZE2,
+			(int16_t)(pair >> PAIR_LAST_VALUE_SHIFT));
+	return energy;
+}
 
 /*
- * Read AC coefficients up to the last needed one, and skip the rest.  One after
- * the last needed one that is decoded on the way is stored if it has a
- * position.
+ * Read AC coefficients up to `last` at least, and store them at `places`.  *out
+ * is the index of the last one, or AC_END more.  False: a code is not valid.
  */
 static inline __attribute__((always_inline)) bool
-read_ac(struct bits *bits, struct component *c, int32_t last,
-	struct layout layout, int32_t *block, bool watches)
+read_values(struct bits *bits, const struct ac_table *ac, uint32_t last,
+	    const uint8_t *places, int16_t *block, uint32_t *out, enum how how,
+	    const struct texture *t, uint64_t *energy)
 {
-	uint64_t energy = 0;
 	struct bits b = *bits;
-	int32_t k = 0;
+	uint32_t k = 0;
 
 	while (k < last) {
 		b = bits_refill(b);
-		for (int32_t i = 0; i < LOOKS_PER_REFILL && k < last; i++) {
-			uint32_t look =
-				c->ac->symbols[b.next >> (64 - LOOK_BITS)];
-			int32_t value = (int32_t)look >> SYMBOL_VALUE_SHIFT;
+		for (uint32_t i = 0; i < PAIRS_PER_REFILL && k < last; i++) {
+			uint64_t pair = ac->pairs[b.next >> (64 - PAIR_BITS)];
+			uint32_t first =
+				pair >> PAIR_FIRST_SHIFT & PAIR_ADVANCE_MASK;
+			int32_t value =
+				(int16_t)(pair >> PAIR_FIRST_VALUE_SHIFT);
 
-			if (look == 0) {
+			if (pair == 0) {
 				b = bits_refill(b);
-				if (!read_long(&b, &c->ac->codes, &k, &value))
+				if (!ac_long(&b, &ac->codes, &k, &value))
 					return false;
-				i = LOOKS_PER_REFILL; /* too few bits left */
-			} else {
-				bits_drop(&b, look & SYMBOL_BITS_MASK);
-				k += look >> SYMBOL_ADVANCE_SHIFT &
-				     SYMBOL_ADVANCE_MASK;
+				block[places[k]] = (int16_t)value;
+				if (how == HOW_WATCHES)
+					*energy += texture_energy(
+						t, k % DCTSIZE2, value);
+				break;
 			}
-			if (k < layout.count)
-				block[layout.positions[k]] =
-					idct_limited(value * c->quant[k]);
-			if (watches)
-				energy += texture_energy(&c->texture,
-							 (uint32_t)k % DCTSIZE2,
-							 value);
+			if (how == HOW_WATCHES)
+				*energy += pair_energy(t, k, pair);
+			block[places[k + first]] = (int16_t)value;
+			/* After coefficient 63, another block begins. */
+			if (how == HOW_FULL && k + first >= AC_COEFFICIENTS) {
+				k += first;
+				bits_drop(&b, pair >> PAIR_FIRST_BITS_SHIFT &
+						      PAIR_BITS_MASK);
+				break;
+			}
+			k += pair >> PAIR_LAST_SHIFT & PAIR_ADVANCE_MASK;
+			block[places[k]] =
+				(int16_t)(pair >> PAIR_LAST_VALUE_SHIFT);
+			bits_drop(&b, pair & PAIR_BITS_MASK);
 		}
 	}
 	*bits = b;
-	if (k < ADVANCE_END && !skip_ac(bits, c->ac, AC_COEFFICIENTS - k,
-					watches, &c->texture, &energy))
+	*out = k;
+	return true;
+}
+
+/* Read the low coefficients of a block, and skip the others. */
+static inline __attribute__((always_inline)) bool
+read_low(struct partial *s, struct component *c, int16_t *block, enum how how)
+{
+	uint64_t energy = 0;
+	uint32_t k;
+
+	if (!read_values(&s->bits, c->ac, idct_last[s->n], s->low, block, &k,
+			 how, &c->texture, &energy) ||
+	    !ac_skip(&s->bits, c->ac, k, how == HOW_WATCHES, &c->texture,
+		     &energy))
 		return false;
-	if (watches)
+	if (how == HOW_WATCHES)
 		texture_add(&c->texture, energy);
 	return true;
 }
 
+/* Read all coefficients of a block.  *last is AC_END: only the first is not 0. */
+static inline __attribute__((always_inline)) bool
+read_whole(struct partial *s, struct component *c, int16_t block[DCTSIZE2 + 1],
+	   uint32_t *last)
+{
+	if (!read_dc(&s->bits, c))
+		return false;
+	memset(block, 0, DCTSIZE2 * sizeof(*block));
+	block[0] = (int16_t)c->last_dc;
+	return read_values(&s->bits, c->ac, AC_COEFFICIENTS, s->all, block,
+			   last, HOW_FULL, NULL, NULL) &&
+	       (*last == AC_COEFFICIENTS || *last >= AC_END);
+}
+
+static inline uint8_t *samples_of(const struct partial *s,
+				  const struct component *c, uint32_t x,
+				  uint32_t y)
+{
+	return c->plane->samples + y * s->n * c->plane->stride_bytes + x * s->n;
+}
+
 /* Read block (x, y) of a component.  False: the data are irregular. */
 static inline __attribute__((always_inline)) bool
-read_block(struct partial *s, struct component *c, uint32_t x, uint32_t y,
-	   bool watches)
+read_low_block(struct partial *s, struct component *c, uint32_t x, uint32_t y,
+	       enum how how)
 {
 	/* The last one is IDCT_UNUSED. */
-	int32_t block[IDCT_COEFFICIENTS + 1] = { 0 };
-	const struct layout layout = { idct_positions, IDCT_POSITIONS };
-	size_t stride = c->plane->stride_bytes;
+	int16_t block[IDCT_COEFFICIENTS + 1] = { 0 };
 
 	if (!read_dc(&s->bits, c))
 		return false;
-	block[0] = idct_dc(c->last_dc, c->quant[0], s->n);
-	if (!read_ac(&s->bits, c, idct_last[s->n], layout, block, watches))
+	block[0] = (int16_t)c->last_dc;
+	if (!read_low(s, c, block, how))
 		return false;
-	idct_block(c->plane->samples + y * s->n * stride + x * s->n, stride,
-		   block, s->n);
+	idct_block(samples_of(s, c, x, y), c->plane->stride_bytes, block,
+		   c->low_steps, s->n);
+	return true;
+}
+
+/* The same at 8/8. */
+static inline __attribute__((always_inline)) bool
+read_full_block(struct partial *s, struct component *c, uint32_t x, uint32_t y)
+{
+	_Alignas(32) int16_t block[DCTSIZE2 + 1];
+	uint8_t *out = samples_of(s, c, x, y);
+	uint32_t last;
+
+	if (!read_whole(s, c, block, &last))
+		return false;
+	if (last == AC_END)
+		idct_full_flat(out, c->plane->stride_bytes,
+			       block[0] * c->all_steps[0]);
+	else
+		s->idct_full(out, c->plane->stride_bytes, block, c->all_steps);
 	return true;
 }
 
 static inline __attribute__((always_inline)) bool
-read_mcu(struct partial *s, uint32_t column, uint32_t row, bool watches)
+read_block(struct partial *s, struct component *c, uint32_t x, uint32_t y,
+	   enum how how)
+{
+	return how == HOW_FULL ? read_full_block(s, c, x, y) :
+				 read_low_block(s, c, x, y, how);
+}
+
+static inline __attribute__((always_inline)) bool
+read_mcu(struct partial *s, uint32_t column, uint32_t row, enum how how)
 {
 	for (uint32_t i = 0; i < s->component_count; i++) {
 		struct component *c = &s->components[i];
@@ -397,60 +307,66 @@ read_mcu(struct partial *s, uint32_t column, uint32_t row, bool watches)
 		for (uint32_t y = 0; y < c->down; y++)
 			for (uint32_t x = 0; x < c->across; x++)
 				if (!read_block(s, c, column * c->across + x,
-						row * c->down + y, watches))
+						row * c->down + y, how))
 					return false;
 	}
 	return true;
 }
 
-/* As read_block(), for a block that the frame cuts: all coefficients count. */
+/*
+ * At a reduced size, read a block that the frame cuts: all coefficients count.
+ */
 static bool read_cut_block(struct partial *s, struct component *c, uint32_t x,
 			   uint32_t y)
 {
-	int32_t block[DCTSIZE2] = { 0 };
-	const struct layout layout = { idct_order, DCTSIZE2 };
-	size_t stride = c->plane->stride_bytes;
+	int16_t block[DCTSIZE2 + 1];
+	int32_t all[DCTSIZE2];
+	uint32_t last;
 
-	if (!read_dc(&s->bits, c))
+	if (!read_whole(s, c, block, &last))
 		return false;
-	block[0] = edge_dc(&c->edge, c->last_dc, c->quant[0], x, y);
-	if (!read_ac(&s->bits, c, AC_COEFFICIENTS, layout, block, false))
-		return false;
-	edge_block(c->plane->samples + y * s->n * stride + x * s->n, stride,
-		   block, &c->edge, x, y);
+	for (uint32_t k = 0; k < DCTSIZE2; k++) {
+		uint32_t at = idct_order[k];
+
+		all[at] = idct_limited(block[at] * c->quant[k]);
+	}
+	edge_block(samples_of(s, c, x, y), c->plane->stride_bytes, all,
+		   &c->edge, x, y);
 	return true;
 }
 
 /* Read past a block that is outside of the picture. */
 static bool skip_block(struct partial *s, struct component *c)
 {
-	return read_dc(&s->bits, c) && skip_ac(&s->bits, c->ac, AC_COEFFICIENTS,
-					       false, &c->texture, NULL);
+	int16_t block[DCTSIZE2 + 1];
+	uint32_t last;
+
+	return read_whole(s, c, block, &last);
 }
 
 static inline __attribute__((always_inline)) bool
 read_edge_block(struct partial *s, struct component *c, uint32_t x, uint32_t y,
-		bool watches)
+		enum how how)
 {
 	if (x >= c->columns || y >= c->rows)
 		return skip_block(s, c);
-	if (edge_cuts(&c->edge, x, y))
+	if (how != HOW_FULL && edge_cuts(&c->edge, x, y))
 		return read_cut_block(s, c, x, y);
-	return read_block(s, c, x, y, watches);
+	return read_block(s, c, x, y, how);
 }
 
 /* As read_mcu(), at the edge.  Compilers would inline less if they were one. */
 static __attribute__((noinline)) bool
-read_edge_mcu(struct partial *s, uint32_t column, uint32_t row, bool watches)
+read_edge_mcu(struct partial *s, uint32_t column, uint32_t row, enum how how)
 {
 	for (uint32_t i = 0; i < s->component_count; i++) {
 		struct component *c = &s->components[i];
 
 		for (uint32_t y = 0; y < c->down; y++)
 			for (uint32_t x = 0; x < c->across; x++)
-				if (!read_edge_block(
-					    s, c, column * c->across + x,
-					    row * c->down + y, watches))
+				if (!read_edge_block(s, c,
+						     column * c->across + x,
+						     row * c->down + y, how))
 					return false;
 	}
 	return true;
@@ -483,7 +399,7 @@ static bool has_texture(const struct partial *s)
 /* Read the MCUs of a row from column x to before `end`. */
 static inline __attribute__((always_inline)) bool
 read_mcus(struct partial *s, uint32_t x, uint32_t end, uint32_t row,
-	  bool watches)
+	  enum how how)
 {
 	uint32_t whole = row < s->whole_rows ? s->whole_columns : 0;
 
@@ -493,25 +409,34 @@ read_mcus(struct partial *s, uint32_t x, uint32_t end, uint32_t row,
 				return false;
 			s->mcus_left = s->restart_interval - 1;
 		}
-		if (!(x < whole ? read_mcu(s, x, row, watches) :
-				  read_edge_mcu(s, x, row, watches)))
+		if (!(x < whole ? read_mcu(s, x, row, how) :
+				  read_edge_mcu(s, x, row, how)))
 			return false;
 	}
 	return bits_are_real(&s->bits);
 }
 
 static inline __attribute__((always_inline)) bool
-read_row(struct partial *s, uint32_t row, bool watches)
+read_row(struct partial *s, uint32_t row, enum how how)
 {
 	uint32_t end;
 
 	for (uint32_t x = 0; x < s->columns; x = end) {
 		end = min_u32(x + PAUSE_MCUS, s->columns);
-		if (!read_mcus(s, x, end, row, watches))
+		if (!read_mcus(s, x, end, row, how))
 			return false;
 		memory_pause(s->memory);
 	}
 	return true;
+}
+
+/* The same, in the way of this picture. */
+static bool read_any_row(struct partial *s, uint32_t row, bool watches)
+{
+	if (s->n == DECODE_SCALE_FULL)
+		return read_row(s, row, HOW_FULL);
+	return watches ? read_row(s, row, HOW_WATCHES) :
+			 read_row(s, row, HOW_LOW);
 }
 
 static enum img_err decode_scan(struct partial *s)
@@ -521,10 +446,8 @@ static enum img_err decode_scan(struct partial *s)
 	for (uint32_t y = 0; y < s->rows; y++) {
 		bool watches = s->watches_texture &&
 			       texture_watches(s->texture_step, y);
-		bool ok =
-			watches ? read_row(s, y, true) : read_row(s, y, false);
 
-		if (!ok)
+		if (!read_any_row(s, y, watches))
 			return IMG_ERR_IRREGULAR;
 		if (watches && has_texture(s))
 			return IMG_ERR_TEXTURE;
@@ -554,13 +477,18 @@ static bool components_make(struct partial *s, struct image *img,
 			.across = is_alone ? 1 : (uint32_t)from->h_samp_factor,
 			.down = is_alone ? 1 : (uint32_t)from->v_samp_factor,
 		};
-		edge_make(&c->edge, jpeg, from, s->n);
 		if (!idct_quant(c->quant, jpeg, from->quant_tbl_no))
 			return false;
+		idct_choose_steps(c->low_steps, c->quant);
+		for (uint32_t k = 0; k < DCTSIZE2; k++)
+			c->all_steps[idct_order[k]] = (int16_t)c->quant[k];
+		blocks += c->across * c->down;
+		if (s->n == DECODE_SCALE_FULL)
+			continue;
+		edge_make(&c->edge, jpeg, from, s->n);
 		texture_start(&c->texture, from,
 			      jpeg->quant_tbl_ptrs[from->quant_tbl_no], s->n,
 			      s->texture_step);
-		blocks += c->across * c->down;
 	}
 	return blocks <= D_MAX_BLOCKS_IN_MCU;
 }
@@ -596,6 +524,14 @@ static bool can_read(const struct jpeg_decompress_struct *jpeg)
 	       jpeg->Al == 0;
 }
 
+/* The places of the first `count` coefficients; all others have `other`. */
+static void places_make(uint8_t places[AC_INDEX_MAX], const uint8_t *from,
+			uint32_t count, uint8_t other)
+{
+	memset(places, other, AC_INDEX_MAX);
+	memcpy(places, from, count);
+}
+
 size_t partial_bytes(struct table_set used)
 {
 	return sizeof(struct partial) + scan_tables_bytes(used);
@@ -615,10 +551,14 @@ enum img_err partial_read(struct image *img, uint32_t n, bool watches_texture,
 	if (s == NULL)
 		return err;
 	s->n = n;
+	s->idct_full = idct_full_best();
 	s->watches_texture = watches_texture;
 	s->memory = memory;
+	places_make(s->low, idct_positions, IDCT_POSITIONS, IDCT_UNUSED);
+	places_make(s->all, idct_order, DCTSIZE2, DCTSIZE2);
 	scan_shape(s, jpeg);
-	if (scan_tables_make(&s->tables, s + 1, used, jpeg) &&
+	if (scan_tables_make(&s->tables, s + 1, used, n != DECODE_SCALE_FULL,
+			     jpeg) &&
 	    components_make(s, img, jpeg))
 		err = decode_scan(s);
 	memory_free(memory, s);

@@ -18,7 +18,7 @@
  *	the coefficients of one row are enough, and they stay in the cache.
  *
  * Call them after jpeg_read_header().  `img` has n x n samples for each block,
- * with n from 1 to 4.
+ * with n from 1 to 4; partial_read() also reads whole blocks, with n = 8.
  *
  * IRREGULAR: it is no such file, it is damaged, or there was no memory.  The
  * state of libjpeg has not changed, so that libjpeg can then read the file and

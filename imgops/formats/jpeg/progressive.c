@@ -51,6 +51,7 @@ struct component {
 	uint32_t stride;        /* blocks in a row of `blocks` */
 	struct block *blocks;   /* of the current row of MCUs: `down` rows */
 	uint16_t quant[DCTSIZE2];
+	uint16_t low_steps[IDCT_COEFFICIENTS]; /* of them, for idct_block() */
 	struct edge edge;
 	struct texture texture;
 	uint64_t left_out; /* bit k: coefficient k < VALUES is left out */
@@ -367,20 +368,19 @@ static bool read_row(struct scan *s, uint32_t columns, uint32_t row)
 }
 
 static void make_samples(uint8_t *out, size_t stride, const struct block *block,
-			 const uint16_t quant[IDCT_POSITIONS], uint32_t n)
+			 const uint16_t steps[IDCT_COEFFICIENTS], uint32_t n)
 {
-	int32_t low[IDCT_COEFFICIENTS + 1] = { 0 }; /* last: IDCT_UNUSED */
+	int16_t low[IDCT_COEFFICIENTS + 1] = { 0 }; /* last: IDCT_UNUSED */
 	uint64_t needed = (UINT64_C(2) << idct_last[n]) - 2;
 	uint64_t set = block->is_set & needed;
 
-	low[0] = idct_dc(block->values[0], quant[0], n);
+	low[0] = block->values[0];
 	for (; set != 0; set &= set - 1) {
 		uint32_t k = (uint32_t)__builtin_ctzll(set);
 
-		low[idct_positions[k]] =
-			idct_limited(block->values[k] * quant[k]);
+		low[idct_positions[k]] = block->values[k];
 	}
-	idct_block(out, stride, low, n);
+	idct_block(out, stride, low, steps, n);
 }
 
 /* As make_samples(), for block (x, y), which is cut. */
@@ -409,8 +409,8 @@ static void make_blocks(const struct component *c, uint32_t y, uint32_t n)
 	uint32_t whole = edge_whole(&c->edge, c->columns, y), x = 0;
 
 	for (; x < whole; x++)
-		make_samples(out + (size_t)x * n, stride, &blocks[x], c->quant,
-			     n);
+		make_samples(out + (size_t)x * n, stride, &blocks[x],
+			     c->low_steps, n);
 	for (; x < c->columns; x++)
 		make_cut_samples(out + (size_t)x * n, c, &blocks[x], x, y);
 }
@@ -702,6 +702,7 @@ static bool make_components(struct progressive *p, struct image *img,
 		edge_make(&c->edge, jpeg, from, p->n);
 		if (!idct_quant(c->quant, jpeg, from->quant_tbl_no))
 			return false;
+		idct_choose_steps(c->low_steps, c->quant);
 		watch_component(c, from,
 				jpeg->quant_tbl_ptrs[from->quant_tbl_no], p->n,
 				texture_step(p->rows));
