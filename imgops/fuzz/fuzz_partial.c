@@ -22,6 +22,23 @@ static const struct img_limits limits = {
 	.decode_bytes_max = 64 << 20,
 };
 
+/* What partial_read() reads at 8/8, libjpeg reads, too. */
+static void check_full(const uint8_t *jpeg, size_t bytes, struct heap *h)
+{
+	struct image partial, alone;
+
+	if (!reduced_by_partial(&partial, 8, jpeg, bytes, &limits, &h->memory))
+		return;
+
+	enum img_err err =
+		reduced_by_libjpeg(&alone, 8, jpeg, bytes, &limits, &h->memory);
+
+	assert(err == IMG_OK);
+	assert(is_same(&partial, &alone));
+	img_release(&partial);
+	img_release(&alone);
+}
+
 static void check(const uint8_t *jpeg, size_t bytes,
 		  const struct img_header *header, struct heap *h)
 {
@@ -43,7 +60,7 @@ static void check(const uint8_t *jpeg, size_t bytes,
 			img_release(&partial);
 	}
 	enum img_err err =
-		reduced_by_libjpeg(&alone, jpeg, bytes, &limits, &h->memory);
+		reduced_by_libjpeg(&alone, 1, jpeg, bytes, &limits, &h->memory);
 
 	if (ok) {
 		assert(err == IMG_OK);
@@ -51,6 +68,8 @@ static void check(const uint8_t *jpeg, size_t bytes,
 	}
 	img_release(&partial);
 	img_release(&alone);
+	if (!header->is_progressive)
+		check_full(jpeg, bytes, h);
 	/*
 	 * A side of less than a block cannot be decoded at 1/8: it would be
 	 * less than a pixel.

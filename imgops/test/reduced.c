@@ -61,28 +61,30 @@ static void realize(j_common_ptr common)
 	struct jpeg_decompress_struct *jpeg = &e->reader.jpeg;
 
 	for (int i = 0; i < jpeg->num_components; i++)
-		jpeg->comp_info[i].DCT_scaled_size = 1;
+		jpeg->comp_info[i].DCT_scaled_size = (int)e->n;
 	e->realize(common);
 }
 
 static void read_rows(struct reduced *e)
 {
 	struct jpeg_decompress_struct *jpeg = &e->reader.jpeg;
-	JSAMPROW rows[IMG_PLANES_MAX][4];
+	JSAMPROW rows[IMG_PLANES_MAX][IMAGE_ROW_GROUP_MAX];
 	JSAMPARRAY planes[] = { rows[0], rows[1], rows[2], rows[3] };
 
 	for (uint32_t y = 0; jpeg->output_scanline < jpeg->output_height; y++) {
 		for (uint32_t i = 0; i < e->img->plane_count; i++) {
 			const struct img_plane *p = &e->img->planes[i];
 			uint32_t count =
-				(uint32_t)jpeg->comp_info[i].v_samp_factor;
+				(uint32_t)jpeg->comp_info[i].v_samp_factor *
+				e->n;
 
 			for (uint32_t k = 0; k < count; k++)
 				rows[i][k] = p->samples +
 					     (y * count + k) * p->stride_bytes;
 		}
 		(void)jpeg_read_raw_data(jpeg, planes,
-					 (JDIMENSION)jpeg->max_v_samp_factor);
+					 (JDIMENSION)jpeg->max_v_samp_factor *
+						 e->n);
 	}
 }
 
@@ -92,7 +94,7 @@ static void by_libjpeg(struct reduced *e)
 
 	jpeg->raw_data_out = TRUE;
 	jpeg->out_color_space = jpeg->jpeg_color_space;
-	jpeg->scale_num = 1;
+	jpeg->scale_num = e->n;
 	jpeg->scale_denom = DECODE_SCALE_FULL;
 	jpeg->dct_method = JDCT_ISLOW;
 	jpeg->do_block_smoothing = FALSE;
@@ -136,7 +138,7 @@ static void step(void *arg)
 	else if (!r->jpeg.progressive_mode)
 		e->ok = partial_read(e->img, e->n, false, &r->jpeg,
 				     r->memory) == IMG_OK;
-	else if (e->is_in_order)
+	else if (e->is_in_order && e->n <= IDCT_MAX)
 		e->ok = progressive_read(e->img, e->n, false, &r->jpeg,
 					 r->pieces, r->piece_count,
 					 PROGRESSIVE_SCANS_MAX,
@@ -172,11 +174,12 @@ static enum img_err run(struct image *img, uint32_t n, const uint8_t *data,
 	return err;
 }
 
-enum img_err reduced_by_libjpeg(struct image *img, const uint8_t *data,
-				size_t count, const struct img_limits *limits,
+enum img_err reduced_by_libjpeg(struct image *img, uint32_t n,
+				const uint8_t *data, size_t count,
+				const struct img_limits *limits,
 				const struct memory *memory)
 {
-	return run(img, 1, data, count, limits, memory, BY_LIBJPEG);
+	return run(img, n, data, count, limits, memory, BY_LIBJPEG);
 }
 
 enum img_err reduced_by_arrays(struct image *img, uint32_t n,

@@ -2,7 +2,7 @@
 /*
  * For tests of partial.c and progressive.c: decode a file at a reduced size, so
  * that each block of every component becomes n x n samples.
- * reduced_by_libjpeg() decodes at 1/8 by libjpeg alone; reduced_by_arrays() at
+ * reduced_by_libjpeg() decodes at 1/8 or 8/8 by libjpeg alone; reduced_by_arrays() at
  * n/8 from libjpeg's coefficients; reduced_by_partial() at n/8 by partial.c or
  * progressive.c alone, called as decode.c does.  None is lenient.
  */
@@ -12,8 +12,9 @@
 #include "imgops/formats/jpeg/idct.h"
 
 /* On an error `img` is empty. */
-enum img_err reduced_by_libjpeg(struct image *img, const uint8_t *data,
-				size_t count, const struct img_limits *limits,
+enum img_err reduced_by_libjpeg(struct image *img, uint32_t n,
+				const uint8_t *data, size_t count,
+				const struct img_limits *limits,
 				const struct memory *memory);
 
 enum img_err reduced_by_arrays(struct image *img, uint32_t n,

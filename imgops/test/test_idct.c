@@ -104,39 +104,89 @@ static void test_vectors_give_the_same(void)
 	}
 }
 
-/* Sparse blocks and full ones, from small coefficients to the largest. */
-static void fill_block(int16_t c[DCTSIZE2], int16_t steps[DCTSIZE2],
-		       uint32_t seed)
+enum { FULL_STRIDE = 9, FULL_BYTES = 8 * FULL_STRIDE };
+
+/* A block, and what two implementations make of it. */
+struct full_trial {
+	int16_t coefficients[2][DCTSIZE2], steps[DCTSIZE2];
+	uint8_t out[2][FULL_BYTES];
+	struct full_block blocks[2];
+};
+
+/*
+ * Sparse blocks and full ones, from small coefficients to the largest; kind 3
+ * has only low ones, and kind 4 only the first.
+ */
+static void fill_trial(struct full_trial *t, uint32_t seed)
 {
 	uint32_t kind = seed % 5, shift = seed / 5 % 16;
 
 	for (uint32_t k = 0; k < DCTSIZE2; k++) {
 		uint32_t n = scramble(seed * DCTSIZE2 + k);
+		bool is_low = k % 8 < 4 && k < 32;
 		bool is_set = kind == 0 || (kind == 1 && k < 8) ||
-			      (kind == 2 && n % 7 == 0) || k == 0;
+			      (kind == 2 && n % 7 == 0) ||
+			      (kind == 3 && is_low) || k == 0;
+		int16_t c = (int16_t)((int32_t)(n >> 8 & 0xffff) - 32768);
 
-		c[k] = (int16_t)((int32_t)(n >> 8 & 0xffff) - 32768);
-		c[k] = (int16_t)(is_set ? c[k] >> shift : 0);
-		steps[k] = (int16_t)(1 + (n >> 24));
+		t->coefficients[0][k] = (int16_t)(is_set ? c >> shift : 0);
+		t->steps[k] = (int16_t)(1 + (n >> 24));
 	}
+	memcpy(t->coefficients[1], t->coefficients[0],
+	       sizeof(t->coefficients[0]));
+	memset(t->out, 77, sizeof(t->out));
+	for (int i = 0; i < 2; i++)
+		t->blocks[i] =
+			(struct full_block){ t->coefficients[i], t->steps,
+					     t->out[i], FULL_STRIDE };
+}
+
+static void check_trial(const struct full_trial *t)
+{
+	static const int16_t zeros[DCTSIZE2];
+
+	CHECK(memcmp(t->out[0], t->out[1], FULL_BYTES) == 0);
+	for (int i = 0; i < 2; i++)
+		CHECK(memcmp(t->coefficients[i], zeros, sizeof(zeros)) == 0);
 }
 
 static void test_full_blocks_are_the_same(void)
 {
-	for (uint32_t i = 0; i < 100000; i++) {
-		int16_t c[DCTSIZE2], steps[DCTSIZE2];
-		uint8_t out[8 * 9], same[8 * 9];
+	const struct idct_full *best = idct_full_best();
+	const struct idct_full *portable = &idct_full_portable;
 
-		memset(out, 77, sizeof(out));
-		memset(same, 77, sizeof(same));
-		fill_block(c, steps, i);
-		idct_full_best()(out, 9, c, steps);
-		idct_full_portable(same, 9, c, steps);
-		CHECK(memcmp(out, same, sizeof(out)) == 0);
-		if (i % 5 < 3)
-			continue;
-		idct_full_flat(same, 9, c[0] * steps[0]);
-		CHECK(memcmp(out, same, sizeof(out)) == 0);
+	for (uint32_t i = 0; i < 100000; i++) {
+		struct full_trial a, b;
+		bool is_low = i % 5 >= 3, fits, same;
+
+		fill_trial(&a, i);
+		fill_trial(&b, is_low ? i + 5 : i + 1);
+		fits = (is_low ? best->two_low : best->two)(&a.blocks[0],
+							    &b.blocks[0]);
+		same = (is_low ? portable->two_low :
+				 portable->two)(&a.blocks[1], &b.blocks[1]);
+		CHECK_NUMBER(fits, ==, same);
+		check_trial(&a);
+		check_trial(&b);
+		fill_trial(&a, i);
+		(void)best->two(&a.blocks[0], &a.blocks[0]);
+		(void)portable->two(&a.blocks[1], &a.blocks[1]);
+		check_trial(&a);
+	}
+}
+
+static void test_flat_blocks_are_full_ones(void)
+{
+	for (uint32_t i = 4; i < 100000; i += 5) {
+		struct full_trial a;
+		bool fits;
+
+		fill_trial(&a, i);
+		fits = idct_full_flat(&a.blocks[0]);
+		CHECK_NUMBER(idct_full_portable.two(&a.blocks[1], &a.blocks[1]),
+			     ==, fits);
+		if (fits)
+			check_trial(&a);
 	}
 }
 
@@ -147,5 +197,6 @@ int main(void)
 	test_the_largest_coefficients_do_not_overflow();
 	test_vectors_give_the_same();
 	test_full_blocks_are_the_same();
+	test_flat_blocks_are_full_ones();
 	return 0;
 }

@@ -60,7 +60,7 @@ static enum img_err libjpeg_says(struct bytes jpeg)
 	struct heap h;
 
 	heap_init(&h);
-	enum img_err err = reduced_by_libjpeg(&img, jpeg.data, jpeg.count,
+	enum img_err err = reduced_by_libjpeg(&img, 1, jpeg.data, jpeg.count,
 					      &small, &h.memory);
 
 	img_release(&img);
@@ -100,6 +100,28 @@ static bool check_agrees_at(uint32_t n, struct bytes jpeg, struct heap *h)
 }
 
 /*
+ * Check the promise at 8/8, for sequential files.  True: read by partial_read().
+ */
+static bool check_agrees_in_full(struct bytes jpeg, struct heap *h)
+{
+	struct image img, same;
+	bool ok = !is_progressive(jpeg) &&
+		  reduced_by_partial(&img, 8, jpeg.data, jpeg.count, &small,
+				     &h->memory);
+
+	if (ok) {
+		enum img_err err = reduced_by_libjpeg(
+			&same, 8, jpeg.data, jpeg.count, &small, &h->memory);
+
+		CHECK_NUMBER(err, ==, IMG_OK);
+		CHECK(is_same(&img, &same));
+		img_release(&same);
+		img_release(&img);
+	}
+	return ok;
+}
+
+/*
  * Check the promise, which holds for any bytes.  True: the file was read
  * without libjpeg at 1/8.
  */
@@ -113,6 +135,7 @@ static bool check_agrees(struct bytes jpeg)
 
 	(void)check_agrees_at(2, jpeg, &h);
 	(void)check_agrees_at(3, jpeg, &h);
+	(void)check_agrees_in_full(jpeg, &h);
 	bool ok = decode_partial(&img, jpeg, &h);
 
 	/*
@@ -124,7 +147,7 @@ static bool check_agrees(struct bytes jpeg)
 
 	if (ok) {
 		enum img_err err = reduced_by_libjpeg(
-			&same, jpeg.data, jpeg.count, &small, &h.memory);
+			&same, 1, jpeg.data, jpeg.count, &small, &h.memory);
 
 		CHECK_NUMBER(err, ==, IMG_OK);
 		CHECK(reduced_is_same(&img, &same));
@@ -180,6 +203,8 @@ static void check_intact(struct jpeg_spec spec)
 			agrees = check_agrees_at(n, jpeg, &h);
 			CHECK(agrees);
 		}
+		agrees = check_agrees_in_full(jpeg, &h);
+		CHECK_NUMBER(agrees, !=, spec.progressive);
 		CHECK_NUMBER(h.live_count, ==, 0);
 		check_components(jpeg);
 		free(jpeg.data);

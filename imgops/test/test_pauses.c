@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promise: however few rows a file has, and whatever is between its scans,
- * decode pauses at least once for each PART_BYTES that libjpeg reads.  So a
+ * decode pauses at least once for each PART_BYTES that are read.  So a
  * small upload need not wait for a large file with a single row of MCUs.
  */
 #include "base/test/check.h"

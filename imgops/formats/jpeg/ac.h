@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside imgops: AC coefficients of a scan that is not progressive, by tables
- * that are indexed by the next bits.
+ * Inside imgops: coefficients of a scan that is not progressive, by tables that
+ * are indexed by the next bits.
  *
  * A Huffman code and the value after it have about six bits in a photo.  So an
  * entry of `pairs` has up to two whole symbols with their values, and an entry
  * of `skips` as many as fit, without values.  Longer ones are left to ac_long().
+ * Tables of 9 or 11 bits are slower: more symbols are too long, or the tables
+ * are too large for the first cache.
  */
 #ifndef IMGOPS_FORMATS_JPEG_AC_H
 #define IMGOPS_FORMATS_JPEG_AC_H
@@ -28,7 +30,7 @@ enum {
  * there is only one, both are the same.
  */
 enum {
-	PAIR_BITS = 11,
+	PAIR_BITS = 10,
 	PAIRS = 1 << PAIR_BITS,
 	PAIRS_PER_REFILL = REFILL_BITS / PAIR_BITS,
 	PAIR_BITS_MASK = 63,
@@ -57,6 +59,19 @@ enum {
 	SKIP_COEFFICIENTS_MASK = 127,
 	SKIP_IS_END = 1 << 15,
 };
+
+/* The bits of a DC symbol with its value (0: it does not fit), and the value. */
+enum { DC_BITS_MASK = 63, DC_VALUE_SHIFT = 16 };
+
+struct dc_table {
+	struct huffman codes;
+	uint32_t values[PAIRS];
+};
+
+/* False: as for huffman_make(). */
+MUST_CHECK bool dc_table_make(struct dc_table *t,
+			      const uint8_t counts[CODE_BITS_MAX + 1],
+			      const uint8_t *symbols);
 
 struct ac_table {
 	struct huffman codes;

@@ -23,6 +23,17 @@ struct bits bits_refill_slowly(struct bits b)
 	return b;
 }
 
+/* Fill `count` entries, a power of 2. */
+static void fill(uint16_t *codes, uint32_t count, uint16_t entry)
+{
+	uint64_t four = entry * UINT64_C(0x0001000100010001);
+
+	for (uint32_t i = 0; count >= 4 && i < count; i += 4)
+		memcpy(codes + i, &four, sizeof(four));
+	for (uint32_t i = 0; count < 4 && i < count; i++)
+		codes[i] = entry;
+}
+
 bool huffman_make(struct huffman *t, const uint8_t counts[CODE_BITS_MAX + 1],
 		  const uint8_t *symbols, uint32_t symbol_max)
 {
@@ -38,9 +49,9 @@ bool huffman_make(struct huffman *t, const uint8_t counts[CODE_BITS_MAX + 1],
 				return false;
 			if (n > LOOK_BITS)
 				continue;
-			for (uint32_t k = 0; k < (uint32_t)LOOKS >> n; k++)
-				t->codes[(code << (LOOK_BITS - n)) + k] =
-					(uint16_t)(n << 8 | symbols[index]);
+			fill(t->codes + (code << (LOOK_BITS - n)),
+			     (uint32_t)LOOKS >> n,
+			     (uint16_t)(n << 8 | symbols[index]));
 		}
 		t->limits[n] = code << (CODE_BITS_MAX - n);
 		code <<= 1;

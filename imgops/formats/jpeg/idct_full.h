@@ -1,36 +1,58 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside imgops: the inverse DCT of a whole block, 8 x 8 samples.
+ * Inside imgops: the inverse DCT of whole blocks, 8 x 8 samples, two at a time.
  *
  * C. Loeffler, A. Ligtenberg, G. Moschytz, "Practical fast 1-D DCT algorithms
  * with 11 multiplications", ICASSP 1989, with the constants and the rounding of
  * libjpeg's "islow".  The samples are those of libjpeg-turbo's vector code, bit
- * for bit, for all coefficients: where values are too large for 16 bits, they
- * wrap around or are limited at the same places.
+ * for bit: where values are too large for 16 bits, they wrap around or are
+ * limited at the same places.
  */
 #ifndef IMGOPS_FORMATS_JPEG_IDCT_FULL_H
 #define IMGOPS_FORMATS_JPEG_IDCT_FULL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /*
- * Write 8 x 8 samples to rows `stride_bytes` apart.  Coefficient (u, v), u along
- * a row, is at [v * 8 + u], as it is in the file, and so is its step.
+ * Coefficient (u, v), u along a row, is at [v * 8 + u], as it is in the file,
+ * and so is its step.  8 x 8 samples go to rows `stride_bytes` apart.
  */
-typedef void idct_full_fn(uint8_t *out, size_t stride_bytes,
-			  const int16_t coefficients[64],
-			  const int16_t steps[64]);
+struct full_block {
+	int16_t *coefficients;
+	const int16_t *steps;
+	uint8_t *out;
+	size_t stride_bytes;
+};
 
-idct_full_fn idct_full_portable;
+/*
+ * Make the samples of both blocks, which may be the same, and set their
+ * coefficients to 0.  False: a coefficient (u, 0) is over FULL_LIMIT.  Then, if there are no others,
+ * libjpeg-turbo's values wrap around at another place, and these samples may
+ * differ.
+ */
+enum { FULL_LIMIT = 8191 };
+
+typedef bool idct_full_fn(const struct full_block *a,
+			  const struct full_block *b);
+
+struct idct_full {
+	const char *name;
+	idct_full_fn *two;
+	/* If all coefficients are 0 but those of u < 4, v < 4. */
+	idct_full_fn *two_low;
+};
+
+extern const struct idct_full idct_full_portable;
 #ifdef __x86_64__
-idct_full_fn idct_full_avx2;
+extern const struct idct_full idct_full_avx2;
 #endif
 
 /* The fastest for this machine. */
-idct_full_fn *idct_full_best(void);
+const struct idct_full *idct_full_best(void);
 
-/* A block of which only the first coefficient, dequantised, is not 0. */
-void idct_full_flat(uint8_t *out, size_t stride_bytes, int32_t dc);
+/* The same for a block of which only the first coefficient is not 0. */
+bool idct_full_flat(const struct full_block *block);
 
 #endif

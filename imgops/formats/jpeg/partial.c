@@ -19,12 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAUSE_MCUS = 256 }; /* not more without a pause */
+enum { PAUSE_MCUS = 64 }; /* not more without a pause */
 
 /* --- The tables and blocks of a scan --- */
 
 struct scan_tables {
-	const struct huffman *dc[NUM_HUFF_TBLS];
+	const struct dc_table *dc[NUM_HUFF_TBLS];
 	const struct ac_table *ac[NUM_HUFF_TBLS];
 };
 
@@ -54,7 +54,7 @@ static size_t scan_tables_bytes(struct table_set used)
 	size_t dc = (size_t)__builtin_popcount(used.dc);
 	size_t ac = (size_t)__builtin_popcount(used.ac);
 
-	return dc * sizeof(struct huffman) + ac * sizeof(struct ac_table);
+	return dc * sizeof(struct dc_table) + ac * sizeof(struct ac_table);
 }
 
 /*
@@ -66,7 +66,7 @@ static bool scan_tables_make(struct scan_tables *t, void *room,
 			     const struct jpeg_decompress_struct *jpeg)
 {
 	size_t dc_count = (size_t)__builtin_popcount(used.dc);
-	struct huffman *dc = room;
+	struct dc_table *dc = room;
 	struct ac_table *ac = (struct ac_table *)(dc + dc_count);
 
 	*t = (struct scan_tables){ 0 };
@@ -76,8 +76,7 @@ static bool scan_tables_make(struct scan_tables *t, void *room,
 
 		if (used.dc >> i & 1) {
 			if (of_dc == NULL ||
-			    !huffman_make(dc, of_dc->bits, of_dc->huffval,
-					  VALUE_BITS_MAX))
+			    !dc_table_make(dc, of_dc->bits, of_dc->huffval))
 				return false;
 			t->dc[i] = dc++;
 		}
@@ -94,23 +93,58 @@ static bool scan_tables_make(struct scan_tables *t, void *room,
 
 struct component {
 	struct img_plane *plane;
-	const struct huffman *dc;
+	const struct dc_table *dc;
 	const struct ac_table *ac;
+	int32_t last_dc;
 	uint32_t columns, rows; /* of blocks, in the picture */
 	uint32_t across, down;  /* blocks in an MCU */
 	uint16_t quant[DCTSIZE2];
 	uint16_t low_steps[IDCT_COEFFICIENTS]; /* of them, for idct_block() */
-	int16_t all_steps[DCTSIZE2];           /* for idct_full() */
-	int32_t last_dc;
+	int16_t all_steps[DCTSIZE2];           /* for idct_full.h */
 	struct edge edge;
 	struct texture texture;
+};
+
+/* A block's place in an MCU. */
+struct slot {
+	struct component *component;
+	uint32_t x, y; /* among those of its component */
+	uint8_t *out;  /* samples of the next block here */
+	size_t step;   /* from one MCU to the next */
+};
+
+enum {
+	QUEUE_BLOCKS = 16,
+	/* If no coefficient after this one is set, only low ones are. */
+	LOW_LAST = 9,
+	/* Room for one block, and what is stored after its last coefficient. */
+	FULL_ROOM = DCTSIZE2 + 16,
+};
+
+/* Whole blocks that wait for their inverse DCT, of a kind. */
+struct queue {
+	idct_full_fn *two;
+	uint32_t count;
+	struct full_block blocks[QUEUE_BLOCKS];
+};
+
+/*
+ * Blocks are read first and transformed later, in pairs: the processor would
+ * have to wait for the coefficients that it has just stored.
+ */
+struct full {
+	struct queue low, all;
+	bool fits;
+	/* Blocks that are zero; the queues have the others. */
+	uint32_t unused_count;
+	int16_t *unused[2 * QUEUE_BLOCKS];
+	int16_t room[2 * QUEUE_BLOCKS][FULL_ROOM];
 };
 
 struct partial {
 	struct bits bits;
 	const struct memory *memory;
 	uint32_t n; /* a block becomes n x n samples */
-	idct_full_fn *idct_full;
 	bool watches_texture;
 	uint32_t texture_step;
 	/*
@@ -120,11 +154,14 @@ struct partial {
 	uint8_t low[AC_INDEX_MAX], all[AC_INDEX_MAX];
 	struct component components[IMG_PLANES_MAX];
 	uint32_t component_count;
+	struct slot slots[D_MAX_BLOCKS_IN_MCU];
+	uint32_t slot_count;
 	uint32_t columns, rows; /* columns and rows of MCUs */
 	/* Those in which the frame cuts no block. */
 	uint32_t whole_columns, whole_rows;
 	uint32_t restart_interval, mcus_left, restarts;
 	struct scan_tables tables;
+	struct full full;
 };
 
 /* How blocks are read. */
@@ -134,16 +171,26 @@ enum how {
 	HOW_FULL,    /* all coefficients, at 8/8 */
 };
 
-static inline bool read_dc(struct bits *b, struct component *c)
+/* Read DC.  *looks is how many pairs can be read before the next refill. */
+static inline __attribute__((always_inline)) bool
+read_dc(struct bits *bits, struct component *c, uint32_t *looks)
 {
-	if (b->count < SYMBOL_BITS_MAX)
-		*b = bits_refill(*b);
+	struct bits b = bits_refill(*bits);
+	uint32_t look = c->dc->values[b.next >> (64 - PAIR_BITS)];
 
-	int32_t size = huffman_symbol(b, c->dc);
+	if (look != 0) {
+		bits_drop(&b, (int32_t)(look & DC_BITS_MASK));
+		c->last_dc += (int32_t)look >> DC_VALUE_SHIFT;
+		*looks = PAIRS_PER_REFILL - 1;
+	} else {
+		int32_t size = huffman_symbol(&b, &c->dc->codes);
 
-	if (size < 0)
-		return false;
-	c->last_dc += huffman_value(b, size);
+		if (size < 0)
+			return false;
+		c->last_dc += huffman_value(&b, size);
+		*looks = 0;
+	}
+	*bits = b;
 	return abs(c->last_dc) <= INT16_MAX;
 }
 
@@ -164,52 +211,75 @@ static inline uint64_t pair_energy(const struct texture *t, uint32_t k,
 	return energy;
 }
 
+/* Of one block. */
+struct reading {
+	const struct ac_table *ac;
+	const uint8_t *places; /* of coefficients, in `block` */
+	int16_t *block;
+	uint32_t looks; /* pairs that can be read before the next refill */
+	/* If fine texture is watched for. */
+	const struct texture *texture;
+	uint64_t energy;
+};
+
+/* Read a symbol that is not among the pairs, after coefficient *k. */
+static inline bool read_long(struct reading *r, struct bits *b, uint32_t *k,
+			     enum how how)
+{
+	int32_t value;
+
+	*b = bits_refill(*b);
+	if (!ac_long(b, &r->ac->codes, k, &value))
+		return false;
+	r->block[r->places[*k]] = (int16_t)value;
+	if (how == HOW_WATCHES)
+		r->energy += texture_energy(r->texture, *k % DCTSIZE2, value);
+	return true;
+}
+
 /*
- * Read AC coefficients up to `last` at least, and store them at `places`.  *out
- * is the index of the last one, or AC_END more.  False: a code is not valid.
+ * Read AC coefficients up to `last` at least.  *out is the index of the last
+ * one, or AC_END more.  False: a code is not valid.
  */
 static inline __attribute__((always_inline)) bool
-read_values(struct bits *bits, const struct ac_table *ac, uint32_t last,
-	    const uint8_t *places, int16_t *block, uint32_t *out, enum how how,
-	    const struct texture *t, uint64_t *energy)
+read_values(struct reading *r, struct bits *bits, uint32_t last, uint32_t *out,
+	    enum how how)
 {
+	uint32_t k = 0, first = 0, looks = r->looks;
+	uint64_t pair = 0, next = 0;
 	struct bits b = *bits;
-	uint32_t k = 0;
 
 	while (k < last) {
-		b = bits_refill(b);
-		for (uint32_t i = 0; i < PAIRS_PER_REFILL && k < last; i++) {
-			uint64_t pair = ac->pairs[b.next >> (64 - PAIR_BITS)];
-			uint32_t first =
-				pair >> PAIR_FIRST_SHIFT & PAIR_ADVANCE_MASK;
-			int32_t value =
-				(int16_t)(pair >> PAIR_FIRST_VALUE_SHIFT);
-
-			if (pair == 0) {
-				b = bits_refill(b);
-				if (!ac_long(&b, &ac->codes, &k, &value))
-					return false;
-				block[places[k]] = (int16_t)value;
-				if (how == HOW_WATCHES)
-					*energy += texture_energy(
-						t, k % DCTSIZE2, value);
-				break;
-			}
-			if (how == HOW_WATCHES)
-				*energy += pair_energy(t, k, pair);
-			block[places[k + first]] = (int16_t)value;
-			/* After coefficient 63, another block begins. */
-			if (how == HOW_FULL && k + first >= AC_COEFFICIENTS) {
-				k += first;
-				bits_drop(&b, pair >> PAIR_FIRST_BITS_SHIFT &
-						      PAIR_BITS_MASK);
-				break;
-			}
-			k += pair >> PAIR_LAST_SHIFT & PAIR_ADVANCE_MASK;
-			block[places[k]] =
-				(int16_t)(pair >> PAIR_LAST_VALUE_SHIFT);
-			bits_drop(&b, pair & PAIR_BITS_MASK);
+		if (looks == 0) {
+			b = bits_refill(b);
+			looks = PAIRS_PER_REFILL;
 		}
+		looks--;
+		pair = r->ac->pairs[b.next >> (64 - PAIR_BITS)];
+		if (pair == 0) {
+			first = 0;
+			looks = 0;
+			if (!read_long(r, &b, &k, how))
+				return false;
+			continue;
+		}
+		if (how == HOW_WATCHES)
+			r->energy += pair_energy(r->texture, k, pair);
+		next = b.next;
+		bits_drop(&b, (int32_t)(pair & PAIR_BITS_MASK));
+		first = k + (pair >> PAIR_FIRST_SHIFT & PAIR_ADVANCE_MASK);
+		k += pair >> PAIR_LAST_SHIFT & PAIR_ADVANCE_MASK;
+		r->block[r->places[first]] =
+			(int16_t)(pair >> PAIR_FIRST_VALUE_SHIFT);
+		r->block[r->places[k]] =
+			(int16_t)(pair >> PAIR_LAST_VALUE_SHIFT);
+	}
+	/* After coefficient 63, another block begins: take the pair back. */
+	if (how == HOW_FULL && first >= AC_COEFFICIENTS && first < AC_END) {
+		b.next = next;
+		b.count += (int32_t)(pair & PAIR_BITS_MASK);
+		bits_drop(&b, pair >> PAIR_FIRST_BITS_SHIFT & PAIR_BITS_MASK);
+		k = first;
 	}
 	*bits = b;
 	*out = k;
@@ -218,156 +288,203 @@ read_values(struct bits *bits, const struct ac_table *ac, uint32_t last,
 
 /* Read the low coefficients of a block, and skip the others. */
 static inline __attribute__((always_inline)) bool
-read_low(struct partial *s, struct component *c, int16_t *block, enum how how)
+read_low(struct partial *s, struct bits *bits, struct component *c,
+	 int16_t *block, enum how how)
 {
-	uint64_t energy = 0;
+	struct reading r = {
+		.ac = c->ac,
+		.places = s->low,
+		.block = block,
+		.texture = &c->texture,
+	};
 	uint32_t k;
 
-	if (!read_values(&s->bits, c->ac, idct_last[s->n], s->low, block, &k,
-			 how, &c->texture, &energy) ||
-	    !ac_skip(&s->bits, c->ac, k, how == HOW_WATCHES, &c->texture,
-		     &energy))
+	if (!read_dc(bits, c, &r.looks))
+		return false;
+	block[0] = (int16_t)c->last_dc;
+	if (!read_values(&r, bits, idct_last[s->n], &k, how) ||
+	    !ac_skip(bits, c->ac, k, how == HOW_WATCHES, r.texture, &r.energy))
 		return false;
 	if (how == HOW_WATCHES)
-		texture_add(&c->texture, energy);
+		texture_add(&c->texture, r.energy);
 	return true;
 }
 
-/* Read all coefficients of a block.  *last is AC_END: only the first is not 0. */
+/*
+ * Read all coefficients of a block, which is zero.  *last is AC_END: only the
+ * first is set.
+ */
 static inline __attribute__((always_inline)) bool
-read_whole(struct partial *s, struct component *c, int16_t block[DCTSIZE2 + 1],
-	   uint32_t *last)
+read_whole(const struct partial *s, struct bits *bits, struct component *c,
+	   int16_t block[DCTSIZE2 + 1], uint32_t *last)
 {
-	if (!read_dc(&s->bits, c))
+	struct reading r = { .ac = c->ac, .places = s->all, .block = block };
+
+	if (!read_dc(bits, c, &r.looks))
 		return false;
-	memset(block, 0, DCTSIZE2 * sizeof(*block));
 	block[0] = (int16_t)c->last_dc;
-	return read_values(&s->bits, c->ac, AC_COEFFICIENTS, s->all, block,
-			   last, HOW_FULL, NULL, NULL) &&
+	return read_values(&r, bits, AC_COEFFICIENTS, last, HOW_FULL) &&
 	       (*last == AC_COEFFICIENTS || *last >= AC_END);
 }
 
-static inline uint8_t *samples_of(const struct partial *s,
-				  const struct component *c, uint32_t x,
-				  uint32_t y)
+/* --- Samples --- */
+
+static void full_start(struct full *f)
 {
-	return c->plane->samples + y * s->n * c->plane->stride_bytes + x * s->n;
+	const struct idct_full *idct = idct_full_best();
+
+	f->fits = true;
+	f->low.two = idct->two_low;
+	f->low.count = 0;
+	f->all.two = idct->two;
+	f->all.count = 0;
+	f->unused_count = ARRAY_SIZE(f->unused);
+	for (uint32_t i = 0; i < ARRAY_SIZE(f->unused); i++)
+		f->unused[i] = f->room[i];
+	memset(f->room, 0, sizeof(f->room));
 }
 
-/* Read block (x, y) of a component.  False: the data are irregular. */
+/* Make the samples of the blocks in a queue. */
+static void full_flush(struct full *f, struct queue *q)
+{
+	for (uint32_t i = 0; i < q->count; i += 2) {
+		const struct full_block *a = &q->blocks[i];
+		const struct full_block *b = i + 1 < q->count ? a + 1 : a;
+
+		f->fits = q->two(a, b) && f->fits;
+	}
+	for (uint32_t i = 0; i < q->count; i++)
+		f->unused[f->unused_count++] = q->blocks[i].coefficients;
+	q->count = 0;
+}
+
+/* Read a block, and have its samples made. */
 static inline __attribute__((always_inline)) bool
-read_low_block(struct partial *s, struct component *c, uint32_t x, uint32_t y,
+read_full_block(struct partial *s, struct bits *bits, const struct slot *slot)
+{
+	struct component *c = slot->component;
+	struct full *f = &s->full;
+	struct full_block b = {
+		.coefficients = f->unused[f->unused_count - 1],
+		.steps = c->all_steps,
+		.out = slot->out,
+		.stride_bytes = c->plane->stride_bytes,
+	};
+	struct queue *q = &f->all;
+	uint32_t last;
+
+	if (!read_whole(s, bits, c, b.coefficients, &last))
+		return false;
+	if (last == AC_END) {
+		f->fits = idct_full_flat(&b) && f->fits;
+		return true;
+	}
+	if (last >= AC_END && last <= AC_END + LOW_LAST)
+		q = &f->low;
+	f->unused_count--;
+	q->blocks[q->count++] = b;
+	if (q->count == QUEUE_BLOCKS)
+		full_flush(f, q);
+	return true;
+}
+
+/* The same at a reduced size. */
+static inline __attribute__((always_inline)) bool
+read_low_block(struct partial *s, struct bits *bits, const struct slot *slot,
 	       enum how how)
 {
 	/* The last one is IDCT_UNUSED. */
 	int16_t block[IDCT_COEFFICIENTS + 1] = { 0 };
+	struct component *c = slot->component;
 
-	if (!read_dc(&s->bits, c))
+	if (!read_low(s, bits, c, block, how))
 		return false;
-	block[0] = (int16_t)c->last_dc;
-	if (!read_low(s, c, block, how))
-		return false;
-	idct_block(samples_of(s, c, x, y), c->plane->stride_bytes, block,
-		   c->low_steps, s->n);
-	return true;
-}
-
-/* The same at 8/8. */
-static inline __attribute__((always_inline)) bool
-read_full_block(struct partial *s, struct component *c, uint32_t x, uint32_t y)
-{
-	_Alignas(32) int16_t block[DCTSIZE2 + 1];
-	uint8_t *out = samples_of(s, c, x, y);
-	uint32_t last;
-
-	if (!read_whole(s, c, block, &last))
-		return false;
-	if (last == AC_END)
-		idct_full_flat(out, c->plane->stride_bytes,
-			       block[0] * c->all_steps[0]);
-	else
-		s->idct_full(out, c->plane->stride_bytes, block, c->all_steps);
-	return true;
-}
-
-static inline __attribute__((always_inline)) bool
-read_block(struct partial *s, struct component *c, uint32_t x, uint32_t y,
-	   enum how how)
-{
-	return how == HOW_FULL ? read_full_block(s, c, x, y) :
-				 read_low_block(s, c, x, y, how);
-}
-
-static inline __attribute__((always_inline)) bool
-read_mcu(struct partial *s, uint32_t column, uint32_t row, enum how how)
-{
-	for (uint32_t i = 0; i < s->component_count; i++) {
-		struct component *c = &s->components[i];
-
-		for (uint32_t y = 0; y < c->down; y++)
-			for (uint32_t x = 0; x < c->across; x++)
-				if (!read_block(s, c, column * c->across + x,
-						row * c->down + y, how))
-					return false;
-	}
+	idct_block(slot->out, c->plane->stride_bytes, block, c->low_steps,
+		   s->n);
 	return true;
 }
 
 /*
  * At a reduced size, read a block that the frame cuts: all coefficients count.
  */
-static bool read_cut_block(struct partial *s, struct component *c, uint32_t x,
-			   uint32_t y)
+static bool read_cut_block(struct partial *s, const struct slot *slot,
+			   uint32_t x, uint32_t y)
 {
-	int16_t block[DCTSIZE2 + 1];
+	int16_t block[DCTSIZE2 + 1] = { 0 };
+	struct component *c = slot->component;
 	int32_t all[DCTSIZE2];
 	uint32_t last;
 
-	if (!read_whole(s, c, block, &last))
+	if (!read_whole(s, &s->bits, c, block, &last))
 		return false;
 	for (uint32_t k = 0; k < DCTSIZE2; k++) {
 		uint32_t at = idct_order[k];
 
 		all[at] = idct_limited(block[at] * c->quant[k]);
 	}
-	edge_block(samples_of(s, c, x, y), c->plane->stride_bytes, all,
-		   &c->edge, x, y);
+	edge_block(slot->out, c->plane->stride_bytes, all, &c->edge, x, y);
 	return true;
 }
 
 /* Read past a block that is outside of the picture. */
 static bool skip_block(struct partial *s, struct component *c)
 {
-	int16_t block[DCTSIZE2 + 1];
+	int16_t block[DCTSIZE2 + 1] = { 0 };
 	uint32_t last;
 
-	return read_whole(s, c, block, &last);
+	return read_whole(s, &s->bits, c, block, &last);
 }
 
+/* --- MCUs --- */
+
+/* Read whole MCUs.  The bits stay in registers. */
 static inline __attribute__((always_inline)) bool
-read_edge_block(struct partial *s, struct component *c, uint32_t x, uint32_t y,
-		enum how how)
+read_run(struct partial *s, uint32_t count, enum how how)
 {
+	struct bits b = s->bits;
+
+	for (; count > 0; count--)
+		for (uint32_t i = 0; i < s->slot_count; i++) {
+			struct slot *slot = &s->slots[i];
+
+			if (!(how == HOW_FULL ?
+				      read_full_block(s, &b, slot) :
+				      read_low_block(s, &b, slot, how)))
+				return false;
+			slot->out += slot->step;
+		}
+	s->bits = b;
+	return true;
+}
+
+/* Read block (x, y) of a component. */
+static inline __attribute__((always_inline)) bool
+read_edge_block(struct partial *s, const struct slot *slot, uint32_t x,
+		uint32_t y, enum how how)
+{
+	struct component *c = slot->component;
+
 	if (x >= c->columns || y >= c->rows)
 		return skip_block(s, c);
-	if (how != HOW_FULL && edge_cuts(&c->edge, x, y))
-		return read_cut_block(s, c, x, y);
-	return read_block(s, c, x, y, how);
+	if (how == HOW_FULL)
+		return read_full_block(s, &s->bits, slot);
+	if (edge_cuts(&c->edge, x, y))
+		return read_cut_block(s, slot, x, y);
+	return read_low_block(s, &s->bits, slot, how);
 }
 
-/* As read_mcu(), at the edge.  Compilers would inline less if they were one. */
+/* An MCU at the edge.  Compilers would inline less if this was a run. */
 static __attribute__((noinline)) bool
 read_edge_mcu(struct partial *s, uint32_t column, uint32_t row, enum how how)
 {
-	for (uint32_t i = 0; i < s->component_count; i++) {
-		struct component *c = &s->components[i];
+	for (uint32_t i = 0; i < s->slot_count; i++) {
+		struct slot *slot = &s->slots[i];
+		const struct component *c = slot->component;
 
-		for (uint32_t y = 0; y < c->down; y++)
-			for (uint32_t x = 0; x < c->across; x++)
-				if (!read_edge_block(s, c,
-						     column * c->across + x,
-						     row * c->down + y, how))
-					return false;
+		if (!read_edge_block(s, slot, column * c->across + slot->x,
+				     row * c->down + slot->y, how))
+			return false;
+		slot->out += slot->step;
 	}
 	return true;
 }
@@ -382,6 +499,7 @@ static bool read_restart(struct partial *s)
 	    b->at[1] != MARKER_RST0 + s->restarts++ % 8)
 		return false;
 	*b = (struct bits){ .at = b->at + 2, .end = b->end };
+	s->mcus_left = s->restart_interval;
 	for (uint32_t i = 0; i < s->component_count; i++)
 		s->components[i].last_dc = 0;
 	return true;
@@ -403,17 +521,34 @@ read_mcus(struct partial *s, uint32_t x, uint32_t end, uint32_t row,
 {
 	uint32_t whole = row < s->whole_rows ? s->whole_columns : 0;
 
-	for (; x < end; x++) {
-		if (s->restart_interval > 0 && s->mcus_left-- == 0) {
-			if (!read_restart(s))
+	while (x < end) {
+		uint32_t count = x < whole ? min_u32(whole, end) - x : 1;
+
+		if (s->restart_interval > 0) {
+			if (s->mcus_left == 0 && !read_restart(s))
 				return false;
-			s->mcus_left = s->restart_interval - 1;
+			count = min_u32(count, s->mcus_left);
+			s->mcus_left -= count;
 		}
-		if (!(x < whole ? read_mcu(s, x, row, how) :
+		if (!(x < whole ? read_run(s, count, how) :
 				  read_edge_mcu(s, x, row, how)))
 			return false;
+		x += count;
 	}
 	return bits_are_real(&s->bits);
+}
+
+/* Point the slots at the samples of a row of MCUs. */
+static void start_row(struct partial *s, uint32_t row)
+{
+	for (uint32_t i = 0; i < s->slot_count; i++) {
+		struct slot *slot = &s->slots[i];
+		const struct component *c = slot->component;
+		size_t y = ((size_t)row * c->down + slot->y) * s->n;
+
+		slot->out = c->plane->samples + y * c->plane->stride_bytes +
+			    slot->x * s->n;
+	}
 }
 
 static inline __attribute__((always_inline)) bool
@@ -421,6 +556,7 @@ read_row(struct partial *s, uint32_t row, enum how how)
 {
 	uint32_t end;
 
+	start_row(s, row);
 	for (uint32_t x = 0; x < s->columns; x = end) {
 		end = min_u32(x + PAUSE_MCUS, s->columns);
 		if (!read_mcus(s, x, end, row, how))
@@ -452,7 +588,25 @@ static enum img_err decode_scan(struct partial *s)
 		if (watches && has_texture(s))
 			return IMG_ERR_TEXTURE;
 	}
-	return IMG_OK;
+	full_flush(&s->full, &s->full.low);
+	full_flush(&s->full, &s->full.all);
+	return s->full.fits ? IMG_OK : IMG_ERR_IRREGULAR;
+}
+
+/* The blocks of a component in an MCU.  False: there are too many. */
+static bool slots_add(struct partial *s, struct component *c)
+{
+	for (uint32_t i = 0; i < c->across * c->down; i++) {
+		if (s->slot_count == D_MAX_BLOCKS_IN_MCU)
+			return false;
+		s->slots[s->slot_count++] = (struct slot){
+			.component = c,
+			.x = i % c->across,
+			.y = i / c->across,
+			.step = (size_t)c->across * s->n,
+		};
+	}
+	return true;
 }
 
 /* Set up the components of the scan whose header `jpeg` has just read. */
@@ -460,8 +614,8 @@ static bool components_make(struct partial *s, struct image *img,
 			    const struct jpeg_decompress_struct *jpeg)
 {
 	bool is_alone = jpeg->comps_in_scan == 1;
-	uint32_t blocks = 0; /* in an MCU */
 
+	s->slot_count = 0;
 	s->component_count = (uint32_t)jpeg->comps_in_scan;
 	for (uint32_t i = 0; i < s->component_count; i++) {
 		const jpeg_component_info *from = jpeg->cur_comp_info[i];
@@ -477,12 +631,12 @@ static bool components_make(struct partial *s, struct image *img,
 			.across = is_alone ? 1 : (uint32_t)from->h_samp_factor,
 			.down = is_alone ? 1 : (uint32_t)from->v_samp_factor,
 		};
-		if (!idct_quant(c->quant, jpeg, from->quant_tbl_no))
+		if (!idct_quant(c->quant, jpeg, from->quant_tbl_no) ||
+		    !slots_add(s, c))
 			return false;
 		idct_choose_steps(c->low_steps, c->quant);
 		for (uint32_t k = 0; k < DCTSIZE2; k++)
 			c->all_steps[idct_order[k]] = (int16_t)c->quant[k];
-		blocks += c->across * c->down;
 		if (s->n == DECODE_SCALE_FULL)
 			continue;
 		edge_make(&c->edge, jpeg, from, s->n);
@@ -490,7 +644,7 @@ static bool components_make(struct partial *s, struct image *img,
 			      jpeg->quant_tbl_ptrs[from->quant_tbl_no], s->n,
 			      s->texture_step);
 	}
-	return blocks <= D_MAX_BLOCKS_IN_MCU;
+	return true;
 }
 
 static void scan_shape(struct partial *s,
@@ -551,12 +705,12 @@ enum img_err partial_read(struct image *img, uint32_t n, bool watches_texture,
 	if (s == NULL)
 		return err;
 	s->n = n;
-	s->idct_full = idct_full_best();
 	s->watches_texture = watches_texture;
 	s->memory = memory;
 	places_make(s->low, idct_positions, IDCT_POSITIONS, IDCT_UNUSED);
 	places_make(s->all, idct_order, DCTSIZE2, DCTSIZE2);
 	scan_shape(s, jpeg);
+	full_start(&s->full);
 	if (scan_tables_make(&s->tables, s + 1, used, n != DECODE_SCALE_FULL,
 			     jpeg) &&
 	    components_make(s, img, jpeg))
