@@ -5,7 +5,7 @@
 #include "imgops/formats/jpeg/edge.h"
 #include "imgops/formats/jpeg/reader.h"
 #include "imgops/test/support.h"
-#include "imgops/formats/jpeg/partial.h"
+#include "imgops/formats/jpeg/entropy.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,7 @@ struct reduced {
 	struct reader reader;
 	struct image *img;
 	uint32_t n;
-	enum by { BY_PARTIAL, BY_LIBJPEG, BY_ARRAYS } by;
+	enum by { BY_OURS, BY_LIBJPEG, BY_ARRAYS } by;
 	bool is_in_order; /* progressive, and all scans are there */
 	bool ok;
 	void (*realize)(j_common_ptr jpeg);
@@ -129,15 +129,15 @@ static void step(void *arg)
 	    r->jpeg.jpeg_color_space == JCS_UNKNOWN)
 		reader_fail(r, IMG_ERR_UNSUPPORTED);
 	make_planes(e);
-	if (e->by == BY_PARTIAL)
+	if (e->by == BY_OURS)
 		reader_open_rest(r);
 	if (e->by == BY_LIBJPEG)
 		by_libjpeg(e);
 	else if (e->by == BY_ARRAYS)
 		by_arrays(e);
 	else if (!r->jpeg.progressive_mode)
-		e->ok = partial_read(e->img, e->n, false, &r->jpeg,
-				     r->memory) == IMG_OK;
+		e->ok = sequential_read(e->img, e->n, false, &r->jpeg,
+					r->memory) == IMG_OK;
 	else if (e->is_in_order && e->n <= IDCT_MAX)
 		e->ok = progressive_read(e->img, e->n, false, &r->jpeg,
 					 r->pieces, r->piece_count,
@@ -190,11 +190,11 @@ enum img_err reduced_by_arrays(struct image *img, uint32_t n,
 	return run(img, n, data, count, limits, memory, BY_ARRAYS);
 }
 
-bool reduced_by_partial(struct image *img, uint32_t n, const uint8_t *data,
-			size_t count, const struct img_limits *limits,
-			const struct memory *memory)
+bool reduced_by_ours(struct image *img, uint32_t n, const uint8_t *data,
+		     size_t count, const struct img_limits *limits,
+		     const struct memory *memory)
 {
-	return run(img, n, data, count, limits, memory, BY_PARTIAL) == IMG_OK &&
+	return run(img, n, data, count, limits, memory, BY_OURS) == IMG_OK &&
 	       img->plane_count > 0;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For tests of partial.c and progressive.c: decode a file at a reduced size, so
+ * For tests of sequential.c and progressive.c: decode a file at a reduced size, so
  * that each block of every component becomes n x n samples.
  * reduced_by_libjpeg() decodes at 1/8 or 8/8 by libjpeg alone; reduced_by_arrays() at
- * n/8 from libjpeg's coefficients; reduced_by_partial() at n/8 by partial.c or
+ * n/8 from libjpeg's coefficients; reduced_by_ours() at n/8 by sequential.c or
  * progressive.c alone, called as decode.c does.  None is lenient.
  */
 #ifndef IMGOPS_TEST_REDUCED_H
@@ -26,9 +26,9 @@ enum img_err reduced_by_arrays(struct image *img, uint32_t n,
  * False: libjpeg refuses the header, or the file cannot be read in this way;
  * `img` is empty.
  */
-bool reduced_by_partial(struct image *img, uint32_t n, const uint8_t *data,
-			size_t count, const struct img_limits *limits,
-			const struct memory *memory);
+bool reduced_by_ours(struct image *img, uint32_t n, const uint8_t *data,
+		     size_t count, const struct img_limits *limits,
+		     const struct memory *memory);
 
 /*
  * True: both pictures, decoded at 1/8, have the same sizes and spans, and the

@@ -6,7 +6,7 @@
  * bit-by-bit decoder (F.2.2.3); an invalid table is refused.
  */
 #include "base/test/check.h"
-#include "imgops/formats/jpeg/partial.c"
+#include "imgops/formats/jpeg/sequential.c"
 #include "imgops/test/support.h"
 
 #include <stdlib.h>

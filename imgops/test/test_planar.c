@@ -275,7 +275,7 @@ static void put_bits(struct bytes *to, uint64_t *held, uint32_t bits, int count)
 /*
  * Each of eight blocks has a code of 16 bits with a value of 11, then three
  * codes that with their values have 12 bits each: more bits than one refill of
- * partial.c holds.
+ * sequential.c holds.
  */
 static void test_long_codes_in_a_row(void)
 {

@@ -2,12 +2,12 @@
 /*
  * Decode: bytes to planes of n/8 of their size, n = 1 .. 4 or 8.
  *
- *	one scan                  partial.c
+ *	one scan                  sequential.c
  *	n <= 4, progressive       progressive.c, from the scans that are needed
  *	n <= 4, several scans     libjpeg's coefficients, reduced by edge.c
  *	n = 8, several scans      libjpeg's raw planes
  *
- * If partial.c or progressive.c cannot read a file, img_decode() returns
+ * If sequential.c or progressive.c cannot read a file, img_decode() returns
  * IMG_ERR_IRREGULAR, because libjpeg takes much longer and needs more memory:
  * at n = 8 for one scan, by its coefficients for several.
  *
@@ -30,7 +30,7 @@
 #include "imgops/formats/jpeg/gain.h"
 #include "imgops/formats/jpeg/header.h"
 #include "imgops/formats/jpeg/markers.h"
-#include "imgops/formats/jpeg/partial.h"
+#include "imgops/formats/jpeg/entropy.h"
 #include "imgops/formats/jpeg/reader.h"
 #include "imgops/formats/jpeg/scans.h"
 #include "imgops/formats/jpeg/texture.h"
@@ -40,7 +40,7 @@
 
 /* How a file is read. */
 struct path {
-	bool is_partial; /* by partial.c or progressive.c */
+	bool is_ours; /* by sequential.c or progressive.c */
 	/* All coefficients are kept until the whole file is read. */
 	bool keeps_coefficients;
 	bool drops_scans;   /* reads only the pieces of scans_pieces() */
@@ -51,7 +51,7 @@ struct path {
 	uint32_t scan_count; /* scans that are decoded */
 };
 
-static bool can_be_partial(const struct img_header *h, uint32_t scan_count)
+static bool can_be_ours(const struct img_header *h, uint32_t scan_count)
 {
 	const struct jpeg_own *own = jpeg_own(h);
 	if (h->is_irregular || own->is_arithmetic)
@@ -85,7 +85,7 @@ static bool can_drop_scans(const struct img_header *h, uint32_t dct_scale)
 		count = scans_pieces_scans(&own->scans, find_set(h, dct_scale));
 	if (count == 0 || edge_cut_blocks(h) == 0)
 		return count > 0;
-	return can_be_partial(h, count) && edge_has_neighbours(h);
+	return can_be_ours(h, count) && edge_has_neighbours(h);
 }
 
 /* Decode and estimate both go by this. */
@@ -113,8 +113,8 @@ static struct path path_of(const struct img_header *h, uint32_t dct_scale)
 			kept > own->scan_offset ? kept - own->scan_offset : 0;
 	if (dct_scale == DECODE_SCALE_FULL && h->is_progressive)
 		return p;
-	if (can_be_partial(h, p.scan_count)) {
-		p.is_partial = true;
+	if (can_be_ours(h, p.scan_count)) {
+		p.is_ours = true;
 		p.keeps_coefficients = false;
 	} else if (!p.keeps_coefficients) {
 		p.dct_scale = DECODE_SCALE_FULL;
@@ -253,7 +253,7 @@ static void make_planes(struct decoder *d)
 		reader_fail(r, IMG_ERR_NO_MEMORY);
 }
 
-static void read_partial(struct decoder *d)
+static void read_ours(struct decoder *d)
 {
 	struct reader *r = &d->reader;
 	uint32_t n = d->path.dct_scale;
@@ -265,8 +265,8 @@ static void read_partial(struct decoder *d)
 				       r->pieces, r->piece_count,
 				       d->path.scan_count, r->memory);
 	else
-		err = partial_read(d->dst, n, d->watches_texture, &r->jpeg,
-				   r->memory);
+		err = sequential_read(d->dst, n, d->watches_texture, &r->jpeg,
+				      r->memory);
 	if (err == IMG_OK && d->path.drops_scans &&
 	    !edge_is_plain(d->dst, n, &r->jpeg))
 		err = IMG_ERR_NEEDS_ALL_SCANS;
@@ -309,8 +309,8 @@ static void decode_step(void *arg)
 	(void)jpeg_read_header(&r->jpeg, TRUE);
 	check_limits(d);
 	make_planes(d);
-	if (d->path.is_partial)
-		read_partial(d);
+	if (d->path.is_ours)
+		read_ours(d);
 	else if (d->path.dct_scale < DECODE_SCALE_FULL)
 		read_scans(d);
 	else
@@ -553,25 +553,25 @@ enum decode_term {
 	TERM_PICTURES,    /* always 1 */
 	TERM_PROFILES,    /* 1 if there is a profile */
 	TERM_HEAD_BYTES,  /* bytes before the first scan, perhaps all tables */
-	TERM_TABLES,      /* tables of AC codes for partial decode */
-	TERM_FULL_TABLES, /* the same, if nothing is skipped, at 8/8 */
+	TERM_TABLES,      /* tables of AC codes, if some are skipped */
+	TERM_FULL_TABLES, /* the same at 8/8, where none is */
 	/* Bytes of a sequential file, decoded by libjpeg. */
 	TERM_FULL_BYTES,
-	/* Bytes of a sequential file, partially decoded at n/8. */
-	TERM_PARTIAL_1_BYTES,
-	TERM_PARTIAL_2_BYTES,
-	TERM_PARTIAL_3_BYTES,
-	TERM_PARTIAL_4_BYTES,
-	TERM_PARTIAL_8_BYTES,
+	/* Bytes of a sequential file, by sequential.c at n/8. */
+	TERM_SEQUENTIAL_1_BYTES,
+	TERM_SEQUENTIAL_2_BYTES,
+	TERM_SEQUENTIAL_3_BYTES,
+	TERM_SEQUENTIAL_4_BYTES,
+	TERM_SEQUENTIAL_8_BYTES,
 	/* Bytes of a progressive file in which markers are searched. */
 	TERM_SCANNED_BYTES,
-	TERM_DC_BYTES, /* bytes of DC scans, decoded partially at 1/8 */
+	TERM_DC_BYTES, /* bytes of DC scans, at 1/8 */
 	/*
 	 * Blocks that are visited in DC scans beyond the usual two.  The time
 	 * for those is a part of that for a block to 1 x 1 samples.
 	 */
 	TERM_DC_BLOCKS,
-	/* Bytes of a progressive file, partially decoded, not only from DC. */
+	/* Bytes of a progressive file, by progressive.c, not only from DC. */
 	TERM_ROWS_BYTES,
 	TERM_ROWS_BLOCKS, /* blocks that this visits in all scans */
 	/* Bytes of a progressive file, decoded by libjpeg. */
@@ -602,16 +602,16 @@ static const struct estimate_term decode_terms[TERM_COUNT] = {
 	[TERM_TABLES] = { "table of AC codes", 24500 },
 	[TERM_FULL_TABLES] = { "table of AC codes at 8/8", 10000 },
 	[TERM_FULL_BYTES] = { "byte, decoded by libjpeg", 6.11 },
-	[TERM_PARTIAL_1_BYTES] = { "byte, decoded partially at 1/8", 3.73 },
-	[TERM_PARTIAL_2_BYTES] = { "byte, decoded partially at 2/8", 3.85 },
-	[TERM_PARTIAL_3_BYTES] = { "byte, decoded partially at 3/8", 4.21 },
-	[TERM_PARTIAL_4_BYTES] = { "byte, decoded partially at 4/8", 4.97 },
-	[TERM_PARTIAL_8_BYTES] = { "byte, decoded at 8/8", 4 },
+	[TERM_SEQUENTIAL_1_BYTES] = { "byte, decoded at 1/8", 3.73 },
+	[TERM_SEQUENTIAL_2_BYTES] = { "byte, decoded at 2/8", 3.85 },
+	[TERM_SEQUENTIAL_3_BYTES] = { "byte, decoded at 3/8", 4.21 },
+	[TERM_SEQUENTIAL_4_BYTES] = { "byte, decoded at 4/8", 4.97 },
+	[TERM_SEQUENTIAL_8_BYTES] = { "byte, decoded at 8/8", 4 },
 	[TERM_SCANNED_BYTES] = { "byte of scans, walked over", 0.52 },
 	[TERM_DC_BYTES] = { "byte of DC scans", 0 },
 	[TERM_DC_BLOCKS] = { "block of a further DC scan", 5 },
-	[TERM_ROWS_BYTES] = { "byte, progressive, decoded partially", 14 },
-	[TERM_ROWS_BLOCKS] = { "block of a scan, decoded partially", 2 },
+	[TERM_ROWS_BYTES] = { "byte, progressive, in rows", 14 },
+	[TERM_ROWS_BLOCKS] = { "block of a scan, in rows", 2 },
 	[TERM_PROGRESSIVE_BYTES] = { "byte, progressive, by libjpeg", 37.7 },
 	[TERM_ARITHMETIC_BYTES] = { "byte, arithmetic coding", 60 },
 	[TERM_ARITHMETIC_BLOCKS] = { "block, arithmetic coding", 2500 },
@@ -661,16 +661,16 @@ static uint64_t kept_coefficient_bytes(const struct img_header *h,
 					       bytes;
 }
 
-/* The memory of a partial decode, without libjpeg's. */
-static uint64_t partial_decode_bytes(const struct img_header *h,
-				     uint32_t scan_count)
+/* The memory of sequential.c or progressive.c, without libjpeg's. */
+static uint64_t our_decode_bytes(const struct img_header *h,
+				 uint32_t scan_count)
 {
 	const struct jpeg_own *own = jpeg_own(h);
 	struct img_size most = image_factors_max(h);
 	struct block_count blocks = { 0, 0 };
 
 	if (!h->is_progressive)
-		return partial_bytes(
+		return sequential_bytes(
 			(struct table_set){ own->dc_tables, own->ac_tables });
 	for (uint32_t i = 0; i < h->component_count; i++)
 		block_count_add(&blocks, h->stored, h->h_factors[i],
@@ -686,8 +686,8 @@ static uint64_t decode_bytes(const struct workload *w)
 
 	if (p.keeps_coefficients)
 		working = kept_coefficient_bytes(h, p.dct_scale);
-	else if (p.is_partial)
-		working += partial_decode_bytes(h, p.scan_count);
+	else if (p.is_ours)
+		working += our_decode_bytes(h, p.scan_count);
 	return image_bytes(&w->decoded) + max_u64(working, h->icc_bytes);
 }
 
@@ -714,7 +714,7 @@ static double visited_blocks(const struct img_header *h)
 static void count_progressive(double *counts, const struct img_header *h,
 			      const struct path *p, double bytes)
 {
-	if (!p->is_partial) {
+	if (!p->is_ours) {
 		counts[TERM_PROGRESSIVE_BYTES] = bytes;
 	} else if (p->dct_scale == 1 && p->drops_scans) {
 		counts[TERM_DC_BYTES] = bytes;
@@ -737,7 +737,7 @@ static void count_bytes(double *counts, const struct img_header *h,
 	double visited = visited_blocks(h);
 
 	/* A scan with hardly any bytes still visits every block. */
-	if (!p->is_partial)
+	if (!p->is_ours)
 		kept = fmax(kept, visited * BYTES_PER_VISIT);
 	if (own->is_arithmetic) {
 		counts[TERM_ARITHMETIC_BYTES] =
@@ -746,11 +746,11 @@ static void count_bytes(double *counts, const struct img_header *h,
 	} else if (h->is_progressive) {
 		counts[TERM_SCANNED_BYTES] = bytes;
 		count_progressive(counts, h, p, kept);
-	} else if (p->is_partial) {
+	} else if (p->is_ours) {
 		bool is_full = p->dct_scale == DECODE_SCALE_FULL;
 
-		counts[is_full ? TERM_PARTIAL_8_BYTES :
-				 TERM_PARTIAL_1_BYTES + p->dct_scale - 1] =
+		counts[is_full ? TERM_SEQUENTIAL_8_BYTES :
+				 TERM_SEQUENTIAL_1_BYTES + p->dct_scale - 1] =
 			bytes;
 		counts[is_full ? TERM_FULL_TABLES : TERM_TABLES] =
 			__builtin_popcount(own->ac_tables);
@@ -763,7 +763,7 @@ static enum decode_term blocks_term(const struct path *p)
 {
 	if (p->dct_scale < DECODE_SCALE_FULL)
 		return TERM_BLOCKS_1 + p->dct_scale - 1;
-	return p->is_partial ? TERM_BLOCKS_8 : TERM_BLOCKS_LIBJPEG;
+	return p->is_ours ? TERM_BLOCKS_8 : TERM_BLOCKS_LIBJPEG;
 }
 
 static void decode_count(double *counts, const struct workload *w)

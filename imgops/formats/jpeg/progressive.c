@@ -8,7 +8,7 @@
  * Blocks that the frame cuts need all values (edge.h): each has the other
  * values in a struct rest.
  */
-#include "imgops/formats/jpeg/partial.h"
+#include "imgops/formats/jpeg/entropy.h"
 
 #include "imgops/image.h"
 #include "imgops/formats/jpeg/edge.h"

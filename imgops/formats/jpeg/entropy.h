@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside imgops: partial decode.  A block at n/8 (idct.h) needs few of its 64
- * coefficients; only these are decoded, and the codes after them are skipped,
- * which is faster than libjpeg.
+ * Inside imgops: entropy-coded scans to samples, without libjpeg, which is
+ * faster.  A block at n/8 (idct.h) needs few of its 64 coefficients; only these
+ * are decoded, and the codes after them are skipped.
  *
- * partial_read(), partial.c
+ * sequential_read(), sequential.c
  *	Files of one scan: 8-bit, Huffman-coded, not progressive, with all
- *	components in it.
+ *	components in it.  Also at 8/8, with all coefficients.
  *
  * progressive_read(), progressive.c
  *	Huffman-coded progressive files whose scans are in order.  Each scan of
@@ -18,15 +18,15 @@
  *	the coefficients of one row are enough, and they stay in the cache.
  *
  * Call them after jpeg_read_header().  `img` has n x n samples for each block,
- * with n from 1 to 4; partial_read() also reads whole blocks, with n = 8.
+ * with n from 1 to 4; sequential_read() also reads whole blocks, with n = 8.
  *
  * IRREGULAR: it is no such file, it is damaged, or there was no memory.  The
  * state of libjpeg has not changed, so that libjpeg can then read the file and
  * say what is wrong with it.  TEXTURE, only with `watches_texture`: what was to
  * be read has fine texture (texture.h), and `img` is not complete.
  */
-#ifndef IMGOPS_FORMATS_JPEG_PARTIAL_H
-#define IMGOPS_FORMATS_JPEG_PARTIAL_H
+#ifndef IMGOPS_FORMATS_JPEG_ENTROPY_H
+#define IMGOPS_FORMATS_JPEG_ENTROPY_H
 
 #include "imgops/imgops.h"
 #include "imgops/formats/jpeg/scans.h"
@@ -41,13 +41,13 @@ struct table_set {
 };
 
 /* jpeg->src has all of the scan. */
-MUST_CHECK enum img_err partial_read(struct image *img, uint32_t n,
-				     bool watches_texture,
-				     const struct jpeg_decompress_struct *jpeg,
-				     const struct memory *memory);
+MUST_CHECK enum img_err
+sequential_read(struct image *img, uint32_t n, bool watches_texture,
+		const struct jpeg_decompress_struct *jpeg,
+		const struct memory *memory);
 
-/* The memory that partial_read() needs. */
-size_t partial_bytes(struct table_set used);
+/* The memory that sequential_read() needs. */
+size_t sequential_bytes(struct table_set used);
 
 enum { PROGRESSIVE_SCANS_MAX = 20 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A libFuzzer target: reduced pictures with and without partial_read() and
+ * A libFuzzer target: reduced pictures with and without sequential_read() and
  * progressive_read().
  *
  * For any bytes: if one of the two functions reads them, libjpeg accepts them
@@ -22,20 +22,20 @@ static const struct img_limits limits = {
 	.decode_bytes_max = 64 << 20,
 };
 
-/* What partial_read() reads at 8/8, libjpeg reads, too. */
+/* What sequential_read() reads at 8/8, libjpeg reads, too. */
 static void check_full(const uint8_t *jpeg, size_t bytes, struct heap *h)
 {
-	struct image partial, alone;
+	struct image ours, alone;
 
-	if (!reduced_by_partial(&partial, 8, jpeg, bytes, &limits, &h->memory))
+	if (!reduced_by_ours(&ours, 8, jpeg, bytes, &limits, &h->memory))
 		return;
 
 	enum img_err err =
 		reduced_by_libjpeg(&alone, 8, jpeg, bytes, &limits, &h->memory);
 
 	assert(err == IMG_OK);
-	assert(is_same(&partial, &alone));
-	img_release(&partial);
+	assert(is_same(&ours, &alone));
+	img_release(&ours);
 	img_release(&alone);
 }
 
@@ -43,7 +43,7 @@ static void check(const uint8_t *jpeg, size_t bytes,
 		  const struct img_header *header, struct heap *h)
 {
 	struct img_view view = whole_view((struct img_size){ 1, 1 });
-	struct image partial, alone, decoded = { 0 };
+	struct image ours, alone, decoded = { 0 };
 	bool ok = false;
 
 	for (uint32_t n = 4; n >= 1; n--) {
@@ -53,20 +53,20 @@ static void check(const uint8_t *jpeg, size_t bytes,
 		 */
 		bool larger = ok;
 
-		ok = reduced_by_partial(&partial, n, jpeg, bytes, &limits,
-					&h->memory);
+		ok = reduced_by_ours(&ours, n, jpeg, bytes, &limits,
+				     &h->memory);
 		assert(ok || !larger);
 		if (n > 1)
-			img_release(&partial);
+			img_release(&ours);
 	}
 	enum img_err err =
 		reduced_by_libjpeg(&alone, 1, jpeg, bytes, &limits, &h->memory);
 
 	if (ok) {
 		assert(err == IMG_OK);
-		assert(reduced_is_same(&partial, &alone));
+		assert(reduced_is_same(&ours, &alone));
 	}
-	img_release(&partial);
+	img_release(&ours);
 	img_release(&alone);
 	if (!header->is_progressive)
 		check_full(jpeg, bytes, h);

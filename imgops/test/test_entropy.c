@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: intact files, sequential or progressive, are read by partial_read()
+ * Promises: intact files, sequential or progressive, are read by sequential_read()
  * or progressive_read() alone, and their samples are libjpeg's, bit for bit; at
  * 2/8 to 4/8 they are the inverse DCT of libjpeg's coefficients.  If one of
  * them reads a file, libjpeg's strict decoding accepts it too, with the same
@@ -32,22 +32,22 @@ static double loud(uint32_t component, double x, double y)
 	return scramble(n) & 1 ? 255 : scramble(n) >> 24;
 }
 
-static bool decode_partial(struct image *img, struct bytes jpeg, struct heap *h)
+static bool decode_ours(struct image *img, struct bytes jpeg, struct heap *h)
 {
-	bool ok = reduced_by_partial(img, 1, jpeg.data, jpeg.count, &small,
-				     &h->memory);
+	bool ok = reduced_by_ours(img, 1, jpeg.data, jpeg.count, &small,
+				  &h->memory);
 
 	CHECK(ok || is_empty(img));
 	return ok;
 }
 
-static bool is_partial(struct bytes jpeg)
+static bool is_ours(struct bytes jpeg)
 {
 	struct image img;
 	struct heap h;
 
 	heap_init(&h);
-	bool ok = decode_partial(&img, jpeg, &h);
+	bool ok = decode_ours(&img, jpeg, &h);
 
 	img_release(&img);
 	CHECK_NUMBER(h.live_count, ==, 0);
@@ -76,7 +76,7 @@ static bool is_progressive(struct bytes jpeg)
 }
 
 /*
- * Check the promise at n/8, n > 1.  True: read by partial_read() or
+ * Check the promise at n/8, n > 1.  True: read by sequential_read() or
  * progressive_read().  Sequential files are not compared: to get their
  * coefficients, libjpeg reads on after the last row, and so may refuse more
  * files.
@@ -84,8 +84,8 @@ static bool is_progressive(struct bytes jpeg)
 static bool check_agrees_at(uint32_t n, struct bytes jpeg, struct heap *h)
 {
 	struct image img, same;
-	bool ok = reduced_by_partial(&img, n, jpeg.data, jpeg.count, &small,
-				     &h->memory);
+	bool ok = reduced_by_ours(&img, n, jpeg.data, jpeg.count, &small,
+				  &h->memory);
 
 	if (ok && is_progressive(jpeg)) {
 		enum img_err err = reduced_by_arrays(
@@ -100,14 +100,14 @@ static bool check_agrees_at(uint32_t n, struct bytes jpeg, struct heap *h)
 }
 
 /*
- * Check the promise at 8/8, for sequential files.  True: read by partial_read().
+ * Check the promise at 8/8, for sequential files.  True: read by sequential_read().
  */
 static bool check_agrees_in_full(struct bytes jpeg, struct heap *h)
 {
 	struct image img, same;
 	bool ok = !is_progressive(jpeg) &&
-		  reduced_by_partial(&img, 8, jpeg.data, jpeg.count, &small,
-				     &h->memory);
+		  reduced_by_ours(&img, 8, jpeg.data, jpeg.count, &small,
+				  &h->memory);
 
 	if (ok) {
 		enum img_err err = reduced_by_libjpeg(
@@ -136,7 +136,7 @@ static bool check_agrees(struct bytes jpeg)
 	(void)check_agrees_at(2, jpeg, &h);
 	(void)check_agrees_at(3, jpeg, &h);
 	(void)check_agrees_in_full(jpeg, &h);
-	bool ok = decode_partial(&img, jpeg, &h);
+	bool ok = decode_ours(&img, jpeg, &h);
 
 	/*
 	 * A larger size decodes more coefficients, so it may be refused for a
@@ -165,7 +165,7 @@ static void check_components(struct bytes jpeg)
 	struct heap h;
 
 	heap_init(&h);
-	bool ok = decode_partial(&img, jpeg, &h);
+	bool ok = decode_ours(&img, jpeg, &h);
 
 	CHECK(ok);
 	for (uint32_t i = 0; i < img.plane_count; i++) {
@@ -264,7 +264,7 @@ static void test_what_is_rare_is_left_to_libjpeg(void)
 	for (size_t i = 0; i < ARRAY_SIZE(rare); i++) {
 		struct bytes jpeg = jpeg_make(&rare[i]);
 
-		CHECK(!is_partial(jpeg));
+		CHECK(!is_ours(jpeg));
 		CHECK_NUMBER(libjpeg_says(jpeg), ==, IMG_OK);
 		free(jpeg.data);
 	}
@@ -455,8 +455,8 @@ static uint32_t count_pauses(struct bytes jpeg)
 	bool ok;
 
 	heap_init(&h);
-	ok = reduced_by_partial(&img, 1, jpeg.data, jpeg.count, &no_limits,
-				&h.memory);
+	ok = reduced_by_ours(&img, 1, jpeg.data, jpeg.count, &no_limits,
+			     &h.memory);
 	CHECK(ok);
 	img_release(&img);
 	CHECK_NUMBER(h.live_count, ==, 0);
@@ -498,7 +498,7 @@ static void test_a_cut_file_is_refused(void)
 
 			CHECK(copy != NULL);
 			memcpy(copy, jpeg.data, n);
-			CHECK(!is_partial((struct bytes){ copy, n }));
+			CHECK(!is_ours((struct bytes){ copy, n }));
 			free(copy);
 		}
 		free(jpeg.data);
@@ -520,10 +520,10 @@ static void test_wrong_restart_markers_are_refused(void)
 			continue;
 		markers_count++;
 		m[1] ^= 1;
-		CHECK(!is_partial(jpeg));
+		CHECK(!is_ours(jpeg));
 		m[1] ^= 1;
 		m[0] = 0;
-		CHECK(!is_partial(jpeg));
+		CHECK(!is_ours(jpeg));
 		m[0] = 0xff;
 		/* A copy of the file without the marker's two bytes. */
 		struct bytes less = { malloc(jpeg.count), jpeg.count - 2 };
@@ -531,11 +531,11 @@ static void test_wrong_restart_markers_are_refused(void)
 		CHECK(less.data != NULL);
 		memcpy(less.data, jpeg.data, i);
 		memcpy(less.data + i, m + 2, jpeg.count - i - 2);
-		CHECK(!is_partial(less));
+		CHECK(!is_ours(less));
 		free(less.data);
 	}
 	CHECK_NUMBER(markers_count, >, 10);
-	CHECK(is_partial(jpeg));
+	CHECK(is_ours(jpeg));
 	free(jpeg.data);
 }
 
@@ -553,13 +553,13 @@ static void test_tables_that_libjpeg_refuses_are_refused(void)
 	CHECK_NUMBER(dht[28], ==, 11);
 	dht[28] = 16; /* the last, longest DC code */
 	CHECK_NUMBER(libjpeg_says(jpeg), ==, IMG_ERR_CORRUPT);
-	CHECK(!is_partial(jpeg));
+	CHECK(!is_ours(jpeg));
 	dht[28] = 11;
 	/* Give the last two codes 8 bits: the second is then all ones. */
 	dht[9]--;
 	dht[8]++;
 	CHECK_NUMBER(libjpeg_says(jpeg), ==, IMG_ERR_CORRUPT);
-	CHECK(!is_partial(jpeg));
+	CHECK(!is_ours(jpeg));
 	free(jpeg.data);
 }
 
@@ -572,7 +572,7 @@ static void test_an_mcu_of_more_than_ten_blocks_is_refused(void)
 	memcpy(sof + 1, "\0\1\0\1", 4);
 	sof[7] = 0x44;
 	CHECK_NUMBER(libjpeg_says(jpeg), ==, IMG_ERR_CORRUPT);
-	CHECK(!is_partial(jpeg));
+	CHECK(!is_ours(jpeg));
 	free(jpeg.data);
 }
 
@@ -586,12 +586,12 @@ static void test_broken_tables_of_dropped_scans_are_refused(void)
 		last--;
 	jpeg.data[last + 4] = 0x14; /* table 4 */
 	CHECK_NUMBER(libjpeg_says(jpeg), ==, IMG_ERR_CORRUPT);
-	CHECK(!is_partial(jpeg));
+	CHECK(!is_ours(jpeg));
 	jpeg.data[last + 4] = 0x10;
-	CHECK(is_partial(jpeg));
+	CHECK(is_ours(jpeg));
 	jpeg.data[last + 20]++;
 	CHECK_NUMBER(libjpeg_says(jpeg), ==, IMG_ERR_CORRUPT);
-	CHECK(!is_partial(jpeg));
+	CHECK(!is_ours(jpeg));
 	free(jpeg.data);
 }
 
@@ -614,9 +614,9 @@ static void test_a_run_past_the_block_is_refused(void)
 	dc[17] = 0;    /* code 0 means: no difference */
 	ac[17] = 0x00; /* code 0 means: EOB */
 	jpeg_marker(jpeg, 0xda)[6] = 0;
-	CHECK(is_partial(jpeg));
+	CHECK(is_ours(jpeg));
 	ac[17] = 0xf0; /* code 0 means: ZRL; a block has no room for four */
-	CHECK(!is_partial(jpeg));
+	CHECK(!is_ours(jpeg));
 	CHECK_NUMBER(libjpeg_says(jpeg), ==, IMG_OK);
 	free(jpeg.data);
 }
@@ -685,7 +685,7 @@ static void test_no_memory_is_no_error(void)
 		do {
 			heap_init(&h);
 			h.fail_at = ++at;
-			ok = decode_partial(&img, jpeg, &h);
+			ok = decode_ours(&img, jpeg, &h);
 			img_release(&img);
 			CHECK_NUMBER(h.live_count, ==, 0);
 		} while (!ok);

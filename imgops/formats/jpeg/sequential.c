@@ -5,7 +5,7 @@
  * The AC coefficients of a block are decoded as far as they are needed, and
  * those after them are skipped (ac.h).
  */
-#include "imgops/formats/jpeg/partial.h"
+#include "imgops/formats/jpeg/entropy.h"
 
 #include "imgops/image.h"
 #include "imgops/formats/jpeg/ac.h"
@@ -141,7 +141,7 @@ struct full {
 	int16_t room[2 * QUEUE_BLOCKS][FULL_ROOM];
 };
 
-struct partial {
+struct sequential {
 	struct bits bits;
 	const struct memory *memory;
 	uint32_t n; /* a block becomes n x n samples */
@@ -288,7 +288,7 @@ read_values(struct reading *r, struct bits *bits, uint32_t last, uint32_t *out,
 
 /* Read the low coefficients of a block, and skip the others. */
 static inline __attribute__((always_inline)) bool
-read_low(struct partial *s, struct bits *bits, struct component *c,
+read_low(struct sequential *s, struct bits *bits, struct component *c,
 	 int16_t *block, enum how how)
 {
 	struct reading r = {
@@ -315,7 +315,7 @@ read_low(struct partial *s, struct bits *bits, struct component *c,
  * first is set.
  */
 static inline __attribute__((always_inline)) bool
-read_whole(const struct partial *s, struct bits *bits, struct component *c,
+read_whole(const struct sequential *s, struct bits *bits, struct component *c,
 	   int16_t block[DCTSIZE2 + 1], uint32_t *last)
 {
 	struct reading r = { .ac = c->ac, .places = s->all, .block = block };
@@ -360,7 +360,8 @@ static void full_flush(struct full *f, struct queue *q)
 
 /* Read a block, and have its samples made. */
 static inline __attribute__((always_inline)) bool
-read_full_block(struct partial *s, struct bits *bits, const struct slot *slot)
+read_full_block(struct sequential *s, struct bits *bits,
+		const struct slot *slot)
 {
 	struct component *c = slot->component;
 	struct full *f = &s->full;
@@ -390,7 +391,7 @@ read_full_block(struct partial *s, struct bits *bits, const struct slot *slot)
 
 /* The same at a reduced size. */
 static inline __attribute__((always_inline)) bool
-read_low_block(struct partial *s, struct bits *bits, const struct slot *slot,
+read_low_block(struct sequential *s, struct bits *bits, const struct slot *slot,
 	       enum how how)
 {
 	/* The last one is IDCT_UNUSED. */
@@ -407,7 +408,7 @@ read_low_block(struct partial *s, struct bits *bits, const struct slot *slot,
 /*
  * At a reduced size, read a block that the frame cuts: all coefficients count.
  */
-static bool read_cut_block(struct partial *s, const struct slot *slot,
+static bool read_cut_block(struct sequential *s, const struct slot *slot,
 			   uint32_t x, uint32_t y)
 {
 	int16_t block[DCTSIZE2 + 1] = { 0 };
@@ -427,7 +428,7 @@ static bool read_cut_block(struct partial *s, const struct slot *slot,
 }
 
 /* Read past a block that is outside of the picture. */
-static bool skip_block(struct partial *s, struct component *c)
+static bool skip_block(struct sequential *s, struct component *c)
 {
 	int16_t block[DCTSIZE2 + 1] = { 0 };
 	uint32_t last;
@@ -439,7 +440,7 @@ static bool skip_block(struct partial *s, struct component *c)
 
 /* Read whole MCUs.  The bits stay in registers. */
 static inline __attribute__((always_inline)) bool
-read_run(struct partial *s, uint32_t count, enum how how)
+read_run(struct sequential *s, uint32_t count, enum how how)
 {
 	struct bits b = s->bits;
 
@@ -459,7 +460,7 @@ read_run(struct partial *s, uint32_t count, enum how how)
 
 /* Read block (x, y) of a component. */
 static inline __attribute__((always_inline)) bool
-read_edge_block(struct partial *s, const struct slot *slot, uint32_t x,
+read_edge_block(struct sequential *s, const struct slot *slot, uint32_t x,
 		uint32_t y, enum how how)
 {
 	struct component *c = slot->component;
@@ -475,7 +476,7 @@ read_edge_block(struct partial *s, const struct slot *slot, uint32_t x,
 
 /* An MCU at the edge.  Compilers would inline less if this was a run. */
 static __attribute__((noinline)) bool
-read_edge_mcu(struct partial *s, uint32_t column, uint32_t row, enum how how)
+read_edge_mcu(struct sequential *s, uint32_t column, uint32_t row, enum how how)
 {
 	for (uint32_t i = 0; i < s->slot_count; i++) {
 		struct slot *slot = &s->slots[i];
@@ -490,7 +491,7 @@ read_edge_mcu(struct partial *s, uint32_t column, uint32_t row, enum how how)
 }
 
 /* Read the next restart marker, which must follow directly. */
-static bool read_restart(struct partial *s)
+static bool read_restart(struct sequential *s)
 {
 	struct bits *b = &s->bits;
 
@@ -506,7 +507,7 @@ static bool read_restart(struct partial *s)
 }
 
 /* True: fine texture has been found so far. */
-static bool has_texture(const struct partial *s)
+static bool has_texture(const struct sequential *s)
 {
 	for (uint32_t i = 0; i < s->component_count; i++)
 		if (texture_is_fine(&s->components[i].texture))
@@ -516,7 +517,7 @@ static bool has_texture(const struct partial *s)
 
 /* Read the MCUs of a row from column x to before `end`. */
 static inline __attribute__((always_inline)) bool
-read_mcus(struct partial *s, uint32_t x, uint32_t end, uint32_t row,
+read_mcus(struct sequential *s, uint32_t x, uint32_t end, uint32_t row,
 	  enum how how)
 {
 	uint32_t whole = row < s->whole_rows ? s->whole_columns : 0;
@@ -539,7 +540,7 @@ read_mcus(struct partial *s, uint32_t x, uint32_t end, uint32_t row,
 }
 
 /* Point the slots at the samples of a row of MCUs. */
-static void start_row(struct partial *s, uint32_t row)
+static void start_row(struct sequential *s, uint32_t row)
 {
 	for (uint32_t i = 0; i < s->slot_count; i++) {
 		struct slot *slot = &s->slots[i];
@@ -552,7 +553,7 @@ static void start_row(struct partial *s, uint32_t row)
 }
 
 static inline __attribute__((always_inline)) bool
-read_row(struct partial *s, uint32_t row, enum how how)
+read_row(struct sequential *s, uint32_t row, enum how how)
 {
 	uint32_t end;
 
@@ -567,7 +568,7 @@ read_row(struct partial *s, uint32_t row, enum how how)
 }
 
 /* The same, in the way of this picture. */
-static bool read_any_row(struct partial *s, uint32_t row, bool watches)
+static bool read_any_row(struct sequential *s, uint32_t row, bool watches)
 {
 	if (s->n == DECODE_SCALE_FULL)
 		return read_row(s, row, HOW_FULL);
@@ -575,7 +576,7 @@ static bool read_any_row(struct partial *s, uint32_t row, bool watches)
 			 read_row(s, row, HOW_LOW);
 }
 
-static enum img_err decode_scan(struct partial *s)
+static enum img_err decode_scan(struct sequential *s)
 {
 	s->mcus_left = s->restart_interval;
 	s->restarts = 0;
@@ -594,7 +595,7 @@ static enum img_err decode_scan(struct partial *s)
 }
 
 /* The blocks of a component in an MCU.  False: there are too many. */
-static bool slots_add(struct partial *s, struct component *c)
+static bool slots_add(struct sequential *s, struct component *c)
 {
 	for (uint32_t i = 0; i < c->across * c->down; i++) {
 		if (s->slot_count == D_MAX_BLOCKS_IN_MCU)
@@ -610,7 +611,7 @@ static bool slots_add(struct partial *s, struct component *c)
 }
 
 /* Set up the components of the scan whose header `jpeg` has just read. */
-static bool components_make(struct partial *s, struct image *img,
+static bool components_make(struct sequential *s, struct image *img,
 			    const struct jpeg_decompress_struct *jpeg)
 {
 	bool is_alone = jpeg->comps_in_scan == 1;
@@ -647,7 +648,7 @@ static bool components_make(struct partial *s, struct image *img,
 	return true;
 }
 
-static void scan_shape(struct partial *s,
+static void scan_shape(struct sequential *s,
 		       const struct jpeg_decompress_struct *jpeg)
 {
 	bool is_alone = jpeg->comps_in_scan == 1;
@@ -686,22 +687,23 @@ static void places_make(uint8_t places[AC_INDEX_MAX], const uint8_t *from,
 	memcpy(places, from, count);
 }
 
-size_t partial_bytes(struct table_set used)
+size_t sequential_bytes(struct table_set used)
 {
-	return sizeof(struct partial) + scan_tables_bytes(used);
+	return sizeof(struct sequential) + scan_tables_bytes(used);
 }
 
-enum img_err partial_read(struct image *img, uint32_t n, bool watches_texture,
-			  const struct jpeg_decompress_struct *jpeg,
-			  const struct memory *memory)
+enum img_err sequential_read(struct image *img, uint32_t n,
+			     bool watches_texture,
+			     const struct jpeg_decompress_struct *jpeg,
+			     const struct memory *memory)
 {
 	enum img_err err = IMG_ERR_IRREGULAR;
 	struct table_set used;
-	struct partial *s;
+	struct sequential *s;
 
 	if (!can_read(jpeg) || !find_tables(&used, jpeg))
 		return err;
-	s = memory_alloc(memory, partial_bytes(used));
+	s = memory_alloc(memory, sequential_bytes(used));
 	if (s == NULL)
 		return err;
 	s->n = n;
