@@ -3,7 +3,8 @@
 // imgops_bench is measured against.  Prints JSON.
 //
 // usage: node inprocess.js --dataset DIR [--w N] [--h N] [--blur S] [--q N]
-//                          [--passes N] [--max-bytes N] [--save DIR]
+//                          [--passes N] [--max-bytes N] [--save DIR] [--linear]
+//   --linear  scale in linear light
 const fs = require('fs')
 const path = require('path')
 const { parseArgs } = require('util')
@@ -20,6 +21,7 @@ const { values: options } = parseArgs({
 		passes: text('3'),
 		'max-bytes': text('Infinity'),
 		save: { type: 'string' },
+		linear: { type: 'boolean' },
 	},
 })
 
@@ -34,7 +36,11 @@ function load(dir) {
 
 async function make(bytes) {
 	const blur = Number(options.blur)
-	let picture = sharp(bytes).rotate().resize({
+	let picture = sharp(bytes).rotate()
+
+	if (options.linear)
+		picture = picture.pipelineColourspace('scrgb').toColourspace('srgb')
+	picture = picture.resize({
 		width: Number(options.w),
 		height: Number(options.h),
 		fit: 'inside',
