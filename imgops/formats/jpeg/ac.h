@@ -110,43 +110,46 @@ static inline bool ac_long(struct bits *b, const struct huffman *h, uint32_t *k,
 }
 
 /*
- * Skip what follows coefficient `k` in a block.  With `watches`, add its energy
- * to *energy: about, because all symbols of a look count as if they were the
- * first one's coefficient.  False: the codes are not valid.
+ * Skip what follows coefficient `k` in a block.  `looks` is how many can be made
+ * before the next refill.  With `watches`, add the energy of what is skipped to
+ * *energy: about, because all symbols of a look count as if they were the first
+ * one's coefficient.  False: the codes are not valid.
  */
 static inline __attribute__((always_inline)) bool
-ac_skip(struct bits *bits, const struct ac_table *ac, uint32_t k, bool watches,
-	const struct texture *t, uint64_t *energy)
+ac_skip(struct bits *bits, const struct ac_table *ac, uint32_t k,
+	uint32_t looks, bool watches, const struct texture *t, uint64_t *energy)
 {
 	struct bits b = *bits;
 
 	while (k < AC_COEFFICIENTS) {
-		b = bits_refill(b);
-		for (uint32_t i = 0;
-		     i < SKIPS_PER_REFILL && k < AC_COEFFICIENTS; i++) {
-			uint32_t step = ac->skips[b.next >> (64 - LOOK_BITS)];
-			uint32_t coefficients =
-				step >> SKIP_COEFFICIENTS_SHIFT &
-				SKIP_COEFFICIENTS_MASK;
+		uint32_t step, coefficients;
 
-			if (step == 0 || k + coefficients > AC_COEFFICIENTS) {
-				int32_t value;
-
-				b = bits_refill(b);
-				if (!ac_long(&b, &ac->codes, &k, &value))
-					return false;
-				if (watches)
-					*energy += texture_energy(
-						t, k % DCTSIZE2, value);
-				break;
-			}
-			bits_drop(&b, (int32_t)(step & SKIP_BITS_MASK));
-			if (watches)
-				*energy += skip_energy(t, k + 1, step);
-			k += coefficients;
-			if (step & SKIP_IS_END)
-				k = AC_END;
+		if (looks == 0) {
+			b = bits_refill(b);
+			looks = SKIPS_PER_REFILL;
 		}
+		looks--;
+		step = ac->skips[b.next >> (64 - LOOK_BITS)];
+		coefficients = step >> SKIP_COEFFICIENTS_SHIFT &
+			       SKIP_COEFFICIENTS_MASK;
+		if (step == 0 || k + coefficients > AC_COEFFICIENTS) {
+			int32_t value;
+
+			b = bits_refill(b);
+			looks = 0;
+			if (!ac_long(&b, &ac->codes, &k, &value))
+				return false;
+			if (watches)
+				*energy +=
+					texture_energy(t, k % DCTSIZE2, value);
+			continue;
+		}
+		bits_drop(&b, (int32_t)(step & SKIP_BITS_MASK));
+		if (watches)
+			*energy += skip_energy(t, k + 1, step);
+		k += coefficients;
+		if (step & SKIP_IS_END)
+			k = AC_END;
 	}
 	*bits = b;
 	return k == AC_COEFFICIENTS || k >= AC_END;

@@ -283,6 +283,7 @@ read_values(struct reading *r, struct bits *bits, uint32_t last, uint32_t *out,
 	}
 	*bits = b;
 	*out = k;
+	r->looks = looks;
 	return true;
 }
 
@@ -303,7 +304,8 @@ read_low(struct sequential *s, struct bits *bits, struct component *c,
 		return false;
 	block[0] = (int16_t)c->last_dc;
 	if (!read_values(&r, bits, idct_last[s->n], &k, how) ||
-	    !ac_skip(bits, c->ac, k, how == HOW_WATCHES, r.texture, &r.energy))
+	    !ac_skip(bits, c->ac, k, r.looks * PAIR_BITS / LOOK_BITS,
+		     how == HOW_WATCHES, r.texture, &r.energy))
 		return false;
 	if (how == HOW_WATCHES)
 		texture_add(&c->texture, r.energy);
