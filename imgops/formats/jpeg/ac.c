@@ -1,47 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/formats/jpeg/ac.h"
 
-/* A symbol with its value. */
-struct symbol {
-	uint32_t bits;    /* of both; 0: it does not fit */
-	uint32_t advance; /* coefficients */
-	int32_t value;
-};
-
-/* The first symbol of `left` bits, which are the highest of `next`. */
-static struct symbol symbol_read(const struct huffman *h, uint64_t next,
-				 uint32_t left)
-{
-	uint32_t code = h->codes[next >> (64 - LOOK_BITS)];
-	uint32_t run = code >> 4 & 15, size = code & 15, length = code >> 8;
-	struct bits value = { .next = next << length };
-
-	if (code == 0 || length + size > left)
-		return (struct symbol){ 0 };
-	return (struct symbol){
-		.bits = length + size,
-		.advance = size == 0 && run != 15 ? (uint32_t)AC_END : run + 1,
-		.value = huffman_value(&value, (int32_t)size),
-	};
-}
-
-/* For each PAIR_BITS bits, the symbol with which they begin. */
-static void symbols_make(struct symbol first[PAIRS],
+/*
+ * For each LOOK_BITS bits, the symbol with which they begin.  Codes are in the
+ * order of their bits, and so are values.
+ */
+static void symbols_make(struct ac_symbol first[LOOKS],
 			 const uint8_t counts[CODE_BITS_MAX + 1],
 			 const uint8_t *symbols, bool is_ac)
 {
-	uint32_t at = 0; /* codes are in order, so are the bits */
+	uint32_t at = 0;
 
-	for (uint32_t n = 1; n <= PAIR_BITS; n++)
+	memset(first, 0, LOOKS * sizeof(*first));
+	for (uint32_t n = 1; n <= LOOK_BITS; n++)
 		for (uint32_t i = 0; i < counts[n]; i++) {
 			uint32_t size = *symbols & 15, run = *symbols++ >> 4;
-			uint32_t same = PAIRS >> n;
-			struct symbol s = {
-				.bits = n + size,
-				.advance = is_ac ? run + 1 : 0,
+			uint32_t same = (uint32_t)LOOKS >> n;
+			struct ac_symbol s = {
+				.bits = (uint8_t)(n + size),
+				.advance = (uint8_t)(is_ac ? run + 1 : 0),
 			};
 
-			if (s.bits > PAIR_BITS) {
+			if (s.bits > LOOK_BITS) {
 				at += same;
 				continue;
 			}
@@ -51,31 +31,45 @@ static void symbols_make(struct symbol first[PAIRS],
 			for (int32_t v = 0; v < 1 << size; v++) {
 				bool is_less = size > 0 && v < 1 << (size - 1);
 
-				s.value = is_less ? v - (1 << size) + 1 : v;
+				s.value = (int16_t)(is_less ? v - (1 << size) +
+								      1 :
+							      v);
 				for (uint32_t k = 0; k < same; k++)
 					first[at++] = s;
 			}
 		}
 }
 
-static uint64_t pair_make(const struct symbol *first, const struct symbol *next)
+/* The symbol after the first `used` bits of a look, if it ends before `end`. */
+static struct ac_symbol symbol_at(const struct ac_symbol first[LOOKS],
+				  uint32_t look, uint32_t used, uint32_t end)
 {
-	bool is_pair = next->bits > 0 && first->advance < AC_END &&
-		       first->bits + next->bits <= PAIR_BITS;
-	uint32_t bits = first->bits, advance = first->advance;
+	struct ac_symbol s = first[look << used & (LOOKS - 1)];
+
+	return used + s.bits <= end ? s : (struct ac_symbol){ 0 };
+}
+
+static uint64_t pair_make(const struct ac_symbol first[LOOKS], uint32_t look)
+{
+	struct ac_symbol s = symbol_at(first, look, 0, PAIR_BITS);
+	struct ac_symbol next = { 0 };
+	uint32_t bits = s.bits, advance = s.advance;
+	int16_t value = s.value;
 
 	if (bits == 0)
 		return 0;
-	if (is_pair) {
-		bits += next->bits;
-		advance += next->advance;
+	if (advance < AC_END)
+		next = symbol_at(first, look, bits, PAIR_BITS);
+	if (next.bits > 0) {
+		bits += next.bits;
+		advance += next.advance;
+		value = next.value;
 	}
-	return bits | (uint64_t)first->advance << PAIR_FIRST_SHIFT |
+	return bits | (uint64_t)s.advance << PAIR_FIRST_SHIFT |
 	       (uint64_t)advance << PAIR_LAST_SHIFT |
-	       (uint64_t)first->bits << PAIR_FIRST_BITS_SHIFT |
-	       (uint64_t)(uint16_t)first->value << PAIR_FIRST_VALUE_SHIFT |
-	       (uint64_t)(uint16_t)(is_pair ? next : first)->value
-		       << PAIR_LAST_VALUE_SHIFT;
+	       (uint64_t)s.bits << PAIR_FIRST_BITS_SHIFT |
+	       (uint64_t)(uint16_t)s.value << PAIR_FIRST_VALUE_SHIFT |
+	       (uint64_t)(uint16_t)value << PAIR_LAST_VALUE_SHIFT;
 }
 
 /* The power p for which (1 << p) - 1 is nearest to `squares`. */
@@ -86,15 +80,13 @@ static uint32_t skip_power(uint32_t squares)
 	return least > 0 ? 32 - (uint32_t)__builtin_clz(least) : 0;
 }
 
-static uint16_t skip_make(const struct huffman *h, uint32_t look)
+static uint16_t skip_make(const struct ac_symbol first[LOOKS], uint32_t look)
 {
-	uint64_t next = (uint64_t)look << (64 - LOOK_BITS);
 	uint32_t used = 0, coefficients = 0, squares = 0;
 	uint32_t end = 0;
 
 	while (coefficients <= AC_COEFFICIENTS && end == 0) {
-		struct symbol s =
-			symbol_read(h, next << used, LOOK_BITS - used);
+		struct ac_symbol s = symbol_at(first, look, used, LOOK_BITS);
 		uint32_t sum = squares + (uint32_t)(s.value * s.value);
 
 		if (s.bits == 0 || sum > SKIP_SQUARES_MAX)
@@ -110,31 +102,30 @@ static uint16_t skip_make(const struct huffman *h, uint32_t look)
 }
 
 bool dc_table_make(struct dc_table *t, const uint8_t counts[CODE_BITS_MAX + 1],
-		   const uint8_t *symbols)
+		   const uint8_t *symbols, struct ac_symbol room[LOOKS])
 {
-	struct symbol first[PAIRS] = { 0 };
-
 	if (!huffman_make(&t->codes, counts, symbols, VALUE_BITS_MAX))
 		return false;
-	symbols_make(first, counts, symbols, false);
-	for (uint32_t i = 0; i < PAIRS; i++)
-		t->values[i] = first[i].bits | (uint32_t)first[i].value
-						       << DC_VALUE_SHIFT;
+	symbols_make(room, counts, symbols, false);
+	for (uint32_t i = 0; i < PAIRS; i++) {
+		struct ac_symbol s = symbol_at(
+			room, i << (LOOK_BITS - PAIR_BITS), 0, PAIR_BITS);
+
+		t->values[i] = s.bits | (uint32_t)s.value << DC_VALUE_SHIFT;
+	}
 	return true;
 }
 
 bool ac_table_make(struct ac_table *t, const uint8_t counts[CODE_BITS_MAX + 1],
-		   const uint8_t *symbols, bool has_skips)
+		   const uint8_t *symbols, bool has_skips,
+		   struct ac_symbol room[LOOKS])
 {
-	struct symbol first[PAIRS] = { 0 };
-
 	if (!huffman_make(&t->codes, counts, symbols, UINT8_MAX))
 		return false;
-	symbols_make(first, counts, symbols, true);
+	symbols_make(room, counts, symbols, true);
 	for (uint32_t i = 0; i < PAIRS; i++)
-		t->pairs[i] = pair_make(
-			&first[i], &first[i << first[i].bits & (PAIRS - 1)]);
+		t->pairs[i] = pair_make(room, i << (LOOK_BITS - PAIR_BITS));
 	for (uint32_t i = 0; i < LOOKS && has_skips; i++)
-		t->skips[i] = skip_make(&t->codes, i);
+		t->skips[i] = skip_make(room, i);
 	return true;
 }

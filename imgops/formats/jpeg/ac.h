@@ -60,6 +60,13 @@ enum {
 	SKIP_IS_END = 1 << 15,
 };
 
+/* A symbol with its value. */
+struct ac_symbol {
+	uint8_t bits;    /* of both; 0: they do not fit */
+	uint8_t advance; /* coefficients */
+	int16_t value;
+};
+
 /* The bits of a DC symbol with its value (0: it does not fit), and the value. */
 enum { DC_BITS_MASK = 63, DC_VALUE_SHIFT = 16 };
 
@@ -68,24 +75,23 @@ struct dc_table {
 	uint32_t values[PAIRS];
 };
 
-/* False: as for huffman_make(). */
-MUST_CHECK bool dc_table_make(struct dc_table *t,
-			      const uint8_t counts[CODE_BITS_MAX + 1],
-			      const uint8_t *symbols);
-
 struct ac_table {
 	struct huffman codes;
 	uint64_t pairs[PAIRS];
-	uint16_t skips[LOOKS];
+	uint16_t skips
+		[LOOKS]; /* if they are needed: they take longest to make */
 };
 
-/*
- * False: as for huffman_make().  `skips` is made only if it is needed, which
- * takes longer than all else.
- */
+/* `room` is for the work.  False: as for huffman_make(). */
+MUST_CHECK bool dc_table_make(struct dc_table *t,
+			      const uint8_t counts[CODE_BITS_MAX + 1],
+			      const uint8_t *symbols,
+			      struct ac_symbol room[LOOKS]);
+
 MUST_CHECK bool ac_table_make(struct ac_table *t,
 			      const uint8_t counts[CODE_BITS_MAX + 1],
-			      const uint8_t *symbols, bool has_skips);
+			      const uint8_t *symbols, bool has_skips,
+			      struct ac_symbol room[LOOKS]);
 
 /* The energy of the symbols of a look, of which the first is coefficient k. */
 static inline uint64_t skip_energy(const struct texture *t, uint32_t k,

@@ -63,6 +63,7 @@ static size_t scan_tables_bytes(struct table_set used)
  */
 static bool scan_tables_make(struct scan_tables *t, void *room,
 			     struct table_set used, bool has_skips,
+			     struct ac_symbol symbols[LOOKS],
 			     const struct jpeg_decompress_struct *jpeg)
 {
 	size_t dc_count = (size_t)__builtin_popcount(used.dc);
@@ -76,14 +77,15 @@ static bool scan_tables_make(struct scan_tables *t, void *room,
 
 		if (used.dc >> i & 1) {
 			if (of_dc == NULL ||
-			    !dc_table_make(dc, of_dc->bits, of_dc->huffval))
+			    !dc_table_make(dc, of_dc->bits, of_dc->huffval,
+					   symbols))
 				return false;
 			t->dc[i] = dc++;
 		}
 		if (used.ac >> i & 1) {
 			if (of_ac == NULL ||
 			    !ac_table_make(ac, of_ac->bits, of_ac->huffval,
-					   has_skips))
+					   has_skips, symbols))
 				return false;
 			t->ac[i] = ac++;
 		}
@@ -161,7 +163,10 @@ struct sequential {
 	uint32_t whole_columns, whole_rows;
 	uint32_t restart_interval, mcus_left, restarts;
 	struct scan_tables tables;
-	struct full full;
+	union {
+		struct ac_symbol symbols[LOOKS]; /* while tables are made */
+		struct full full;
+	};
 };
 
 /* How blocks are read. */
@@ -582,6 +587,7 @@ static enum img_err decode_scan(struct sequential *s)
 {
 	s->mcus_left = s->restart_interval;
 	s->restarts = 0;
+	full_start(&s->full);
 	for (uint32_t y = 0; y < s->rows; y++) {
 		bool watches = s->watches_texture &&
 			       texture_watches(s->texture_step, y);
@@ -714,9 +720,8 @@ enum img_err sequential_read(struct image *img, uint32_t n,
 	places_make(s->low, idct_positions, IDCT_POSITIONS, IDCT_UNUSED);
 	places_make(s->all, idct_order, DCTSIZE2, DCTSIZE2);
 	scan_shape(s, jpeg);
-	full_start(&s->full);
 	if (scan_tables_make(&s->tables, s + 1, used, n != DECODE_SCALE_FULL,
-			     jpeg) &&
+			     s->symbols, jpeg) &&
 	    components_make(s, img, jpeg))
 		err = decode_scan(s);
 	memory_free(memory, s);
