@@ -744,9 +744,9 @@ MUST_CHECK enum img_err img_scale(struct image *dst, const struct image *src,
 				  const struct memory *memory);
 
 /*
- * The same, if nobody else uses `src` or needs its planes any more.  Planes that
- * keep their size and colours are moved, not copied; then `src` has none, and
- * can only be released.  On an error it has them still.
+ * The same, if nobody else uses `src` or needs its planes any more.  Planes
+ * that keep their size and colours are moved, not copied; then `src` has none,
+ * and can only be released.  On an error it has them still.
  */
 MUST_CHECK enum img_err img_scale_last(struct image *dst, struct image *src,
 				       const struct img_view *view,

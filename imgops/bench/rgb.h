@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * RGB: JPEGs as red, green and blue of sRGB, and such a picture scaled in double
- * precision, in both kinds of light.  Uses no code of imgops.
+ * RGB: JPEGs as red, green and blue of sRGB, and such a picture scaled in
+ * double precision, in both kinds of light.  Uses no code of imgops.
  *
  * Errors     As floor.h: the files have been through the pipeline already.
  */
@@ -25,7 +25,9 @@ MUST_CHECK bool rgb_decode(struct rgb *out, const uint8_t *jpeg,
 
 void rgb_release(struct rgb *p);
 
-/* What is scaled: numbers as they are in a file, or the light that they mean. */
+/*
+ * What is scaled: numbers as they are in a file, or the light that they mean.
+ */
 enum rgb_light {
 	RGB_GAMMA,
 	RGB_LINEAR,

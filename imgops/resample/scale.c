@@ -291,7 +291,9 @@ bool scale_planes(struct image *dst, const struct image *src,
 	return ok;
 }
 
-/* True: scale_planes() would only copy whole planes to `dst`, which is shaped. */
+/*
+ * True: scale_planes() would only copy whole planes to `dst`, which is shaped.
+ */
 static bool keeps_planes(const struct image *dst, const struct image *src,
 			 const struct img_view *view, enum img_filter filter)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For tests of sequential.c and progressive.c: decode a file at a reduced size, so
- * that each block of every component becomes n x n samples.
- * reduced_by_libjpeg() decodes at 1/8 or 8/8 by libjpeg alone; reduced_by_arrays() at
- * n/8 from libjpeg's coefficients; reduced_by_ours() at n/8 by sequential.c or
- * progressive.c alone, called as decode.c does.  None is lenient.
+ * For tests of sequential.c and progressive.c: decode a file at a reduced size,
+ * so that each block of every component becomes n x n samples.
+ * reduced_by_libjpeg() decodes at 1/8 or 8/8 by libjpeg alone;
+ * reduced_by_arrays() at n/8 from libjpeg's coefficients; reduced_by_ours() at
+ * n/8 by sequential.c or progressive.c alone, called as decode.c does.  None is
+ * lenient.
  */
 #ifndef IMGOPS_TEST_REDUCED_H
 #define IMGOPS_TEST_REDUCED_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: intact files, sequential or progressive, are read by sequential_read()
- * or progressive_read() alone, and their samples are libjpeg's, bit for bit; at
- * 2/8 to 4/8 they are the inverse DCT of libjpeg's coefficients.  If one of
- * them reads a file, libjpeg's strict decoding accepts it too, with the same
- * samples.  So they never change whether a file is accepted.  Blocks that the
- * frame cuts are tested in test_edge, too.  Reading pauses often.
+ * Promises: intact files, sequential or progressive, are read by
+ * sequential_read() or progressive_read() alone, and their samples are
+ * libjpeg's, bit for bit; at 2/8 to 4/8 they are the inverse DCT of libjpeg's
+ * coefficients.  If one of them reads a file, libjpeg's strict decoding accepts
+ * it too, with the same samples.  So they never change whether a file is
+ * accepted.  Blocks that the frame cuts are tested in test_edge, too.  Reading
+ * pauses often.
  */
 #include "base/test/check.h"
 #include "imgops/test/reduced.h"
@@ -100,7 +101,8 @@ static bool check_agrees_at(uint32_t n, struct bytes jpeg, struct heap *h)
 }
 
 /*
- * Check the promise at 8/8, for sequential files.  True: read by sequential_read().
+ * Check the promise at 8/8, for sequential files.  True: read by
+ * sequential_read().
  */
 static bool check_agrees_in_full(struct bytes jpeg, struct heap *h)
 {

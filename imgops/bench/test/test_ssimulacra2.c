@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SSIMULACRA2 agrees with the authors' program (libjxl 0.11.1, AVX2) on pairs of
- * pictures, within what that program's own rounding makes uncertain.
+ * SSIMULACRA2 agrees with the authors' program (libjxl 0.11.1, AVX2) on pairs
+ * of pictures, within what that program's own rounding makes uncertain.
  *
  * With a folder as argument, the pictures are written there as PPM files, so
  * that another version of that program can be asked.

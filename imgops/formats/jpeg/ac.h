@@ -5,9 +5,9 @@
  *
  * A Huffman code and the value after it have about six bits in a photo.  So an
  * entry of `pairs` has up to two whole symbols with their values, and an entry
- * of `skips` as many as fit, without values.  Longer ones are left to ac_long().
- * Tables of 9 or 11 bits are slower: more symbols are too long, or the tables
- * are too large for the first cache.
+ * of `skips` as many as fit, without values.  Longer ones are left to
+ * ac_long(). Tables of 9 or 11 bits are slower: more symbols are too long, or
+ * the tables are too large for the first cache.
  */
 #ifndef IMGOPS_FORMATS_JPEG_AC_H
 #define IMGOPS_FORMATS_JPEG_AC_H
@@ -67,7 +67,9 @@ struct ac_symbol {
 	int16_t value;
 };
 
-/* The bits of a DC symbol with its value (0: it does not fit), and the value. */
+/*
+ * The bits of a DC symbol with its value (0: it does not fit), and the value.
+ */
 enum { DC_BITS_MASK = 63, DC_VALUE_SHIFT = 16 };
 
 struct dc_table {
@@ -116,10 +118,10 @@ static inline bool ac_long(struct bits *b, const struct huffman *h, uint32_t *k,
 }
 
 /*
- * Skip what follows coefficient `k` in a block.  `looks` is how many can be made
- * before the next refill.  With `watches`, add the energy of what is skipped to
- * *energy: about, because all symbols of a look count as if they were the first
- * one's coefficient.  False: the codes are not valid.
+ * Skip what follows coefficient `k` in a block.  `looks` is how many can be
+ * made before the next refill.  With `watches`, add the energy of what is
+ * skipped to *energy: about, because all symbols of a look count as if they
+ * were the first one's coefficient.  False: the codes are not valid.
  */
 static inline __attribute__((always_inline)) bool
 ac_skip(struct bits *bits, const struct ac_table *ac, uint32_t k,

@@ -68,10 +68,10 @@ void idct_choose_steps(uint16_t steps[IDCT_COEFFICIENTS],
 		       const uint16_t quant[DCTSIZE2]);
 
 /*
- * Write n x n samples to rows `stride_bytes` apart.  Coefficient (u, v), u along
- * a row, is at [v * IDCT_MAX + u], as it is in the file, and so is its step.
- * Their product is limited if n > 1; at 1/8, libjpeg does not limit it.  If n >
- * 1, steps are INT16_MAX at most.
+ * Write n x n samples to rows `stride_bytes` apart.  Coefficient (u, v), u
+ * along a row, is at [v * IDCT_MAX + u], as it is in the file, and so is its
+ * step. Their product is limited if n > 1; at 1/8, libjpeg does not limit it.
+ * If n > 1, steps are INT16_MAX at most.
  */
 void idct_block(uint8_t *out, size_t stride_bytes,
 		const int16_t coefficients[IDCT_COEFFICIENTS],

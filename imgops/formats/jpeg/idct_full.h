@@ -26,14 +26,14 @@ struct full_block {
 	size_t stride_bytes;
 };
 
-/*
- * Make the samples of both blocks, which may be the same, and set their
- * coefficients to 0.  False: a coefficient (u, 0) is over FULL_LIMIT.  Then, if there are no others,
- * libjpeg-turbo's values wrap around at another place, and these samples may
- * differ.
- */
 enum { FULL_LIMIT = 8191 };
 
+/*
+ * Make the samples of both blocks, which may be the same, and set their
+ * coefficients to 0.  False: a coefficient (u, 0) is over FULL_LIMIT.  Then, if
+ * there are no others, libjpeg-turbo's values wrap around at another place, and
+ * these samples may differ.
+ */
 typedef bool idct_full_fn(const struct full_block *a,
 			  const struct full_block *b);
 

@@ -150,8 +150,8 @@ struct sequential {
 	bool watches_texture;
 	uint32_t texture_step;
 	/*
-	 * Where a block has its coefficients, by their number: the low ones, for
-	 * idct_block(), or all.  Others share the place after the last.
+	 * Where a block has its coefficients, by their number: the low ones,
+	 * for idct_block(), or all.  Others share the place after the last.
 	 */
 	uint8_t low[AC_INDEX_MAX], all[AC_INDEX_MAX];
 	struct component components[IMG_PLANES_MAX];
