@@ -389,8 +389,7 @@ static void set_defaults(struct schedule *s, uint32_t core_count)
 		s->rules.own_regimes = 0;
 	if (s->policy->has_central_queue && (s->given & GIVEN(DISCIPLINE)) == 0)
 		s->rules.own_disciplines = 0;
-	if (s->balance == BALANCE_REPLICATE &&
-	    (find_sharing_facts(s) & IS_OUT_OF_ORDER) != 0 &&
+	if ((find_sharing_facts(s) & IS_OUT_OF_ORDER) != 0 &&
 	    (s->given & GIVEN(DISCIPLINE)) == 0) {
 		s->discipline.kind = DISCIPLINE_FCFS;
 		s->rules.own_disciplines = 0;
@@ -518,17 +517,29 @@ static size_t find_senseless(const struct schedule *s, uint32_t core_count)
 	return i;
 }
 
-static bool check_sense(struct schedule *s, uint32_t core_count,
+/*
+ * Of the default sharings, keep each that makes sense: `defaults` were left out
+ * while other defaults were set.
+ */
+static void add_sharings(struct schedule *s, uint32_t defaults,
+			 uint32_t core_count)
+{
+	for (uint32_t i = 0; i < STAGES_MAX; i++) {
+		uint32_t stage = UINT32_C(1) << i;
+
+		s->rules.own_sharings |= defaults & stage;
+		if ((defaults & stage) != 0 &&
+		    find_senseless(s, core_count) < ARRAY_SIZE(senseless))
+			s->rules.own_sharings &= ~stage;
+	}
+}
+
+static bool check_sense(const struct schedule *s, uint32_t core_count,
 			struct error *error)
 {
 	size_t i = find_senseless(s, core_count);
 	char cause[SCHEDULE_CAUSE_BYTES];
 
-	if (i < ARRAY_SIZE(senseless) && s->rules.default_sharings != 0) {
-		s->rules.own_sharings &= ~s->rules.default_sharings;
-		s->rules.default_sharings = 0;
-		i = find_senseless(s, core_count);
-	}
 	if (i == ARRAY_SIZE(senseless))
 		return true;
 	name_cause(cause, senseless[i].facts, s);
@@ -540,10 +551,12 @@ static bool complete(struct schedule *s, uint32_t stage_count,
 		     uint32_t core_count, struct error *error)
 {
 	bool is_partitioned = s->balance == BALANCE_PARTITION;
+	uint32_t defaults = s->rules.own_sharings & s->rules.default_sharings;
 	uint32_t most = core_count;
 
 	assert(stage_count >= 1 && stage_count <= STAGES_MAX);
 	assert(core_count >= 1 && s->policy != NULL);
+	s->rules.own_sharings &= ~defaults;
 	set_defaults(s, core_count);
 	if (is_partitioned && stage_count < most)
 		most = stage_count;
@@ -551,6 +564,7 @@ static bool complete(struct schedule *s, uint32_t stage_count,
 		s->part_count = 1;
 	else if (s->part_count == 0)
 		s->part_count = most;
+	add_sharings(s, defaults, core_count);
 	if (!check_sense(s, core_count, error) ||
 	    !check_ranges(s, stage_count, error))
 		return false;

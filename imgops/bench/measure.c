@@ -198,11 +198,10 @@ static enum img_err run_step(struct run *r, struct image *dst,
 	case STEP_DECODE:
 		return decode(r, dst, file, job);
 	case STEP_SCALE:
-		return job->watch == NULL ?
-			       img_scale_last(dst, src, &r->view, transform,
-					      job->memory) :
-			       img_scale(dst, src, &r->view, transform,
-					 job->memory);
+		if (job->moves)
+			return img_scale_last(dst, src, &r->view, transform,
+					      job->memory);
+		return img_scale(dst, src, &r->view, transform, job->memory);
 	case STEP_BLUR:
 		return img_blur(dst, src, transform->blur_sigma_px,
 				job->memory);
@@ -359,6 +358,7 @@ static bool warm_up(struct measure *m, const struct folder *folder,
 {
 	struct counter counter;
 	struct run_job job = { .transform = &o->transform,
+			       .moves = true,
 			       .memory = &counter.memory,
 			       .margin = o->margin };
 	bool ok = true;
@@ -427,6 +427,7 @@ bool measure_run(struct measure *m, const struct folder *folder,
 		 struct error *error)
 {
 	struct run_job job = { .transform = &o->transform,
+			       .moves = true,
 			       .memory = memory,
 			       .margin = o->margin };
 	struct floor alone = { 0 };

@@ -115,6 +115,7 @@ struct run_job {
 	const struct img_transform *transform;
 	const struct memory *memory;
 	double margin; /* decode at least this many times the result's size */
+	bool moves;    /* planes that keep their size, as a server does */
 	run_watch_fn *watch; /* NULL: none */
 	run_end_fn *end;     /* NULL: none */
 	void *arg;           /* passed to both */

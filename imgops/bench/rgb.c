@@ -19,7 +19,7 @@ static void ignore_message(j_common_ptr jpeg, int level)
 	(void)level;
 }
 
-/* Convert a row of RGB from the file's profile. */
+/* From a profile to sRGB.  NULL: the profile is damaged. */
 static cmsHTRANSFORM open_profile(const void *profile, size_t bytes)
 {
 	cmsHPROFILE from = cmsOpenProfileFromMem(profile, (uint32_t)bytes);

@@ -409,7 +409,7 @@ double ssimulacra2(const struct light *reference, const struct light *result)
 			w[c] = weights +
 			       (size_t)(c * scales + i) * NORMS * MAPS;
 		compare_scale(sums, now, w);
-		for (int p = 0; p < 2; p++) {
+		for (int p = 0; p < 2 && i + 1 < scales; p++) {
 			struct light half = halve(&now[p]);
 
 			if (i > 0)
@@ -417,7 +417,7 @@ double ssimulacra2(const struct light *reference, const struct light *result)
 			now[p] = half;
 		}
 	}
-	light_release(&now[0]);
-	light_release(&now[1]);
+	for (int p = 0; p < 2 && scales > 1; p++)
+		light_release(&now[p]);
 	return score_of(sums[0] + sums[1] + sums[2]);
 }

@@ -419,8 +419,12 @@ static bool scale_picture(struct image *dst, const struct image *src,
 	if (colour_needs_pixels(c, src))
 		return scale_pixels(dst, src, view, c, transform, memory);
 	luma = transform->greyscale ? luma_of(src) : *src;
-	/* Grey is converted in place, which must not be done twice. */
-	shares = shares && c->icc.channels == 0;
+	/*
+	 * Grey is converted in place, which must not be done twice; and chroma
+	 * that is not needed would stay in memory.
+	 */
+	shares = shares && c->icc.channels == 0 &&
+		 luma.plane_count == src->plane_count;
 	if (!scale_shaped(dst, &luma, view, format_full_size(transform), shares,
 			  transform->filter, memory))
 		return false;

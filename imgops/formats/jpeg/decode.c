@@ -7,9 +7,10 @@
  *	n <= 4, several scans     libjpeg's coefficients, reduced by edge.c
  *	n = 8, several scans      libjpeg's raw planes
  *
- * If sequential.c or progressive.c cannot read a file, img_decode() returns
- * IMG_ERR_IRREGULAR, because libjpeg takes much longer and needs more memory:
- * at n = 8 for one scan, by its coefficients for several.
+ * If sequential.c or progressive.c cannot read a file at n <= 4, img_decode()
+ * returns IMG_ERR_IRREGULAR, because libjpeg takes much longer and needs more
+ * memory: at n = 8 for one scan, by its coefficients for several.  At n = 8,
+ * libjpeg then reads it at once.
  *
  * A block that the frame cuts needs coefficients of all scans (edge.h).  If
  * progressive.c has not read all, for n <= 2, and hidden samples may show,
@@ -360,7 +361,7 @@ static uint32_t find_pieces(struct piece pieces[SCANS_PIECES_MAX],
 				   0;
 }
 
-static enum img_err decode_file(struct decoder *d, const struct piece *whole,
+static enum img_err decode_once(struct decoder *d, const struct piece *whole,
 				const struct img_header *header)
 {
 	struct piece pieces[SCANS_PIECES_MAX];
@@ -383,6 +384,21 @@ static enum img_err decode_file(struct decoder *d, const struct piece *whole,
 		return err;
 	d->dst->notes |= IMG_NOTE_DAMAGED;
 	return IMG_OK;
+}
+
+/* As decode_once(); what is irregular at 8/8 is read by libjpeg. */
+static enum img_err decode_file(struct decoder *d, const struct piece *whole,
+				const struct img_header *header)
+{
+	struct decoder fresh = *d;
+	enum img_err err = decode_once(d, whole, header);
+
+	if (err != IMG_ERR_IRREGULAR || !d->path.is_ours ||
+	    d->path.dct_scale < DECODE_SCALE_FULL)
+		return err;
+	*d = fresh;
+	d->path.is_ours = false;
+	return decode_once(d, whole, header);
 }
 
 static enum img_err read_profile(struct image *img, const struct piece *whole,

@@ -4,9 +4,9 @@
  *
  * C. Loeffler, A. Ligtenberg, G. Moschytz, "Practical fast 1-D DCT algorithms
  * with 11 multiplications", ICASSP 1989, with the constants and the rounding of
- * libjpeg's "islow".  The samples are those of libjpeg-turbo's vector code, bit
- * for bit: where values are too large for 16 bits, they wrap around or are
- * limited at the same places.
+ * libjpeg's "islow".  The samples are those of libjpeg-turbo's vector code for
+ * x86, bit for bit: where values are too large for 16 bits, which no encoder
+ * writes, they wrap around or are limited at the same places.
  */
 #ifndef IMGOPS_FORMATS_JPEG_IDCT_FULL_H
 #define IMGOPS_FORMATS_JPEG_IDCT_FULL_H

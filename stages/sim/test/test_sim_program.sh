@@ -119,6 +119,14 @@ for b in shared even=9; do
 	write_graph ""
 done
 
+# What makes no sense with its discipline leaves the discipline.
+write_graph ', "discipline": "srpt=1000"'
+sim --clients 9 --cores 2 --balance replicate
+cp "$work/said" "$work/plain"
+write_graph ', "discipline": "srpt=1000", "balance": "even=9"'
+sim --clients 9 --cores 2 --balance replicate
+cmp "$work/said" "$work/plain" || fail "balance: it changes the discipline"
+
 # They give way to a policy with one queue, and visits of one event.
 write_graph ', "discipline": "srpt=1000", "regime": "n-gated=1"'
 sim --clients 9 --policy color
