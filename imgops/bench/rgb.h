@@ -18,7 +18,8 @@ struct rgb {
 
 /*
  * Decode at full size; chroma as libjpeg enlarges it, and another profile is
- * converted.  Without a profile it is taken as sRGB, whatever Exif says.  False: it has no RGB, such as CMYK, or its profile is damaged.
+ * converted.  Without a profile it is taken as sRGB, whatever Exif says.
+ * False: it has no RGB, such as CMYK, or its profile is damaged.
  */
 MUST_CHECK bool rgb_decode(struct rgb *out, const uint8_t *jpeg,
 			   size_t jpeg_bytes);
