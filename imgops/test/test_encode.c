@@ -411,6 +411,8 @@ static void test_no_memory_is_an_error(void)
 	fail_each_allocation(&(struct img_transform){ .quality = 84 });
 	fail_each_allocation(
 		&(struct img_transform){ .quality = 100, .progressive = true });
+	fail_each_allocation(
+		&(struct img_transform){ .quality = 100, .optimize = true });
 }
 
 int main(void)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Encode planes, as they are, with libjpeg-turbo.  As in reader.c, all state is
- * in one struct, because libjpeg reports errors by longjmp.
+ * Encode planes, as they are.  The parameters and tables are libjpeg-turbo's.
+ * So are all bytes, but only progressive results, and all on CPUs without AVX2,
+ * are written by it; the others by baseline.c.  As in reader.c, all state is in
+ * one struct, because libjpeg reports errors by longjmp.
  *
- * Memory besides the result: some rows of blocks; for progressive or optimised
+ * Memory besides the result: a row of MCUs; for progressive or optimised
  * results all coefficients, 2 bytes for each sample.  The result is written
- * into a block that is large enough for nearly any result.  When libjpeg's
+ * into a block that is large enough for nearly any result.  When the other
  * memory has been freed, the result is copied into a block of its own size.  So
  * the needed memory is known before encoding, and the bytes of a photo are
  * copied once.
@@ -15,8 +17,12 @@
  */
 #include "imgops/estimate.h"
 
+#include "imgops/formats/jpeg/baseline.h"
+#include "imgops/formats/jpeg/fdct.h"
 #include "imgops/formats/jpeg/gain.h"
 #include "imgops/formats/jpeg/header.h"
+#include "imgops/formats/jpeg/huffman.h"
+#include "imgops/formats/jpeg/idct.h"
 #include "imgops/formats/jpeg/memory.h"
 #include "imgops/gainmap.h"
 #include "imgops/image.h"
@@ -46,9 +52,8 @@ struct encoder {
 	bool done;
 
 	const struct memory *memory;
-	uint8_t *out;
-	size_t room_bytes; /* size of `out` */
-	size_t out_bytes;  /* bytes written; set at the end */
+	struct output out;
+	struct baseline *baseline; /* NULL: libjpeg writes */
 
 	struct image *src;
 	const struct img_transform *transform;
@@ -82,23 +87,6 @@ static void encoder_on_progress(j_common_ptr jpeg)
 	memory_pause(e->memory);
 }
 
-/* Enlarge the output to `bytes` in all, and keep the first `used` bytes. */
-static void grow_output(struct encoder *e, size_t bytes, size_t used)
-{
-	uint8_t *out = e->memory->alloc(e->memory->arg, bytes);
-
-	if (out == NULL)
-		longjmp(e->failed, 1);
-	if (used > 0)
-		memcpy(out, e->out, used);
-	if (e->out != NULL)
-		e->memory->free(e->memory->arg, e->out);
-	e->out = out;
-	e->room_bytes = bytes;
-	e->destination.next_output_byte = out + used;
-	e->destination.free_in_buffer = bytes - used;
-}
-
 /*
  * The size of the first block for a result: enough for noise at this quality,
  * which is several times what a photo needs.  Memory that is not written to
@@ -125,57 +113,74 @@ static size_t metadata_bytes(const struct image *src)
 	return m == NULL ? 0 : m->exif.count + m->xmp.count + m->iptc.count;
 }
 
-static size_t written_bytes(const struct encoder *e)
+/* Libjpeg goes on after the bytes that are written. */
+static void destination_set(struct encoder *e)
 {
-	return e->room_bytes - e->destination.free_in_buffer;
+	e->destination.next_output_byte = e->out.bytes + e->out.count;
+	e->destination.free_in_buffer = e->out.room_bytes - e->out.count;
+}
+
+/* What libjpeg has written is written. */
+static void destination_end(j_compress_ptr jpeg)
+{
+	struct encoder *e = jpeg->client_data;
+
+	e->out.count = e->out.room_bytes - e->destination.free_in_buffer;
+}
+
+static void reserve(struct encoder *e, size_t bytes)
+{
+	if (!output_reserve(&e->out, bytes))
+		longjmp(e->failed, 1);
 }
 
 static void destination_init(j_compress_ptr jpeg)
 {
-	struct encoder *e = jpeg->client_data;
-
-	grow_output(e,
-		    room_bytes(e->src, e->src->profile_bytes,
-			       e->transform->quality) +
-			    e->map_bytes + metadata_bytes(e->src),
-		    0);
+	destination_set(jpeg->client_data);
 }
 
 static boolean destination_full(j_compress_ptr jpeg)
 {
 	struct encoder *e = jpeg->client_data;
 
-	grow_output(e, e->room_bytes * 2, e->room_bytes);
+	e->out.count = e->out.room_bytes;
+	reserve(e, 1);
+	destination_set(e);
 	return TRUE;
 }
 
-static void destination_end(j_compress_ptr jpeg)
+static void write_bytes(struct encoder *e, const void *bytes, size_t count)
 {
-	struct encoder *e = jpeg->client_data;
+	if (count == 0)
+		return;
+	reserve(e, count);
+	memcpy(e->out.bytes + e->out.count, bytes, count);
+	e->out.count += count;
+}
 
-	e->out_bytes = written_bytes(e);
+/* A segment of several pieces: its name, and the others. */
+static void write_pieces(struct encoder *e, int code, const void *name,
+			 size_t name_bytes, const struct metadata_span *pieces,
+			 size_t count)
+{
+	size_t bytes = 2 + name_bytes;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += pieces[i].count;
+
+	const uint8_t head[] = { 0xff, (uint8_t)code, (uint8_t)(bytes >> 8),
+				 (uint8_t)bytes };
+
+	assert(bytes <= UINT16_MAX);
+	write_bytes(e, head, sizeof(head));
+	write_bytes(e, name, name_bytes);
+	for (size_t i = 0; i < count; i++)
+		write_bytes(e, pieces[i].bytes, pieces[i].count);
 }
 
 static void write_segment(struct encoder *e, const struct gain_segment *s)
 {
-	jpeg_write_marker(&e->jpeg, s->code, s->data, (unsigned)s->bytes);
-}
-
-/* A segment of several pieces: its name, and the others. */
-static void write_pieces(struct encoder *e, int code, const char *name,
-			 size_t name_bytes, const struct metadata_span *pieces,
-			 size_t count)
-{
-	size_t bytes = name_bytes;
-
-	for (size_t i = 0; i < count; i++)
-		bytes += pieces[i].count;
-	jpeg_write_m_header(&e->jpeg, code, (unsigned)bytes);
-	for (size_t i = 0; i < name_bytes; i++)
-		jpeg_write_m_byte(&e->jpeg, (uint8_t)name[i]);
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < pieces[i].count; k++)
-			jpeg_write_m_byte(&e->jpeg, pieces[i].bytes[k]);
+	write_pieces(e, s->code, s->data, s->bytes, NULL, 0);
 }
 
 /*
@@ -254,7 +259,7 @@ static void write_metadata(struct encoder *e)
 	write_segment(e, &s);
 	if (e->map == NULL)
 		return;
-	e->index_offset = written_bytes(e) + HEAD_BYTES;
+	e->index_offset = e->out.count + HEAD_BYTES;
 	/* The first picture's size is not yet known. */
 	gain_write_index(&s, e->index_offset + HEAD_BYTES, e->map_bytes,
 			 e->index_offset);
@@ -264,15 +269,42 @@ static void write_metadata(struct encoder *e)
 /* After the last byte of the first picture. */
 static void append_map(struct encoder *e)
 {
-	size_t bytes = e->out_bytes;
 	struct gain_segment s;
 
-	gain_write_index(&s, bytes, e->map_bytes, e->index_offset);
-	memcpy(e->out + e->index_offset, s.data, s.bytes);
-	if (e->room_bytes - bytes < e->map_bytes)
-		grow_output(e, bytes + e->map_bytes, bytes);
-	memcpy(e->out + bytes, e->map, e->map_bytes);
-	e->out_bytes = bytes + e->map_bytes;
+	gain_write_index(&s, e->out.count, e->map_bytes, e->index_offset);
+	memcpy(e->out.bytes + e->index_offset, s.data, s.bytes);
+	write_bytes(e, e->map, e->map_bytes);
+}
+
+/* The profile, in chunks that have a number each (ICC.1, annex B.4). */
+static void write_profile(struct encoder *e)
+{
+	enum { CHUNK_BYTES_MAX = 65519 };
+	char name[] = "ICC_PROFILE\0\1"; /* and the number of chunks */
+	size_t left = e->src->profile_bytes;
+
+	name[sizeof(name) - 1] =
+		(char)((left + CHUNK_BYTES_MAX - 1) / CHUNK_BYTES_MAX);
+	for (const uint8_t *from = e->src->profile; left > 0;) {
+		size_t count = min_u64(left, CHUNK_BYTES_MAX);
+		const struct metadata_span chunk = { from, count };
+
+		write_pieces(e, MARKER_APP2, name, sizeof(name), &chunk, 1);
+		name[sizeof(name) - 2]++;
+		from += count;
+		left -= count;
+	}
+}
+
+/* All segments before the tables. */
+static void write_segments(struct encoder *e)
+{
+	if (e->src->metadata != NULL)
+		write_own_metadata(e, e->src->metadata);
+	if (e->map != NULL || e->gain != NULL)
+		write_metadata(e);
+	if (e->src->profile != NULL)
+		write_profile(e);
 }
 
 /* As libjpeg's jpeg_quality_scaling(), which takes whole qualities alone. */
@@ -305,63 +337,162 @@ static void set_parameters(struct encoder *e)
 		jpeg_simple_progression(jpeg);
 }
 
-/* Repeat the last sample of each row to the end of its last block. */
-static void pad_rows(struct img_plane *p)
+/* Repeat the last samples of rows and columns to the end of the last blocks. */
+static void pad_plane(struct img_plane *p)
 {
-	uint32_t whole = (p->width + DCTSIZE - 1) / DCTSIZE * DCTSIZE;
+	uint32_t width = (p->width + DCTSIZE - 1) / DCTSIZE * DCTSIZE;
+	uint32_t height = (p->height + DCTSIZE - 1) / DCTSIZE * DCTSIZE;
+	uint8_t *row = p->samples;
 
-	assert(whole <= p->stride_bytes);
-	for (uint32_t y = 0; y < p->height; y++) {
-		uint8_t *row = p->samples + y * p->stride_bytes;
-
-		memset(row + p->width, row[p->width - 1], whole - p->width);
-	}
+	/* fdct_row() reads pairs of blocks. */
+	assert(width + DCTSIZE <= p->stride_bytes);
+	for (uint32_t y = 0; y < height; y++, row += p->stride_bytes)
+		if (y < p->height)
+			memset(row + p->width, row[p->width - 1],
+			       width - p->width);
+		else
+			memcpy(row, row - p->stride_bytes, width);
 }
 
-/*
- * Point `rows` at `count` rows from `y` on.  Rows below the picture are its
- * last row.
- */
-static void point_input_rows(JSAMPROW *rows, const struct img_plane *p,
-			     uint32_t y, uint32_t count)
+static void write_by_libjpeg(struct encoder *e)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t at = y + i < p->height ? y + i : p->height - 1;
+	struct jpeg_compress_struct *jpeg = &e->jpeg;
+	const struct image *src = e->src;
+	JSAMPROW rows[IMG_PLANES_MAX][2 * DCTSIZE];
+	JSAMPARRAY planes[IMG_PLANES_MAX] = { rows[0], rows[1], rows[2] };
 
-		rows[i] = p->samples + at * p->stride_bytes;
+	jpeg_start_compress(jpeg, TRUE);
+	destination_end(jpeg);
+	write_segments(e);
+	destination_set(e);
+	while (jpeg->next_scanline < jpeg->image_height) {
+		uint32_t group = jpeg->next_scanline /
+				 (jpeg->max_v_samp_factor * DCTSIZE);
+
+		for (uint32_t i = 0; i < src->plane_count; i++) {
+			uint32_t count =
+				jpeg->comp_info[i].v_samp_factor * DCTSIZE;
+
+			for (uint32_t y = 0; y < count; y++)
+				rows[i][y] =
+					image_row(src, i, group * count + y);
+		}
+		(void)jpeg_write_raw_data(jpeg, planes,
+					  jpeg->max_v_samp_factor * DCTSIZE);
 	}
+	jpeg_finish_compress(jpeg);
+}
+
+/* --- What baseline.c does not write --- */
+
+static void write_quant_table(struct encoder *e, uint32_t number)
+{
+	const JQUANT_TBL *table = e->jpeg.quant_tbl_ptrs[number];
+	uint8_t data[1 + DCTSIZE2] = { (uint8_t)number };
+
+	for (uint32_t k = 0; k < DCTSIZE2; k++)
+		data[1 + k] = (uint8_t)table->quantval[idct_order[k]];
+	write_pieces(e, MARKER_DQT, data, sizeof(data), NULL, 0);
+}
+
+static void write_code_table(struct encoder *e, uint32_t number,
+			     const JHUFF_TBL *table)
+{
+	struct metadata_span symbols = { table->huffval, 0 };
+	uint8_t data[1 + CODE_BITS_MAX] = { (uint8_t)number };
+
+	for (uint32_t bits = 1; bits <= CODE_BITS_MAX; bits++) {
+		data[bits] = table->bits[bits];
+		symbols.count += table->bits[bits];
+	}
+	write_pieces(e, MARKER_DHT, data, sizeof(data), &symbols, 1);
+}
+
+static void write_frame(struct encoder *e)
+{
+	const struct img_plane *p = &e->src->planes[0];
+	uint32_t count = e->src->plane_count;
+	uint8_t data[6 + 3 * IMG_PLANES_MAX] = {
+		BITS_IN_JSAMPLE,    (uint8_t)(p->height >> 8),
+		(uint8_t)p->height, (uint8_t)(p->width >> 8),
+		(uint8_t)p->width,  (uint8_t)count,
+	};
+
+	for (uint32_t i = 0; i < count; i++) {
+		const jpeg_component_info *c = &e->jpeg.comp_info[i];
+		uint8_t *to = data + 6 + 3 * i;
+
+		to[0] = (uint8_t)c->component_id;
+		to[1] = (uint8_t)(c->h_samp_factor << 4 | c->v_samp_factor);
+		to[2] = (uint8_t)c->quant_tbl_no;
+	}
+	write_pieces(e, MARKER_SOF0, data, 6 + 3 * count, NULL, 0);
+}
+
+static void write_scan_header(struct encoder *e)
+{
+	uint32_t count = e->src->plane_count;
+	uint8_t data[4 + 2 * IMG_PLANES_MAX] = { (uint8_t)count };
+	uint8_t *to = data + 1;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const jpeg_component_info *c = &e->jpeg.comp_info[i];
+
+		*to++ = (uint8_t)c->component_id;
+		*to++ = (uint8_t)(c->dc_tbl_no << 4 | c->ac_tbl_no);
+	}
+	to[1] = DCTSIZE2 - 1; /* the last coefficient */
+	write_pieces(e, MARKER_SOS, data, 4 + 2 * count, NULL, 0);
+}
+
+static void write_baseline(struct encoder *e)
+{
+	static const uint8_t start[] =
+		"\xff\xd8\xff\xe0\0\x10JFIF\0\1\1\0\0\1\0\1\0";
+	static const uint8_t end[] = { 0xff, MARKER_EOI };
+	uint32_t table_count = e->src->plane_count > 1 ? 2 : 1;
+	struct jpeg_compress_struct *jpeg = &e->jpeg;
+
+	e->baseline = baseline_new(e->src, jpeg, e->memory);
+	if (e->baseline == NULL)
+		longjmp(e->failed, 1);
+	if (jpeg->optimize_coding)
+		baseline_optimise(e->baseline);
+	write_bytes(e, start, sizeof(start));
+	write_segments(e);
+	for (uint32_t i = 0; i < table_count; i++)
+		write_quant_table(e, i);
+	write_frame(e);
+	for (uint32_t i = 0; i < table_count; i++) {
+		write_code_table(e, i, jpeg->dc_huff_tbl_ptrs[i]);
+		write_code_table(e, 0x10 + i, jpeg->ac_huff_tbl_ptrs[i]);
+	}
+	write_scan_header(e);
+	if (!baseline_write(e->baseline, &e->out))
+		longjmp(e->failed, 1);
+	write_bytes(e, end, sizeof(end));
+}
+
+static bool is_for_libjpeg(const struct img_transform *transform)
+{
+	return transform->progressive || !fdct_is_supported();
 }
 
 static void encode_planes(struct encoder *e)
 {
-	struct jpeg_compress_struct *jpeg = &e->jpeg;
-	struct image *src = e->src;
-	JSAMPROW rows[IMG_PLANES_MAX][2 * DCTSIZE];
-	JSAMPARRAY planes[IMG_PLANES_MAX] = { rows[0], rows[1], rows[2] };
-	uint32_t group_px; /* rows of luma that belong to a row of blocks */
+	size_t room = room_bytes(e->src, e->src->profile_bytes,
+				 e->transform->quality) +
+		      e->map_bytes + metadata_bytes(e->src);
 
 	set_parameters(e);
-	group_px = (uint32_t)jpeg->comp_info[0].v_samp_factor * DCTSIZE;
-	for (uint32_t i = 0; i < src->plane_count; i++)
-		pad_rows(&src->planes[i]);
-	jpeg_start_compress(jpeg, TRUE);
-	if (src->metadata != NULL)
-		write_own_metadata(e, src->metadata);
-	if (e->map != NULL || e->gain != NULL)
-		write_metadata(e);
-	if (src->profile != NULL)
-		jpeg_write_icc_profile(jpeg, src->profile,
-				       (unsigned)src->profile_bytes);
-	while (jpeg->next_scanline < jpeg->image_height) {
-		uint32_t y = jpeg->next_scanline;
-
-		point_input_rows(rows[0], &src->planes[0], y, group_px);
-		for (uint32_t i = 1; i < src->plane_count; i++)
-			point_input_rows(rows[i], &src->planes[i],
-					 y / group_px * DCTSIZE, DCTSIZE);
-		(void)jpeg_write_raw_data(jpeg, planes, group_px);
-	}
-	jpeg_finish_compress(jpeg);
+	for (uint32_t i = 0; i < e->src->plane_count; i++)
+		pad_plane(&e->src->planes[i]);
+	if (!output_grow(&e->out, room))
+		longjmp(e->failed, 1);
+	if (is_for_libjpeg(e->transform))
+		write_by_libjpeg(e);
+	else
+		write_baseline(e);
 	if (e->map != NULL)
 		append_map(e);
 }
@@ -386,6 +517,7 @@ static bool encoder_run(struct encoder *e)
 		encode_planes(e);
 		e->done = true;
 	}
+	baseline_free(e->baseline);
 	jpeg_memory_release(&e->working, (j_common_ptr)&e->jpeg);
 	jpeg_destroy_compress(&e->jpeg);
 	return e->done;
@@ -395,24 +527,24 @@ static bool encoder_run(struct encoder *e)
 static uint8_t *take_result(struct encoder *e)
 {
 	const struct memory *memory = e->memory;
-	uint8_t *out = e->out;
+	uint8_t *out = e->out.bytes;
 
-	if (e->out_bytes <= e->room_bytes / 2) {
-		out = memory->alloc(memory->arg, e->out_bytes);
+	if (e->out.count <= e->out.room_bytes / 2) {
+		out = memory->alloc(memory->arg, e->out.count);
 		if (out != NULL)
-			memcpy(out, e->out, e->out_bytes);
-		memory->free(memory->arg, e->out);
+			memcpy(out, e->out.bytes, e->out.count);
+		memory->free(memory->arg, e->out.bytes);
 	}
 	return out;
 }
 
-/* The result, of e->out_bytes.  NULL: out of memory. */
+/* The result, of e->out.count bytes.  NULL: out of memory. */
 static uint8_t *encode(struct encoder *e)
 {
 	assert(e->quality >= 1 && e->quality <= 100);
 	assert(e->src->profile_bytes <= PROFILE_BYTES_MAX);
 	if (!encoder_run(e)) {
-		memory_free(e->memory, e->out);
+		memory_free(e->memory, e->out.bytes);
 		return NULL;
 	}
 	return take_result(e);
@@ -423,6 +555,7 @@ enum img_err jpeg_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
 			 const struct memory *memory)
 {
 	struct encoder e = { .memory = memory,
+			     .out.memory = memory,
 			     .src = src,
 			     .transform = transform,
 			     .quality = quality };
@@ -431,6 +564,7 @@ enum img_err jpeg_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
 	if (src->gainmap != NULL) {
 		struct img_transform coding = gainmap_coding(transform);
 		struct encoder m = { .memory = memory,
+				     .out.memory = memory,
 				     .src = &src->gainmap->image,
 				     .transform = &coding,
 				     .quality = coding.quality,
@@ -438,7 +572,7 @@ enum img_err jpeg_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
 
 		map = encode(&m);
 		e.map = map;
-		e.map_bytes = m.out_bytes;
+		e.map_bytes = m.out.count;
 	}
 	if (src->gainmap == NULL || map != NULL)
 		out = encode(&e);
@@ -446,7 +580,7 @@ enum img_err jpeg_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
 	if (out == NULL)
 		return IMG_ERR_NO_MEMORY;
 	*jpeg = out;
-	*jpeg_bytes = e.out_bytes;
+	*jpeg_bytes = e.out.count;
 	return IMG_OK;
 }
 
@@ -543,7 +677,9 @@ static uint64_t encode_bytes(const struct workload *w)
 	uint64_t working = JPEG_MEMORY_BYTES_MIN;
 	uint64_t room = room_bytes(img, w->profile_bytes, t->quality);
 
-	if (t->progressive || t->optimize)
+	if (!is_for_libjpeg(t))
+		working = ARENA_CHUNK_BYTES + baseline_bytes(img, t->optimize);
+	else if (t->progressive || t->optimize)
 		working = coefficient_bytes(img, t->progressive);
 	/* A result is copied only if it takes at most half of its room. */
 	return image_bytes(img) + w->profile_bytes + room +

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inside imgops: from samples to quantised coefficients, with AVX2.
+ *
+ * The forward DCT is libjpeg's integer one (Loeffler, Ligtenberg and
+ * Moschytz), rows first, and coefficients are divided as libjpeg divides them,
+ * so they are those that libjpeg gives.
+ *
+ * There is no form for other CPUs: libjpeg's vector code for them is faster
+ * than what a compiler makes of C.
+ */
+#ifndef IMGOPS_FORMATS_JPEG_FDCT_H
+#define IMGOPS_FORMATS_JPEG_FDCT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jpeglib.h>
+
+/*
+ * A table of quantisation, prepared for fdct_row(): row after row, and each row
+ * twice, for the two halves of a vector.
+ */
+struct fdct_steps {
+	uint16_t corrections[DCTSIZE][2][DCTSIZE];
+	uint16_t reciprocals[DCTSIZE][2][DCTSIZE];
+	uint16_t scales[DCTSIZE][2][DCTSIZE];
+	/* Which bytes of row r are coefficients 8 k to 8 k + 7: at [k][r]. */
+	uint8_t zigzag[DCTSIZE][DCTSIZE][2][2 * DCTSIZE];
+};
+
+struct fdct_block {
+	int16_t at[DCTSIZE2]; /* in zigzag order (T.81, figure 5) */
+	uint64_t nonzero;     /* bit k: at[k] is not 0 */
+};
+
+/* True: the CPU has AVX2, and BMI1, BMI2 and LZCNT, as all with AVX2 do. */
+bool fdct_is_supported(void);
+
+/* `quant` has steps of 1 to 255, row after row. */
+void fdct_steps_make(struct fdct_steps *steps, const uint16_t quant[DCTSIZE2]);
+
+/*
+ * The first `count` blocks of eight rows.  If `count` is odd, it reads the
+ * samples of one block more, and writes to it.
+ */
+void fdct_row(struct fdct_block *out, const uint8_t *samples,
+	      size_t stride_bytes, uint32_t count,
+	      const struct fdct_steps *steps);
+
+#endif
