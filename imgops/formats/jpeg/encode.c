@@ -606,20 +606,20 @@ enum encode_term {
 };
 
 static const struct estimate_term encode_terms[TERM_COUNT] = {
-	[TERM_RESULTS] = { "result", 6400 },
-	[TERM_OPTIMIZED_RESULTS] = { "result, optimised", 39900 },
-	[TERM_PROGRESSIVE_RESULTS] = { "result, progressive", 89700 },
-	[TERM_SAMPLES] = { "sample", 0.902 },
-	[TERM_OPTIMIZED_SAMPLES] = { "sample, optimised", 2.33 },
-	[TERM_PROGRESSIVE_SAMPLES] = { "sample, progressive", 5.09 },
-	[TERM_SHARP_SAMPLES] = { "sample, not blurred", 0.197 },
+	[TERM_RESULTS] = { "result", 5400 },
+	[TERM_OPTIMIZED_RESULTS] = { "result, optimised", 8400 },
+	[TERM_PROGRESSIVE_RESULTS] = { "result, progressive", 90700 },
+	[TERM_SAMPLES] = { "sample", 0.475 },
+	[TERM_OPTIMIZED_SAMPLES] = { "sample, optimised", 0.38 },
+	[TERM_PROGRESSIVE_SAMPLES] = { "sample, progressive", 5.52 },
+	[TERM_SHARP_SAMPLES] = { "sample, not blurred", 0.21 },
 	[TERM_SHARP_PROGRESSIVE_SAMPLES] = { "sample, progressive, not blurred",
-					     3.44 },
-	[TERM_FINE_SAMPLE_BITS] = { "sample times bits of quality", 0.31 },
+					     3.43 },
+	[TERM_FINE_SAMPLE_BITS] = { "sample times bits of quality", 0.28 },
 	[TERM_FINE_OPTIMIZED_SAMPLE_BITS] = { "optimised sample times bits",
-					      0.65 },
+					      0.10 },
 	[TERM_FINE_PROGRESSIVE_SAMPLE_BITS] = { "progressive sample times bits",
-						2.4 },
+						2.43 },
 };
 
 /* A result that is blurred with a smaller sigma is sharp. */
