@@ -89,11 +89,6 @@ static inline void wake_reset(_Atomic uint32_t *wake)
 	(void)atomic_exchange(wake, WAKE_RUNS);
 }
 
-/* A list of events, first in, first out.  A struct of zeros is empty. */
-struct event_list {
-	struct event *first, *last; /* `last` counts only if there is a first */
-};
-
 static inline void event_list_push(struct event_list *l, struct event *ev)
 {
 	event_inside(ev)->next = NULL;

@@ -718,6 +718,30 @@ uint32_t group_workers_max(const struct schedule *s, uint32_t stage_count,
 STAGES_MUST_CHECK bool stage_send_at(const struct blocking_site *at,
 				     struct stage *s, struct event *ev);
 
+/* Of events, first in, first out.  A struct of zeros is empty. */
+struct event_list {
+	struct event *first, *last; /* `last` counts only if there is a first */
+};
+
+/* The members belong to stages/. */
+struct postponed {
+	struct stage_group *group;
+	struct event_list events;
+};
+
+/*
+ * In a handler of a group without workers: what it sends from now on waits, in
+ * `p`, after the call from outside has returned, for stage_run_postponed().  A
+ * stop waits for that, too.
+ */
+void stage_postpone(struct postponed *p);
+
+/*
+ * Run the handlers of these events, at least one, and of all that they send,
+ * before this returns.  `p` may be gone by then.  Called outside handlers.
+ */
+void stage_run_postponed(const struct postponed *p);
+
 /*
  * May the caller call stage_wait()?  Only the handler of a shared stage may, if
  * its policy is one of user-level threads, or the stage has a pool of these

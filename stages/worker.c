@@ -773,19 +773,21 @@ static NOINLINE void set_handling(const struct handling *h)
 	handling = *h;
 }
 
-static NOINLINE void set_station(uint32_t number)
+/* The next handler is of this station, and what it sends goes to `sent`. */
+static NOINLINE void set_station(uint32_t number, struct event_list *sent)
 {
 	handling.station = number;
+	handling.sent = sent;
 }
 
-/* Run `ev`, then what its handlers send, until nothing is left. */
-INLINE void run_in_caller(struct stage_group *g, struct event *ev)
+/* Run `ev`, then `sent` and what its handlers send, until nothing is left. */
+INLINE void run_in_caller(struct stage_group *g, struct event *ev,
+			  struct event_list sent)
 {
 	struct handling outer = handling;
-	struct event_list sent = { .first = NULL };
 	uint64_t ns = event_inside(ev)->sent_ns;
 
-	set_handling(&(struct handling){ .group = g, .sent = &sent });
+	set_handling(&(struct handling){ .group = g });
 	for (; ev != NULL; ev = event_list_pop(&sent)) {
 		struct call call = { event_inside(ev)->stage, ev };
 		struct station *s =
@@ -793,7 +795,7 @@ INLINE void run_in_caller(struct stage_group *g, struct event *ev)
 
 		uint64_t start_ns = enter_and_wait(s, ns);
 
-		set_station(s->number);
+		set_station(s->number, &sent);
 		begin_call(call.stage, ev, ns, start_ns);
 		call_handler(&call);
 		ns = end_call(call.stage);
@@ -808,7 +810,25 @@ INLINE void hand_to_caller(struct stage_group *g, struct event *ev,
 	if (is_inside)
 		event_list_push(handling.sent, ev);
 	else
-		run_in_caller(g, ev);
+		run_in_caller(g, ev, (struct event_list){ .first = NULL });
+}
+
+void stage_postpone(struct postponed *p)
+{
+	assert(handling.sent != NULL);
+	p->group = handling.group;
+	handling.sent = &p->events;
+}
+
+void stage_run_postponed(const struct postponed *p)
+{
+	struct event_list events = p->events;
+	struct event *ev = event_list_pop(&events);
+
+	assert(handling.group == NULL);
+	/* It has waited for this thread: see begin_call(). */
+	event_inside(ev)->sent_ns = clock_now_ns();
+	run_in_caller(p->group, ev, events);
 }
 
 /*

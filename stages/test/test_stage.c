@@ -479,6 +479,66 @@ static void test_pass_through_is_a_call(const struct line_setup *setup)
 	pass_one(setup, true);
 }
 
+/* --- Without workers: what a handler sends may wait for its sender. --- */
+
+static struct postponed postponed;
+
+/* line_setup.ends */
+static void postpone_at_first(struct item *item, const struct place *place)
+{
+	(void)item;
+	if (place->index == 0)
+		stage_postpone(&postponed);
+}
+
+static void *stop_line(void *line)
+{
+	group_stop(((struct line *)line)->group);
+	return NULL;
+}
+
+static void check_handled(const struct line *l, uint64_t first, uint64_t others)
+{
+	for (uint32_t i = 0; i < LINE_STAGES; i++) {
+		struct stage_stats s;
+
+		stage_read(l->stages[i], &s);
+		CHECK_NUMBER(s.handled_count, ==, (i == 0 ? first : others));
+	}
+}
+
+static void test_sender_runs_what_was_postponed(const struct line_setup *s)
+{
+	struct line_setup setup = *s;
+	struct item item = { .number = 0 }, next = { .number = 1 };
+	struct stage_graph graph;
+	pthread_t stops;
+	struct line l;
+
+	if (s->schedule.policy->workers != POLICY_WORKERS_CALLER)
+		return;
+	setup.ends = postpone_at_first;
+	line_start(&l, &setup);
+	for (uint32_t i = 0; i < 2; i++) {
+		postponed = (struct postponed){ .group = NULL };
+		CHECK(line_send(&l, i == 0 ? &item : &next));
+		check_handled(&l, i + 1, i);
+		/* The second time, when it stops already. */
+		if (i == 1)
+			CHECK_NUMBER(
+				pthread_create(&stops, NULL, stop_line, &l), ==,
+				0);
+		stage_run_postponed(&postponed);
+		check_handled(&l, i + 1, i + 1);
+	}
+	CHECK_NUMBER(pthread_join(stops, NULL), ==, 0);
+	CHECK_NUMBER(l.finished_count, ==, 2);
+	/* The stage has sent them, not its sender. */
+	group_read_graph(l.group, &graph);
+	CHECK_NUMBER(graph.sent_counts[0][1], ==, 2);
+	line_release(&l);
+}
+
 int main(void)
 {
 	watchdog_start();
@@ -489,5 +549,6 @@ int main(void)
 	line_each_setup(test_handler_may_send_to_another_group);
 	line_each_setup(test_pass_through_is_a_call);
 	line_each_setup(test_event_may_end_in_passing);
+	line_each_setup(test_sender_runs_what_was_postponed);
 	return 0;
 }
