@@ -776,12 +776,14 @@ static enum closure_action run_variant(struct closure *c, void *arg)
 	return closure_go_to(c, next_stage(at, v), run_variant);
 }
 
-/* The method of an upload that is decoded. */
-static enum closure_action start_variants(struct closure *c, void *arg)
+/* `u` is decoded, at this stage. */
+static enum closure_action start_variants(struct upload *u,
+					  const struct pipeline_stage *at)
 {
-	struct upload *u = container_of(c, struct upload, closure);
-	const struct pipeline_stage *at = arg;
+	struct closure *c = &u->closure;
 
+	if (u->is_held)
+		stage_postpone(&u->held);
 	for (uint32_t i = 0; i < u->variant_count; i++) {
 		struct variant *v = &u->variants[i];
 
@@ -792,7 +794,7 @@ static enum closure_action start_variants(struct closure *c, void *arg)
 	return closure_wait_for_children(c, NULL);
 }
 
-/* Its first one; if another process decodes, in the decoder stage. */
+/* The method of an upload; if another process decodes, in the decoder stage. */
 static enum closure_action decode_upload(struct closure *c, void *arg)
 {
 	struct upload *u = container_of(c, struct upload, closure);
@@ -803,8 +805,7 @@ static enum closure_action decode_upload(struct closure *c, void *arg)
 	if (!run_step(at->pipeline, at->step, &u->variants[0], &c->event))
 		return CLOSURE_COMPLETE;
 	atomic_store(&u->unscaled_count, u->variant_count);
-	return u->is_held ? closure_wait_for_event(c, start_variants) :
-			    start_variants(c, arg);
+	return start_variants(u, at);
 }
 
 /* Where it is decoded. */
@@ -1068,9 +1069,16 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 	return refuse_upload(p, u, UPLOAD_NO_SLOT);
 }
 
-void pipeline_go_on(struct upload *u)
+bool pipeline_can_hold(const struct upload *u)
 {
-	closure_resume(&u->closure);
+	const struct pipeline *p = u->pipeline;
+
+	return pipeline_worker_count(p) == 0 && !is_decoded_by_task(p, u);
+}
+
+void pipeline_go_on(const struct upload *u)
+{
+	stage_run_postponed(&u->held);
 }
 
 bool pipeline_send_task(struct pipeline *p, struct task *t)

@@ -223,11 +223,16 @@ MUST_CHECK bool pipeline_peek(struct pipeline *p, struct upload *u);
 MUST_CHECK bool pipeline_submit(struct pipeline *p, struct upload *u);
 
 /*
- * An upload that is_held goes on; without workers, in this call.  To be called
- * once, when pipeline_submit() has returned.  In the counts, decode has one
- * more event.
+ * In on_decoded(): does pipeline_submit() run the steps of `u` itself?  Only
+ * then may it be held.
  */
-void pipeline_go_on(struct upload *u);
+bool pipeline_can_hold(const struct upload *u);
+
+/*
+ * An upload that is_held goes on, in this call.  To be called once, when
+ * pipeline_submit() has returned.
+ */
+void pipeline_go_on(const struct upload *u);
 
 /*
  * If `u` exceeded a limit of pixels, scans, CPU time or memory, or could not

@@ -170,7 +170,10 @@ struct upload {
 	 * so it may be freed, and the charge lowered.  Or NULL.
 	 */
 	void (*on_decoded)(struct upload *u);
-	/* on_decoded() may set it: the next steps wait for pipeline_go_on(). */
+	/*
+	 * on_decoded() may set it, if pipeline_can_hold(): the next steps wait
+	 * for pipeline_go_on().
+	 */
 	bool is_held;
 	/*
 	 * The last step, which may block: store the results.  Returns
@@ -208,6 +211,7 @@ struct upload {
 	struct closure parsing; /* parses, then waits for `closure` */
 	/* Stores the results; before, decodes if another process does. */
 	struct task task;
+	struct postponed held;
 	enum img_err decode_err; /* of the task for which it has waited */
 	uint64_t queued_ns;      /* when it was sent to its first stage */
 	/* More memory than it has reserved; it waits for it before decode. */

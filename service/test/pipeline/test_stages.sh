@@ -255,6 +255,9 @@ check_early() {
 	ask 202 -F file=@photo -F respond=decoded -F w=60 "$url/v1/images"
 	stored "$(jq -r .id body)"
 	check_drained
+	[ "$(stat_of '[.stages[:-1][].handled] | join(" ")')" = \
+		"1 ${decoded:-1} 1 0 1 1" ] ||
+		fail "handled: $(stat_of '.stages[].handled') $*"
 	stop
 }
 
@@ -262,6 +265,9 @@ test_fields_decide_what_is_stored() {
 	with_policies "$policies" check_stored
 	! needs early_replies ||
 		with_policies "default thread-per-connection capriccio" check_early
+	# The thread that waits for another process to decode makes the image.
+	[ -n "${TEST_POLICY:-}" ] ||
+		decoded=0 check_early --isolate jpeg --policy servlib
 }
 
 # client NUMBER: send forms until the server does not answer any more

@@ -512,6 +512,9 @@ test_without_workers() {
 		[ "$got" = 200 ] || fail "status $got: $(shown body)"
 		cp body meta
 		check_whole meta
+		check_drained
+		[ "$(stat_of '[.stages[:-1][].handled] | join(" ")')" = '2 2 1 2' ] ||
+			fail "handled: $(stat_of '.stages[].handled')"
 		get 204 "/v1/images/$id" -X DELETE
 		# A stop waits for what the thread still makes.
 		post 'w=1000&enlarge=1&blur=20&progressive=1&respond=decoded'

@@ -349,7 +349,7 @@ static void on_decoded(struct upload *u)
 	if (!s->answers_early || !can_accept(r))
 		return;
 	/* Before the 202, which may end the connection's part. */
-	u->is_held = pipeline_worker_count(r->config->pipeline) == 0;
+	u->is_held = pipeline_can_hold(u);
 	if (!r->config->spools) {
 		accepted_add(&r->http->accepted, &s->accepted);
 		atomic_store(&s->early, EARLY_ACCEPTED);
