@@ -48,6 +48,11 @@ void request_refuse(struct request *r, enum problem problem)
 	r->problem = problem;
 	if (r->handler->refuse != NULL)
 		r->handler->refuse(r);
+	request_count_refusal(r, problem);
+}
+
+void request_count_refusal(const struct request *r, enum problem problem)
+{
 	if (!problem_is_refusal(problem))
 		return;
 	pipeline_count_refused(r->config->pipeline);

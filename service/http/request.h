@@ -383,6 +383,9 @@ void request_release(struct request *r);
  */
 void request_refuse(struct request *r, enum problem problem);
 
+/* Statistics: a request with this problem is counted if it is a refusal. */
+void request_count_refusal(const struct request *r, enum problem problem);
+
 /*
  * Log and count an admitted upload that the drain limit has ended without a
  * result.

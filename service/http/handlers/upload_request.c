@@ -310,7 +310,10 @@ static enum problem explained_problem(struct request *r)
 
 enum problem upload_problem(struct request *r)
 {
-	return explained_problem(r);
+	enum problem problem = explained_problem(r);
+
+	request_count_refusal(r, problem);
+	return problem;
 }
 
 /* False: `detail` says what is wrong with it. */
@@ -978,7 +981,7 @@ static bool reply_to_upload(struct request *r)
 		return storing_reply_accepted(r, own->storing.accepted.id,
 					      r->config->spools);
 	if (own->upload.end != UPLOAD_GONE)
-		r->problem = explained_problem(r);
+		r->problem = upload_problem(r);
 	drop_body(r); /* not needed while the client reads the reply */
 	if (own->upload.end == UPLOAD_GONE)
 		return false;

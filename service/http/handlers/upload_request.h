@@ -80,7 +80,10 @@ enum problem upload_begin(struct request *r);
 /* Send the upload into the pipeline, as start() of a handler. */
 bool upload_submit(struct request *r);
 
-/* What was wrong with it; sets `detail` and `excess`. */
+/*
+ * The pipeline is done with it: what was wrong?  Sets `detail` and `excess`,
+ * and counts a refusal, so it is called once, and not after request_refuse().
+ */
 enum problem upload_problem(struct request *r);
 
 /* The body is not needed any more. */

@@ -162,6 +162,17 @@ test_stages_are_shown() {
 	stop
 }
 
+# A form whose picture does not fit into the memory is refused when it is read.
+test_refusals_are_counted() {
+	start --stages thesis --memory 8M
+	expect_problem 413 too_much_memory -F file=@photo -F w=4000 \
+		-F enlarge=1 "$url/"
+	check_drained
+	[ "$(stat_of '.memory.refused == 1 and .uploads.refused == 1')" = \
+		true ] || fail "refused: $(stats .memory .uploads)"
+	stop
+}
+
 test_events_are_in_traces() {
 	needs trace || return 0
 	start --stages thesis
@@ -313,6 +324,7 @@ test_stop_under_load() {
 make_files
 test_same_results_under_each_policy
 test_stages_are_shown
+test_refusals_are_counted
 test_events_are_in_traces
 test_stages_are_scheduled
 test_fields_decide_what_is_stored
