@@ -602,14 +602,13 @@ static void log_request_end(const struct request *r, enum request_ending how)
 void request_end(struct connection *c, struct request *r,
 		 enum request_ending how)
 {
-	if (r != NULL) {
-		count_refusal(r);
-		if (is_cut(r, how))
-			client_cut(r->client);
-	}
-	client_enter(c->client, CLIENT_IDLE);
-	if (r == NULL)
+	if (r == NULL) {
+		client_enter(c->client, CLIENT_IDLE);
 		return;
+	}
+	count_refusal(r);
+	if (is_cut(r, how))
+		client_cut(r->client);
 	if (is_abandoned(r, how))
 		request_count_abandoned(r);
 	if (is_shortened(r))
@@ -621,6 +620,7 @@ void request_end(struct connection *c, struct request *r,
 		log_request_end(r, how);
 	if (r->handler->end != NULL)
 		r->handler->end(r);
+	client_enter(c->client, CLIENT_IDLE);
 	if (r->state != REQUEST_HEAD)
 		request_release(r);
 	else

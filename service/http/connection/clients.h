@@ -6,7 +6,9 @@
  *	    \ WAIT /    \ HELD /
  *
  * Every connection is in a phase.  In WAIT, WORK and HELD the client waits for
- * us, so these have no limit.  A connection may stay in the other phases:
+ * us, so these have no limit.  WORK comes again after a REPLY of 202, if the
+ * connection's thread makes the image.  A connection may stay in the other
+ * phases:
  *
  *	HEAD, IDLE   for head_ms, idle_ms
  *	BODY         as long as rate_min bytes per s arrive; after body_ms, as

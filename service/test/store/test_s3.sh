@@ -589,6 +589,42 @@ is_storing() {
 		| .started - .handled')" = 1 ]
 }
 
+# status_on FD: print the status of the next reply
+status_on() {
+	local version status=none
+	while read -r -t 120 -u "$1" version status _; do
+		[ "$version" != HTTP/1.1 ] || break
+	done
+	echo "$status"
+}
+
+# test_making_is_not_idle FLAGS...: a connection whose thread makes an image after
+# its 202 is not closed for a new one, and goes on when the image is stored
+test_making_is_not_idle() {
+	local fd
+	begin --max-connections 1 --admin-listen 127.0.0.1:0 "$@"
+	until_true is_state 200
+	kill -STOP $fake
+	exec {fd}<>"/dev/tcp/127.0.0.1/${url##*:}"
+	{
+		printf 'POST /v1/images?w=64&blur=12&respond=decoded HTTP/1.1\r\n'
+		printf 'Host: 127.0.0.1\r\nContent-Length: %d\r\n\r\n' \
+			"$(stat -c %s "$photo")"
+		cat "$photo"
+	} >&"$fd"
+	[ "$(status_on "$fd")" = 202 ] || fail "no 202"
+	until_true is_storing
+	get 200 /healthz
+	kill -CONT $fake
+	check_drained
+	# A subshell, which SIGPIPE may end.
+	(printf 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n' >&"$fd") ||
+		fail "the connection is closed: $*"
+	[ "$(status_on "$fd")" = 200 ] || fail "the connection was closed: $*"
+	exec {fd}>&-
+	stop
+}
+
 # Uploads that wait for the store end with --drain-timeout.
 test_stop() {
 	local client keeper last
@@ -662,6 +698,10 @@ test_requests_wait_in_line
 test_the_helper_is_killed
 test_the_helper_hangs
 test_new_keys
+[ -n "${TEST_POLICY:-}" ] || {
+	test_making_is_not_idle --policy thread-per-connection
+	test_making_is_not_idle --policy servlib --threads 1:1
+}
 test_stop
 test_crash
 not_with_tsan test_no_helper

@@ -367,8 +367,11 @@ void storing_end(struct request *r)
 {
 	struct upload_request *own = r->own;
 
-	if (own != NULL && own->upload.is_held)
-		pipeline_go_on(&own->upload);
+	if (own == NULL || !own->upload.is_held)
+		return;
+	/* Until then its thread reads no other request. */
+	client_enter(r->client, CLIENT_WORK);
+	pipeline_go_on(&own->upload);
 }
 
 /* Without a spool: the image is stored, so queue its webhooks. */
