@@ -317,7 +317,10 @@ uint32_t pipeline_formats(const struct pipeline *p);
 
 /*
  * Refuse uploads, finish those inside, end the workers.  A second call does
- * nothing.
+ * nothing.  An upload at the stage parse whose file another process decodes is
+ * abandoned, because the threads of the decoders end before the workers, to
+ * which they send; the server has none by then: it has waited for all uploads,
+ * or called pipeline_abandon().
  */
 void pipeline_stop(struct pipeline *p);
 void pipeline_free(struct pipeline *p);
