@@ -175,14 +175,43 @@ struct peak {
 	uint64_t search; /* the most memory of a search for a border */
 };
 
+/* The most memory of one result: to scale it, and to retouch and encode it. */
+struct needs {
+	uint64_t scale, finish;
+};
+
+static struct needs needs_of(const struct workload *w)
+{
+	return (struct needs){ scale_estimate.bytes(w),
+			       max_u64(retouch_bytes(w), encode_bytes(w)) };
+}
+
+/*
+ * If the samples decide which chroma the result has, the larger of both: mostly
+ * that of 4:4:4.  For the time, 4:2:0 is assumed, as most pictures get it.
+ */
+static struct needs needs_at_most(const struct workload *w)
+{
+	struct needs needs = needs_of(w), other;
+	struct img_transform full = *w->transform;
+	struct workload with_full = *w;
+
+	if (format_chroma(w->transform) != IMG_CHROMA_AUTO)
+		return needs;
+	full.chroma = IMG_CHROMA_444;
+	workload_set_result(&with_full, w->view, &full);
+	other = needs_of(&with_full);
+	return (struct needs){ max_u64(needs.scale, other.scale),
+			       max_u64(needs.finish, other.finish) };
+}
+
 static void add_to_peak(struct peak *peak, const struct workload *w)
 {
-	uint64_t scale = scale_estimate.bytes(w);
-	uint64_t finish = max_u64(retouch_bytes(w), encode_bytes(w));
-	uint64_t gap = max_u64(scale, finish) - scale;
+	struct needs needs = needs_at_most(w);
+	uint64_t gap = max_u64(needs.scale, needs.finish) - needs.scale;
 
-	peak->sum += max_u64(scale, finish);
-	peak->finish += finish;
+	peak->sum += max_u64(needs.scale, needs.finish);
+	peak->finish += needs.finish;
 	if (gap < peak->gap_least)
 		peak->gap_least = gap;
 	peak->search = max_u64(peak->search, trim_estimate.bytes(w));

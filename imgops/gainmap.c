@@ -178,7 +178,8 @@ void gainmap_result(struct gainmap_result *r, const struct image *decoded,
 	};
 	r->transform = gainmap_coding(transform);
 	r->transform.filter = transform->filter;
-	r->transform.full_chroma = has_all_chroma(decoded);
+	r->transform.chroma =
+		has_all_chroma(decoded) ? IMG_CHROMA_444 : IMG_CHROMA_420;
 	r->transform.blur_sigma_px = transform->blur_sigma_px *
 				     sqrt((double)img_pixels(r->view.size) /
 					  (double)img_pixels(size));

@@ -337,6 +337,14 @@ enum img_filter {
 	IMG_MITCHELL,    /* B = C = 1/3 */
 };
 
+/* The chroma of a result that is coded in Y'CbCr. */
+enum img_chroma {
+	IMG_CHROMA_420, /* half of each side */
+	IMG_CHROMA_444,
+	/* 4:4:4 if halving would lose colours, as in coloured text: chroma.h */
+	IMG_CHROMA_AUTO,
+};
+
 /*
  * The wanted result.  Zero is the default of every member except `quality` and
  * those of a watermark.
@@ -367,7 +375,7 @@ struct img_transform {
 	bool as_stored; /* do not apply the EXIF orientation */
 	/* If possible keep the ICC profile, do not convert to sRGB. */
 	bool keep_profile;
-	bool full_chroma; /* 4:4:4 instead of 4:2:0 */
+	enum img_chroma chroma;
 	/*
 	 * 0xRRGGBB, in the result's colours, or IMG_TRANSPARENT: what is around
 	 * a padded picture, and under transparent parts if the result has no
@@ -722,13 +730,12 @@ img_decode_any(struct image *dst, const uint8_t *bytes, size_t count,
 /*
  * Scale the part of `src`, made by img_decode(), that `view` shows.  The result
  * has view->size and is upright.  It is grey, or what transform->format codes:
- * Y'CbCr, in 4:2:0 unless transform->full_chroma, or RGB, also if the pad is to
- * be transparent.  A picture with alpha
- * is RGBA if the format holds alpha, else it is put on transform->background.
- * It is in sRGB, or in the colours of src->profile if
- * transform->keep_profile and the profile can be kept. transform->filter is
- * widened where the size shrinks.  A plane that keeps its size is not filtered:
- * only the part is cut out.
+ * Y'CbCr, with the chroma of transform->chroma, or RGB, also if the pad is to
+ * be transparent.  A picture with alpha is RGBA if the format holds alpha, else
+ * it is put on transform->background.  It is in sRGB, or in the colours of
+ * src->profile if transform->keep_profile and the profile can be kept.
+ * transform->filter is widened where the size shrinks.  A plane that keeps its
+ * size is not filtered: only the part is cut out.
  *
  * If img_keeps_gainmap(), the part of the gain map is scaled as well.  It is
  * never enlarged, and at least as large, compared with the result, as in the

@@ -210,7 +210,8 @@ enum img_err pad_image(struct image *img, const struct img_view *view,
 	assert(img->planes[0].height == view->size.height_px);
 	colour_of_background(outside, to, transform);
 	return place(img, &view->pad, img_result_size(view), to,
-		     format_full_size(transform), outside, memory);
+		     format_full_size(transform) || image_has_full_chroma(img),
+		     outside, memory);
 }
 
 enum img_err pad_add_alpha(struct image *img, const struct memory *memory)

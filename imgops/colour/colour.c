@@ -10,6 +10,7 @@
  */
 #include "imgops/colour/colour.h"
 
+#include "imgops/chroma.h"
 #include "imgops/formats/format.h"
 #include "imgops/image.h"
 
@@ -107,18 +108,25 @@ static void mix_channels(uint8_t *restrict out, const uint8_t *const rgb[3],
 	}
 }
 
-void colour_ycc_from_rgb(uint8_t *const ycc[3], const uint8_t *const rgb[3],
-			 size_t width)
+void colour_chroma_from_rgb(uint8_t *const chroma[2],
+			    const uint8_t *const rgb[3], size_t width)
 {
 	static const int32_t weights[][3] = {
-		{ FIX(0.299), FIX(0.587), FIX(0.114) },
 		{ -FIX(0.168736), -FIX(0.331264), FIX(0.5) },
 		{ FIX(0.5), -FIX(0.418688), -FIX(0.081312) },
 	};
 
-	mix_channels(ycc[0], rgb, weights[0], FIX_HALF, width);
-	mix_channels(ycc[1], rgb, weights[1], CHROMA_BIAS, width);
-	mix_channels(ycc[2], rgb, weights[2], CHROMA_BIAS, width);
+	for (int i = 0; i < 2; i++)
+		mix_channels(chroma[i], rgb, weights[i], CHROMA_BIAS, width);
+}
+
+void colour_ycc_from_rgb(uint8_t *const ycc[3], const uint8_t *const rgb[3],
+			 size_t width)
+{
+	static const int32_t weights[] = { FIX(0.299), FIX(0.587), FIX(0.114) };
+
+	mix_channels(ycc[0], rgb, weights, FIX_HALF, width);
+	colour_chroma_from_rgb(ycc + 1, rgb, width);
 }
 
 void colour_of_background(uint8_t samples[IMG_PLANES_MAX], enum img_space space,
@@ -421,6 +429,30 @@ static void write_ycc_row(struct image *dst, const uint8_t *const rgb[3],
 		halve_chroma(dst, rows, y, y == p->height - 1);
 }
 
+/* Convert some rows: would colours be lost if chroma was halved? */
+static bool is_sharp(const struct image *src, const struct colour *c,
+		     struct rows *rows, const struct memory *memory)
+{
+	uint32_t width = src->planes[0].width, height = src->planes[0].height;
+	const uint8_t *const upper[] = { rows->chroma[0][0],
+					 rows->chroma[0][1] };
+	const uint8_t *const lower[] = { rows->chroma[1][0],
+					 rows->chroma[1][1] };
+	struct chroma_count count = { 0 };
+
+	for (uint32_t i = 0; i < chroma_pairs(height); i++) {
+		for (uint32_t k = 0; k < 2; k++) {
+			const uint8_t *rgb[IMG_PLANES_MAX];
+
+			make_rgb(rgb, rows, src, c, chroma_pair(i, height) + k);
+			colour_chroma_from_rgb(rows->chroma[k], rgb, width);
+		}
+		chroma_add(&count, upper, lower, width);
+		memory_pause(memory);
+	}
+	return chroma_is_sharp(&count);
+}
+
 static void convert_rows(struct image *dst, const struct image *src,
 			 const struct colour *c, struct rows *rows)
 {
@@ -440,32 +472,32 @@ static void convert_rows(struct image *dst, const struct image *src,
 }
 
 bool colour_convert(struct image *dst, const struct image *src,
-		    const struct colour *c, bool full_chroma,
+		    const struct colour *c, enum img_chroma chroma,
 		    const struct memory *memory)
 {
 	const struct img_plane *first = &src->planes[0];
-	size_t bytes = colour_convert_bytes(first->width);
+	struct img_size size = { first->width, first->height };
+	uint8_t *block =
+		memory_alloc(memory, colour_convert_bytes(size.width_px));
 	struct rows rows;
-	uint8_t *block;
+	bool ok, is_full = chroma == IMG_CHROMA_444;
 
 	for (uint32_t i = 0; i < src->plane_count; i++) {
 		assert(src->planes[i].width == first->width);
 		assert(src->planes[i].height == first->height);
 	}
-	image_shape(dst, (struct img_size){ first->width, first->height },
-		    c->to, full_chroma);
-	if (!image_alloc(dst, memory))
+	if (block == NULL)
 		return false;
-	block = memory->alloc(memory->arg, bytes);
-	if (block == NULL) {
-		img_release(dst);
-		return false;
-	}
 	rows_init(&rows, block, first->width);
 	set_flip(&rows, src);
-	convert_rows(dst, src, c, &rows);
-	memory->free(memory->arg, block);
-	return true;
+	if (chroma == IMG_CHROMA_AUTO && c->to == IMG_YCBCR)
+		is_full = is_sharp(src, c, &rows, memory);
+	image_shape(dst, size, c->to, is_full);
+	ok = image_alloc(dst, memory);
+	if (ok)
+		convert_rows(dst, src, c, &rows);
+	memory_free(memory, block);
+	return ok;
 }
 
 /* For each level of grey, the luma of its converted colour. */

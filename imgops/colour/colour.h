@@ -53,10 +53,11 @@ bool colour_needs_pixels(const struct colour *c, const struct image *src);
 
 /*
  * Make `dst`, which is empty, from `src`, whose planes are all of one size.
- * False: no memory, and `dst` is empty.
+ * With IMG_CHROMA_AUTO, the converted colours decide.  False: no memory, and
+ * `dst` is empty.
  */
 MUST_CHECK bool colour_convert(struct image *dst, const struct image *src,
-			       const struct colour *c, bool full_chroma,
+			       const struct colour *c, enum img_chroma chroma,
 			       const struct memory *memory);
 
 /* Memory that colour_convert() needs in addition to its result. */
@@ -105,6 +106,10 @@ void colour_rgb_from_ycc(uint8_t *const rgb[3], const uint8_t *const ycc[3],
 
 void colour_ycc_from_rgb(uint8_t *const ycc[3], const uint8_t *const rgb[3],
 			 size_t width);
+
+/* Only Cb and Cr. */
+void colour_chroma_from_rgb(uint8_t *const chroma[2],
+			    const uint8_t *const rgb[3], size_t width);
 
 /*
  * Write row `y` of a picture that is grey, RGB or RGBA: the samples of each

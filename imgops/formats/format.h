@@ -26,7 +26,7 @@ struct metadata_found; /* imgops/metadata/metadata.h */
 
 /* The planes of a coloured result. */
 enum format_planes {
-	FORMAT_YCBCR,     /* 4:2:0, or 4:4:4 if transform->full_chroma */
+	FORMAT_YCBCR,     /* in 4:2:0 or 4:4:4, as format_chroma() says */
 	FORMAT_YCBCR_420, /* whatever is asked for */
 	FORMAT_RGB,
 };
@@ -173,14 +173,29 @@ format_result_space(const struct img_transform *transform, enum img_space space)
 enum img_space format_padded_space(const struct img_transform *transform,
 				   enum img_space space);
 
-/* True: all planes of a coloured result have full size. */
-static inline bool format_full_size(const struct img_transform *transform)
+/*
+ * Which planes of a coloured result have full size?  AUTO: the samples decide.
+ * A blur leaves nothing that 4:2:0 would lose.
+ */
+static inline enum img_chroma
+format_chroma(const struct img_transform *transform)
 {
 	enum format_planes planes =
 		format_of_result(transform)->planes(transform);
 
-	return planes == FORMAT_RGB || format_adds_alpha(transform) ||
-	       (planes == FORMAT_YCBCR && transform->full_chroma);
+	if (planes == FORMAT_RGB || format_adds_alpha(transform))
+		return IMG_CHROMA_444;
+	if (planes == FORMAT_YCBCR_420 ||
+	    (transform->chroma == IMG_CHROMA_AUTO &&
+	     transform->blur_sigma_px >= 1))
+		return IMG_CHROMA_420;
+	return transform->chroma;
+}
+
+/* True: they all have, whatever the samples. */
+static inline bool format_full_size(const struct img_transform *transform)
+{
+	return format_chroma(transform) == IMG_CHROMA_444;
 }
 
 /*

@@ -76,7 +76,7 @@ static struct img_transform transform_of(const uint8_t *o)
 		.enlarge = o[3] & 1,
 		.as_stored = o[3] & 2,
 		.keep_profile = o[3] & 4,
-		.full_chroma = o[3] & 8,
+		.chroma = o[3] & 8 ? 1 + (o[6] & 1) : 0,
 		.progressive = o[3] & 16,
 		.optimize = o[3] & 32,
 		.lenient = o[3] & 64,

@@ -18,6 +18,7 @@
 
 #include "imgops/resample/bands.h"
 #include "imgops/attention.h"
+#include "imgops/chroma.h"
 #include "imgops/colour/colour.h"
 #include "imgops/estimate.h"
 #include "imgops/formats/format.h"
@@ -342,6 +343,34 @@ static bool scale_shaped(struct image *dst, const struct image *src,
 }
 
 /*
+ * The chroma of the result.  AUTO: the samples decide when they are converted;
+ * if they are not, the decoded ones have decided here.
+ */
+static enum img_chroma choose_chroma(const struct image *src,
+				     const struct img_view *view,
+				     bool is_converted,
+				     const struct img_transform *transform)
+{
+	enum img_chroma chroma = format_chroma(transform);
+	struct image full;
+	struct plan p;
+
+	if (chroma != IMG_CHROMA_AUTO ||
+	    (src->space != IMG_YCBCR && src->space != IMG_YCCK))
+		return chroma;
+	image_shape(&full, view->size, IMG_YCBCR, true);
+	plan_init(&p, &full.planes[1], &src->planes[1], view,
+		  transform->filter);
+	if (!chroma_is_finer(&p.x, &p.y))
+		return IMG_CHROMA_420;
+	if (is_converted)
+		return chroma;
+	return chroma_is_sharp_scaled(src, &p.x, &p.y, p.left, p.top) ?
+		       IMG_CHROMA_444 :
+		       IMG_CHROMA_420;
+}
+
+/*
  * Scale to planes of one size first and convert then, because then there are
  * fewer pixels.
  */
@@ -351,10 +380,10 @@ static bool scale_pixels(struct image *dst, const struct image *src,
 			 const struct memory *memory)
 {
 	struct image pixels = { 0 };
+	enum img_chroma chroma = choose_chroma(src, view, true, transform);
 	bool ok = scale_shaped(&pixels, src, view, true, false,
 			       transform->filter, memory) &&
-		  colour_convert(dst, &pixels, c, format_full_size(transform),
-				 memory);
+		  colour_convert(dst, &pixels, c, chroma, memory);
 
 	img_release(&pixels);
 	return ok;
@@ -414,6 +443,7 @@ static bool scale_picture(struct image *dst, const struct image *src,
 			  const struct img_transform *transform, bool shares,
 			  const struct memory *memory)
 {
+	enum img_chroma chroma;
 	struct image luma;
 
 	if (colour_needs_pixels(c, src))
@@ -425,7 +455,8 @@ static bool scale_picture(struct image *dst, const struct image *src,
 	 */
 	shares = shares && c->icc.channels == 0 &&
 		 luma.plane_count == src->plane_count;
-	if (!scale_shaped(dst, &luma, view, format_full_size(transform), shares,
+	chroma = choose_chroma(&luma, view, false, transform);
+	if (!scale_shaped(dst, &luma, view, chroma == IMG_CHROMA_444, shares,
 			  transform->filter, memory))
 		return false;
 	colour_convert_grey(dst, c);
@@ -508,6 +539,7 @@ enum scale_term {
 	TERM_INK_TABLE_PIXELS,
 	TERM_INK_LCMS_PIXELS,
 	TERM_ATTENTION_CELLS, /* looked at for IMG_SMART */
+	TERM_CHROMA_PIXELS,   /* looked at for IMG_CHROMA_AUTO */
 	TERM_COUNT,
 };
 
@@ -537,6 +569,7 @@ static const struct estimate_term scale_terms[TERM_COUNT] = {
 	[TERM_INK_TABLE_PIXELS] = { "pixel of inks by a table", 45 },
 	[TERM_INK_LCMS_PIXELS] = { "pixel of inks by lcms2 alone", 600 },
 	[TERM_ATTENTION_CELLS] = { "cell looked at for attention", 40 },
+	[TERM_CHROMA_PIXELS] = { "pixel looked at for chroma", 5 },
 };
 
 /* An upper bound: along.reach is known only when the weights are made. */
@@ -703,6 +736,9 @@ static void scale_count(double *counts, const struct workload *w)
 	if (looks_for_part(w->transform))
 		counts[TERM_ATTENTION_CELLS] =
 			ATTENTION_CELLS * ATTENTION_CELLS;
+	if (format_chroma(w->transform) == IMG_CHROMA_AUTO)
+		counts[TERM_CHROMA_PIXELS] =
+			(double)chroma_pixels_max(w->view->size);
 }
 
 const struct step_estimate scale_estimate = {

@@ -603,7 +603,7 @@ static void result_make(struct bytes *file, enum img_space space,
 
 	heap_init(h);
 	image_shape(&img, (struct img_size){ WIDTH, HEIGHT }, space,
-		    t->full_chroma);
+		    t->chroma == IMG_CHROMA_444);
 	CHECK(image_alloc(&img, &h->memory));
 	for (uint32_t i = 0; i < img.plane_count; i++)
 		for (uint32_t y = 0; y < img.planes[i].height; y++)
@@ -660,10 +660,10 @@ static void test_results(void)
 
 	check_result(IMG_GREY, &t, 0);
 	check_result(IMG_YCBCR, &t, 0);
-	t.full_chroma = true;
+	t.chroma = IMG_CHROMA_444;
 	check_result(IMG_YCBCR, &t, 0);
 	check_result(IMG_RGBA, &t, 3);
-	t.full_chroma = false;
+	t.chroma = IMG_CHROMA_420;
 	t.lossless = true;
 	t.quality = 1;
 	check_result(IMG_GREY, &t, 0);
@@ -715,6 +715,49 @@ static void test_meaning(void)
 	check_meaning(IMG_RGB, true, AVIF_PIXEL_FORMAT_YUV444, icc);
 	check_meaning(IMG_RGBA, true, AVIF_PIXEL_FORMAT_YUV444, none);
 	free(icc.data);
+}
+
+/* With IMG_CHROMA_AUTO, in stripes of red and blue that are `wide_px` wide. */
+static avifPixelFormat stripes_become(uint32_t wide_px)
+{
+	struct img_transform t = { .quality = 80,
+				   .chroma = IMG_CHROMA_AUTO,
+				   .format = IMG_FORMAT_AVIF };
+	avifDecoder *d = avifDecoderCreate();
+	avifPixelFormat format;
+	struct image img = { 0 };
+	uint8_t *bytes;
+	size_t count;
+	struct heap h;
+
+	heap_init(&h);
+	image_shape(&img, (struct img_size){ 320, 40 }, IMG_RGBA, true);
+	CHECK(image_alloc(&img, &h.memory));
+	for (uint32_t i = 0; i < 4; i++)
+		for (uint32_t y = 0; y < 40; y++)
+			for (uint32_t x = 0; x < 320; x++)
+				image_row(&img, i, y)[x] =
+					i == 3 || i == x / wide_px % 2 * 2 ?
+						255 :
+						0;
+	CHECK_NUMBER(img_encode(&bytes, &count, &img, &t, &h.memory), ==,
+		     IMG_OK);
+	CHECK_NUMBER(avifDecoderSetIOMemory(d, bytes, count), ==,
+		     AVIF_RESULT_OK);
+	CHECK_NUMBER(avifDecoderParse(d), ==, AVIF_RESULT_OK);
+	format = d->image->yuvFormat;
+	avifDecoderDestroy(d);
+	img_release(&img);
+	memory_free(&h.memory, bytes);
+	CHECK_NUMBER(h.live_count, ==, 0);
+	return format;
+}
+
+static void test_colours_decide_with_alpha_too(void)
+{
+	CHECK_NUMBER(stripes_become(1), ==, AVIF_PIXEL_FORMAT_YUV444);
+	CHECK_NUMBER(stripes_become(3), ==, AVIF_PIXEL_FORMAT_YUV444);
+	CHECK_NUMBER(stripes_become(160), ==, AVIF_PIXEL_FORMAT_YUV420);
 }
 
 /* A better quality takes more bytes, and comes closer. */
@@ -903,6 +946,7 @@ int main(void)
 	test_limits();
 	test_results();
 	test_meaning();
+	test_colours_decide_with_alpha_too();
 	test_quality();
 	test_gainmap_of_another_writer();
 	test_gainmap_results();

@@ -15,8 +15,8 @@
 #include <string.h>
 
 static const struct img_size size = { 61, 43 };
-static const struct img_transform plain = { .full_chroma = true };
-static const struct img_transform keep = { .full_chroma = true,
+static const struct img_transform plain = { .chroma = IMG_CHROMA_444 };
+static const struct img_transform keep = { .chroma = IMG_CHROMA_444,
 					   .keep_profile = true };
 
 /* A picture of nearly all colours. */

@@ -21,7 +21,7 @@ static const struct img_transform site[] = {
 	  .box = { 640, 0 },
 	  .progressive = true,
 	  .sharpen_sigma_px = 1 },
-	{ .quality = 95, .box = { 640, 640 }, .full_chroma = true },
+	{ .quality = 95, .box = { 640, 640 }, .chroma = IMG_CHROMA_444 },
 	{ .quality = 60, .box = { 64, 64 } },
 };
 

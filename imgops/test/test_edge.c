@@ -351,7 +351,7 @@ static void test_results_are_near_the_exact_ones(void)
 					.filter = filters[f],
 					.fit = fits[kind % 3],
 					.gravity = kind % 9,
-					.full_chroma = kind / 5 % 2,
+					.chroma = kind / 5 % 2,
 					.box = { box, box * 3 / 4 },
 				};
 

@@ -123,7 +123,7 @@ static void check_beginnings(const struct img_format *format, struct bytes file)
 static void check_picture(struct bytes file, enum img_space space,
 			  struct heap *h)
 {
-	struct img_transform t = { .quality = 95, .full_chroma = true };
+	struct img_transform t = { .quality = 95, .chroma = IMG_CHROMA_444 };
 	struct image decoded = must_decode(file, full_size, h), scaled = { 0 };
 	struct image exact;
 	struct img_view view = whole_view(size);

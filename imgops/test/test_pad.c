@@ -193,7 +193,7 @@ static void test_each_sample_is_at_its_place(void)
 			for (size_t s = 0; s < ARRAY_SIZE(spaces); s++) {
 				struct img_transform t = {
 					.format = formats[f / 2],
-					.full_chroma = f % 2,
+					.chroma = f % 2,
 					.background = backgrounds[b],
 					.pad = { 1, 1, 1, 1 },
 				};

@@ -358,7 +358,7 @@ static void test_full_chroma_is_as_large_as_the_target(void)
 		.width = 96, .height = 64, .h = { 2 }, .v = { 2 }
 	};
 	struct img_transform transform = { .box = { 10, 10 },
-					   .full_chroma = true };
+					   .chroma = IMG_CHROMA_444 };
 	struct bytes jpeg = jpeg_make(&spec);
 	struct image img;
 	struct heap h;

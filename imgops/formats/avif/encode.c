@@ -9,6 +9,7 @@
  */
 #include "imgops/formats/avif/avif.h"
 
+#include "imgops/chroma.h"
 #include "imgops/colour/colour.h"
 #include "imgops/estimate.h"
 #include "imgops/formats/gain.h"
@@ -26,6 +27,7 @@ struct job {
 	const struct image *src;
 	const struct img_transform *transform;
 	double quality;
+	bool is_sharp;   /* of RGBA: halved chroma would lose colours */
 	uint8_t *pixels; /* interleaved, with alpha; NULL: none */
 	avifRWData out;
 	avifResult result;
@@ -93,13 +95,19 @@ static void set_encoder(avifEncoder *e, const struct img_transform *t,
 
 /* --- The samples --- */
 
+/* With IMG_CHROMA_AUTO, RGBA becomes 4:4:4 if it `is_sharp`. */
 static avifPixelFormat format_of(const struct image *src,
-				 const struct img_transform *t)
+				 const struct img_transform *t, bool is_sharp)
 {
+	bool is_full = image_has_full_chroma(src);
+
 	if (src->space == IMG_GREY)
 		return AVIF_PIXEL_FORMAT_YUV400;
-	return t->lossless || t->full_chroma ? AVIF_PIXEL_FORMAT_YUV444 :
-					       AVIF_PIXEL_FORMAT_YUV420;
+	if (src->space == IMG_RGBA && !t->lossless)
+		is_full = t->chroma == IMG_CHROMA_AUTO ?
+				  is_sharp :
+				  t->chroma == IMG_CHROMA_444;
+	return is_full ? AVIF_PIXEL_FORMAT_YUV444 : AVIF_PIXEL_FORMAT_YUV420;
 }
 
 /* AV1 has G, B and R in this order. */
@@ -144,17 +152,6 @@ static void set_colours(avifImage *img, const struct job *j)
 
 /* --- The gain map --- */
 
-static struct img_transform map_coding(const struct img_gainmap *map,
-				       const struct img_transform *t)
-{
-	const struct img_plane *planes = map->image.planes;
-	struct img_transform coding = gainmap_coding(t);
-
-	coding.full_chroma = map->image.plane_count > 1 &&
-			     planes[1].width == planes[0].width;
-	return coding;
-}
-
 #if AVIF_HOLDS_GAINMAP
 
 static avifSignedFraction fraction(double value)
@@ -193,7 +190,7 @@ static avifResult set_map(avifGainMap *to, const struct image *map,
 			  const struct img_transform *t)
 {
 	to->image = avifImageCreate(map->planes[0].width, map->planes[0].height,
-				    8, format_of(map, t));
+				    8, format_of(map, t, false));
 	if (to->image == NULL)
 		return AVIF_RESULT_OUT_OF_MEMORY;
 	to->image->yuvRange = AVIF_RANGE_FULL;
@@ -216,7 +213,7 @@ static avifResult add_map(avifEncoder *e, avifImage *img, const struct job *j)
 
 	if (map == NULL)
 		return AVIF_RESULT_OK;
-	coding = map_coding(map, j->transform);
+	coding = gainmap_coding(j->transform);
 	e->qualityGainMap = quality_of(&coding, coding.quality);
 	img->gainMap = avifGainMapCreate();
 	if (img->gainMap == NULL)
@@ -272,9 +269,9 @@ static void run(void *arg)
 {
 	struct job *j = arg;
 	avifEncoder *encoder = avifEncoderCreate();
-	avifImage *img = avifImageCreate(j->src->planes[0].width,
-					 j->src->planes[0].height, 8,
-					 format_of(j->src, j->transform));
+	avifImage *img = avifImageCreate(
+		j->src->planes[0].width, j->src->planes[0].height, 8,
+		format_of(j->src, j->transform, j->is_sharp));
 
 	j->result = AVIF_RESULT_OUT_OF_MEMORY;
 	if (encoder != NULL && img != NULL) {
@@ -313,7 +310,7 @@ static uint64_t pixels_bytes(const struct image *src)
  * version 0.11.1 of libavif and 3.6.0 of libaom, photos and noise.
  */
 static uint64_t library_bytes(const struct image *src,
-			      const struct img_transform *t)
+			      const struct img_transform *t, bool is_sharp)
 {
 	enum { ONCE_BYTES = 4 << 20, EDGE_PX = 64 };
 	enum { PIXEL_BYTES = 28, FULL_CHROMA_BYTES = 18, SLOW_BYTES = 22 };
@@ -322,7 +319,7 @@ static uint64_t library_bytes(const struct image *src,
 	uint64_t each = PIXEL_BYTES;
 	bool has_alpha = src->space == IMG_RGBA;
 
-	if (format_of(src, t) == AVIF_PIXEL_FORMAT_YUV444)
+	if (format_of(src, t, is_sharp) == AVIF_PIXEL_FORMAT_YUV444)
 		each += FULL_CHROMA_BYTES;
 	if (speed_of(t->effort) <= SPEED_SLOW)
 		each += SLOW_BYTES;
@@ -352,17 +349,18 @@ enum img_err avif_encode(uint8_t **bytes, size_t *count, struct image *src,
 	size_t pixels = (size_t)pixels_bytes(src);
 	size_t row_bytes = (size_t)src->planes[0].width * 4;
 	bool ok = false;
-	size_t held_bytes =
-		AVIF_STACK_BYTES + (size_t)library_bytes(src, transform);
+	size_t held_bytes = AVIF_STACK_BYTES;
 	uint8_t *held;
 
 	assert(quality >= 1 && quality <= 100);
+	if (src->space == IMG_RGBA && transform->chroma == IMG_CHROMA_AUTO)
+		j.is_sharp = chroma_is_sharp_rgba(src);
+	held_bytes += (size_t)library_bytes(src, transform, j.is_sharp);
 	if (src->gainmap != NULL) {
-		struct img_transform coding =
-			map_coding(src->gainmap, transform);
+		struct img_transform coding = gainmap_coding(transform);
 
-		held_bytes +=
-			(size_t)library_bytes(&src->gainmap->image, &coding);
+		held_bytes += (size_t)library_bytes(&src->gainmap->image,
+						    &coding, false);
 	}
 	held = memory_alloc(memory, held_bytes);
 	if (pixels > 0)
@@ -426,7 +424,7 @@ static void encode_count(double *counts, const struct workload *w)
 
 	counts[TERM_RESULTS] = 1;
 	counts[TERM_SPEED + speed_of(t->effort)] = pixels;
-	if (t->full_chroma && !t->lossless)
+	if (t->chroma == IMG_CHROMA_444 && !t->lossless)
 		counts[TERM_FULL_CHROMA] = pixels;
 	if (t->lossless)
 		counts[TERM_LOSSLESS] = pixels;
@@ -441,7 +439,8 @@ static uint64_t encode_bytes(const struct workload *w)
 	enum { ONCE_BYTES = 4096, PIXEL_BYTES = 5 }; /* of a file, at most */
 
 	return image_bytes(&w->scaled) + w->profile_bytes * 2 +
-	       AVIF_STACK_BYTES + library_bytes(&w->scaled, w->transform) +
+	       AVIF_STACK_BYTES +
+	       library_bytes(&w->scaled, w->transform, true) +
 	       pixels_bytes(&w->scaled) + ONCE_BYTES + w->profile_bytes +
 	       img_pixels(w->view->size) * PIXEL_BYTES;
 }

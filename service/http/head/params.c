@@ -38,8 +38,9 @@ static const struct param_word metadatas[] = {
 	[IMG_METADATA_KEEP] = { "keep", "all, places too" },
 };
 static const struct param_word chromas[] = {
-	{ "420", "half resolution, both ways" },
-	{ "444", "full resolution" },
+	[IMG_CHROMA_420] = { "420", "half resolution, both ways" },
+	[IMG_CHROMA_444] = { "444", "full resolution" },
+	[IMG_CHROMA_AUTO] = { "auto", "444 where 420 would lose colours" },
 };
 static const struct param_word fits[] = {
 	[IMG_FIT_INSIDE] = { "inside", "all of it" },
@@ -160,7 +161,7 @@ const struct param params_table[] = {
 	{ "icc", "Colours", SWITCH(transform.keep_profile, profiles),
 	  .default_text = "srgb", .help = "what happens to an ICC profile",
 	  .is_advanced = true, .other_names = "profile", .since = 1 },
-	{ "chroma", "Chroma", SWITCH(transform.full_chroma, chromas),
+	{ "chroma", "Chroma", WORD(enum img_chroma, transform.chroma, chromas),
 	  .default_text = "420", .help = "resolution of the colours",
 	  .is_advanced = true, .other_names = "subsampling", .since = 1 },
 	{ "progressive", "Progressive", SWITCH(transform.progressive, zero_one),

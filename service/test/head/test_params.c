@@ -31,7 +31,7 @@ static void test_defaults_change_nothing_but_quality(void)
 	CHECK_NUMBER(p.transform.filter, ==, IMG_LANCZOS3);
 	CHECK(!p.transform.as_stored);
 	CHECK(!p.transform.keep_profile);
-	CHECK(!p.transform.full_chroma);
+	CHECK_NUMBER(p.transform.chroma, ==, IMG_CHROMA_420);
 	CHECK(!p.transform.lenient);
 	CHECK(!p.transform.progressive);
 	CHECK(!p.transform.optimize);
@@ -187,6 +187,9 @@ static void test_words_mean_what_they_say(void)
 	CHECK_NUMBER(transform("filter", "catmull-rom").filter, ==,
 		     IMG_CATMULL_ROM);
 	CHECK_NUMBER(transform("filter", "mitchell").filter, ==, IMG_MITCHELL);
+	CHECK_NUMBER(transform("chroma", "420").chroma, ==, IMG_CHROMA_420);
+	CHECK_NUMBER(transform("chroma", "444").chroma, ==, IMG_CHROMA_444);
+	CHECK_NUMBER(transform("chroma", "auto").chroma, ==, IMG_CHROMA_AUTO);
 }
 
 static void test_each_switch_goes_both_ways(void)
@@ -199,8 +202,6 @@ static void test_each_switch_goes_both_ways(void)
 	CHECK(!transform("icc", "srgb").keep_profile);
 	CHECK(transform("gainmap", "keep").keep_gainmap);
 	CHECK(!transform("gainmap", "strip").keep_gainmap);
-	CHECK(transform("chroma", "444").full_chroma);
-	CHECK(!transform("chroma", "420").full_chroma);
 	CHECK(transform("progressive", "1").progressive);
 	CHECK(!transform("progressive", "0").progressive);
 	CHECK(transform("optimize", "1").optimize);

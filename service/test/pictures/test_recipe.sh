@@ -165,6 +165,37 @@ test_encoder() {
 	[ "$optimized" -lt "$plain" ] || fail "optimize saves nothing"
 }
 
+# write_text FILE: strokes of red on blue, as a PPM of 64 x 64
+write_text() {
+	local x y
+	{
+		printf 'P6\n64 64\n255\n'
+		for ((y = 0; y < 64; y++)); do
+			for ((x = 0; x < 64; x++)); do
+				if (((x / 2 * 7 + y / 3 * 5) % 3)); then
+					printf '\0\0\377'
+				else
+					printf '\377\0\0'
+				fi
+			done
+		done
+	} >"$1"
+}
+
+test_chroma_is_chosen_by_the_picture() {
+	post 'w=640&chroma=420'
+	cp "$work/out" "$work/half"
+	gives 'baseline 640x480 4:2:0' 'w=640&chroma=auto'
+	cmp "$work/half" "$work/out" || fail "a photo changes"
+	write_text "$work/text.ppm"
+	gives 'baseline 64x64 4:2:0' '' "$work/text.ppm"
+	post chroma=444 "$work/text.ppm"
+	cp "$work/out" "$work/full"
+	gives 'baseline 64x64 4:4:4' chroma=auto "$work/text.ppm"
+	cmp "$work/full" "$work/out" || fail "text differs from chroma=444"
+	gives 'baseline 64x64 4:4:4' variant=a:chroma=auto "$work/text.ppm"
+}
+
 test_profile_is_applied_or_kept() {
 	local profile_bytes
 	"$PRINT_PROFILE" >"$work/p3"
@@ -295,6 +326,7 @@ test_gravity_chooses_the_cut
 test_filters
 test_orientation
 test_encoder
+test_chroma_is_chosen_by_the_picture
 test_profile_is_applied_or_kept
 test_gain_map_is_left_out_or_kept
 test_strict_and_lenient

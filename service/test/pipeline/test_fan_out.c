@@ -34,7 +34,7 @@ static struct img_transform transform_of(uint32_t i)
 		.box = { side, i % 3 == 0 ? side / 2 : side },
 		.fit = i % 3 == 0 ? IMG_FIT_COVER : IMG_FIT_INSIDE,
 		.blur_sigma_px = i % 4 == 1 ? 1.5 : 0,
-		.full_chroma = i % 8 == 4,
+		.chroma = i % 8 == 4,
 		.progressive = i % 8 == 6,
 		.quality = 80,
 	};

@@ -152,7 +152,7 @@ static void make_files(void)
 static const struct img_transform transforms[TRANSFORMS] = {
 	{ .box = { 160, 160 }, .blur_sigma_px = 2, .quality = 80 },
 	{ .box = { 120, 90 }, .filter = IMG_MITCHELL, .quality = 90 },
-	{ .progressive = true, .full_chroma = true, .quality = 80 },
+	{ .progressive = true, .chroma = IMG_CHROMA_444, .quality = 80 },
 	{ .box = { 130, 50 },
 	  .fit = IMG_FIT_COVER,
 	  .blur_sigma_px = 20,

@@ -391,7 +391,7 @@ static void prepare_large(struct job *job)
 	t->box = (struct img_size){ 9000, 9000 };
 	t->enlarge = true;
 	t->progressive = true;
-	t->full_chroma = true;
+	t->chroma = IMG_CHROMA_444;
 }
 
 /*

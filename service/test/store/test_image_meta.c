@@ -105,12 +105,13 @@ static void check_print(const struct upload *u)
 }
 
 /*
- * A value other than the default gives an id that no request has had; but auto
- * is no value of its own, and here means the default format.
+ * A value other than the default gives an id that no request has had; but the
+ * format auto is no value of its own, and here means the default format.
  */
 static void try_value(const struct param *param, const char *value)
 {
-	bool is_auto = strcmp(value, "auto") == 0;
+	bool is_auto = strcmp(param->name, "format") == 0 &&
+		       strcmp(value, "auto") == 0;
 	char id[STORE_ID_BYTES], detail[PARAMS_DETAIL_BYTES];
 	struct variant v = { .name = "" };
 	struct upload u = { .jpeg = jpeg,
@@ -286,7 +287,8 @@ static void test_the_longest_request_is_read_again(void)
 	p.transform.background = 0x123456;
 	p.transform.lossless = p.transform.keep_gainmap = true;
 	p.transform.enlarge = p.transform.as_stored = true;
-	p.transform.keep_profile = p.transform.full_chroma = true;
+	p.transform.keep_profile = true;
+	p.transform.chroma = IMG_CHROMA_AUTO;
 	p.transform.progressive = p.transform.optimize = true;
 	p.transform.effort = 9;
 	p.transform.bytes_max = 1 << 30;
