@@ -149,7 +149,10 @@ struct img_plane {
 	uint8_t *samples; /* rows from the top, stride_bytes apart */
 	uint32_t width;
 	uint32_t height;
-	size_t stride_bytes; /* >= width; the rest of a row is padding */
+	/*
+	 * >= width; the rest of a row is padding, and so are some rows below.
+	 */
+	size_t stride_bytes;
 	double span_x;
 	double span_y;
 };

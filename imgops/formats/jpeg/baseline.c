@@ -19,7 +19,7 @@
 #define INLINED __attribute__((always_inline)) static inline
 #define RARELY(condition) __builtin_expect(condition, 0)
 #ifdef __x86_64__
-#define BMI __attribute__((target("bmi,bmi2,lzcnt")))
+#define BMI __attribute__((target("bmi,bmi2")))
 #else
 #define BMI
 #endif
@@ -75,7 +75,9 @@ struct component {
 	int32_t before; /* the first coefficient of the last block */
 };
 
-/* Where bits are written: before `at`, and the last `used` % 64 of `word`. */
+/*
+ * Bits that are written: all before `at`, and `used` % 64 of `word`, its last.
+ */
 struct sink {
 	uint8_t *at;
 	uint64_t word;
@@ -136,6 +138,7 @@ static void transform_row(const struct baseline *b, struct fdct_block *blocks,
 						      p->stride_bytes,
 				 p->stride_bytes, c->across, c->steps);
 		fill_row(row, c, b->across, rows);
+		memory_pause(b->memory);
 	}
 }
 
@@ -294,6 +297,7 @@ BMI MUST_CHECK static bool put_row(struct sink *state, struct baseline *b,
 			if (!append(o, b->buffer, bytes))
 				return false;
 			s.at = b->buffer;
+			memory_pause(b->memory);
 		}
 		put_mcu(&s, b, blocks, x);
 	}
@@ -377,7 +381,7 @@ static void count_small(struct symbols *t)
 enum {
 	NO_SYMBOL = SYMBOLS_MAX, /* gets the code of all ones, which none has */
 	TREES_MAX = SYMBOLS_MAX + 1,
-	DEPTH_MAX = 64, /* a deeper tree has counts that 64 bits cannot hold */
+	DEPTH_MAX = 64, /* a deeper tree has counts of more than 32 bits */
 };
 
 /*

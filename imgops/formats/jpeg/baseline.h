@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Inside imgops: the scan of a baseline JPEG, from planes, byte for byte as
- * libjpeg-turbo writes it, in less time; on CPUs that fdct_is_supported().
+ * libjpeg-turbo writes it, in less time.  It needs fdct_is_supported().
  *
  *	planes -> coefficients (fdct.c) -> symbols -> codes
  *

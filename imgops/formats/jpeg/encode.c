@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Encode planes, as they are.  The parameters and tables are libjpeg-turbo's.
- * So are all bytes, but only progressive results, and all on CPUs without AVX2,
- * are written by it; the others by baseline.c.  As in reader.c, all state is in
- * one struct, because libjpeg reports errors by longjmp.
+ * Encode planes, as they are.  All bytes are those that libjpeg-turbo writes,
+ * with its parameters and tables.  It writes progressive results itself, and
+ * all on CPUs without AVX2; baseline.c writes the others.  As in reader.c, all
+ * state is in one struct, because libjpeg reports errors by longjmp.
  *
- * Memory besides the result: a row of MCUs; for progressive or optimised
- * results all coefficients, 2 bytes for each sample.  The result is written
- * into a block that is large enough for nearly any result.  When the other
- * memory has been freed, the result is copied into a block of its own size.  So
- * the needed memory is known before encoding, and the bytes of a photo are
- * copied once.
+ * Memory besides the result: tables, and a row of MCUs; for progressive or
+ * optimised results all coefficients, about 2 bytes for each sample.  The
+ * result is written into a block that is large enough for nearly any result.
+ * When the other memory has been freed, the result is copied into a block of
+ * its own size.  So the needed memory is known before encoding, and the bytes
+ * of a photo are copied once.
  *
  * A gain map is encoded first, because the picture's header says how long it
  * is.
@@ -361,6 +361,7 @@ static void write_by_libjpeg(struct encoder *e)
 	JSAMPROW rows[IMG_PLANES_MAX][2 * DCTSIZE];
 	JSAMPARRAY planes[IMG_PLANES_MAX] = { rows[0], rows[1], rows[2] };
 
+	/* It does not read the rows past the last blocks, which are not set. */
 	jpeg_start_compress(jpeg, TRUE);
 	destination_end(jpeg);
 	write_segments(e);
@@ -610,7 +611,7 @@ static const struct estimate_term encode_terms[TERM_COUNT] = {
 	[TERM_OPTIMIZED_RESULTS] = { "result, optimised", 8400 },
 	[TERM_PROGRESSIVE_RESULTS] = { "result, progressive", 90700 },
 	[TERM_SAMPLES] = { "sample", 0.475 },
-	[TERM_OPTIMIZED_SAMPLES] = { "sample, optimised", 0.38 },
+	[TERM_OPTIMIZED_SAMPLES] = { "sample, optimised", 0.25 },
 	[TERM_PROGRESSIVE_SAMPLES] = { "sample, progressive", 5.52 },
 	[TERM_SHARP_SAMPLES] = { "sample, not blurred", 0.21 },
 	[TERM_SHARP_PROGRESSIVE_SAMPLES] = { "sample, progressive, not blurred",
@@ -686,6 +687,12 @@ static uint64_t encode_bytes(const struct workload *w)
 	       max_u64(working, room / 2);
 }
 
+/*
+ * How many times as long as baseline.c libjpeg takes, if it is not progressive.
+ */
+#define LIBJPEG_TIMES 1.8
+#define LIBJPEG_OPTIMIZED_TIMES 2.8
+
 /* The fixed cost of a row of blocks, in samples of each row. */
 enum { ROW_SAMPLES_MIN = 64 };
 
@@ -701,6 +708,9 @@ static void encode_count(double *counts, const struct workload *w)
 		samples += samples_in_groups(p->width, p->height,
 					     ROW_SAMPLES_MIN, DCTSIZE);
 	}
+	if (!t->progressive && is_for_libjpeg(t))
+		samples *=
+			t->optimize ? LIBJPEG_OPTIMIZED_TIMES : LIBJPEG_TIMES;
 	counts[TERM_RESULTS] = 1;
 	counts[TERM_OPTIMIZED_RESULTS] = t->optimize;
 	counts[TERM_PROGRESSIVE_RESULTS] = t->progressive;

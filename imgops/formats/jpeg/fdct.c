@@ -40,24 +40,6 @@ enum {
 	F_3_072 = 25172,
 };
 
-/* Output 2i + 1. */
-static const int16_t odd_factors[4][4] = {
-	{ F_1_175 - F_0_899, F_1_175 - F_0_390, F_1_175,
-	  F_1_175 + F_1_501 - F_0_899 - F_0_390 },
-	{ F_1_175 - F_1_961, F_1_175 - F_2_562,
-	  F_1_175 + F_3_072 - F_2_562 - F_1_961, F_1_175 },
-	{ F_1_175, F_1_175 + F_2_053 - F_2_562 - F_0_390, F_1_175 - F_2_562,
-	  F_1_175 - F_0_390 },
-	{ F_1_175 + F_0_298 - F_0_899 - F_1_961, F_1_175, F_1_175 - F_1_961,
-	  F_1_175 - F_0_899 },
-};
-
-/* Outputs 2 and 6. */
-static const int16_t even_factors[2][2] = {
-	{ F_0_541, F_0_541 + F_0_765 },
-	{ F_0_541 - F_1_847, F_0_541 },
-};
-
 /*
  * A division by d that rounds is two multiplications of 16 by 16 bits, of which
  * the upper halves are kept (as in libjpeg's jcdctmgr.c).
@@ -103,13 +85,27 @@ void fdct_steps_make(struct fdct_steps *s, const uint16_t quant[DCTSIZE2])
 
 #ifdef __x86_64__
 
+/* Output 2i + 1. */
+static const int16_t odd_factors[4][4] = {
+	{ F_1_175 - F_0_899, F_1_175 - F_0_390, F_1_175,
+	  F_1_175 + F_1_501 - F_0_899 - F_0_390 },
+	{ F_1_175 - F_1_961, F_1_175 - F_2_562,
+	  F_1_175 + F_3_072 - F_2_562 - F_1_961, F_1_175 },
+	{ F_1_175, F_1_175 + F_2_053 - F_2_562 - F_0_390, F_1_175 - F_2_562,
+	  F_1_175 - F_0_390 },
+	{ F_1_175 + F_0_298 - F_0_899 - F_1_961, F_1_175, F_1_175 - F_1_961,
+	  F_1_175 - F_0_899 },
+};
+
+/* Outputs 2 and 6. */
+static const int16_t even_factors[2][2] = {
+	{ F_0_541, F_0_541 + F_0_765 },
+	{ F_0_541 - F_1_847, F_0_541 },
+};
+
 #define AVX2 __attribute__((target("avx2")))
 #define INLINED __attribute__((always_inline)) static inline
 
-/*
- * LZCNT came with these, or before.  Compilers that do not know its name here
- * would need CPUID, which takes microseconds in a virtual machine.
- */
 bool fdct_is_supported(void)
 {
 	return __builtin_cpu_supports("avx2") &&

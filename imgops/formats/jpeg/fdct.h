@@ -36,7 +36,7 @@ struct fdct_block {
 	uint64_t nonzero;     /* bit k: at[k] is not 0 */
 };
 
-/* True: the CPU has AVX2, and BMI1, BMI2 and LZCNT, as all with AVX2 do. */
+/* True: the CPU has AVX2, BMI1 and BMI2, which baseline.c uses, too. */
 bool fdct_is_supported(void);
 
 /* `quant` has steps of 1 to 255, row after row. */

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -33,11 +34,12 @@ MUST_CHECK static inline bool output_grow(struct output *o, size_t room_bytes)
 	return true;
 }
 
-/* Make sure that `bytes` more can be written. */
+/* Make sure that `bytes` more can be written, after the first output_grow(). */
 MUST_CHECK static inline bool output_reserve(struct output *o, size_t bytes)
 {
 	size_t room = o->room_bytes;
 
+	assert(room > 0);
 	if (room - o->count >= bytes)
 		return true;
 	while (room - o->count < bytes)
