@@ -82,7 +82,7 @@ test_refused_while_it_comes() {
 	stop
 	start "$@" --max-output-megapixels 2.9 --max-cpu 1ms
 	refused_early 413 output_too_large "$photo" image/jpeg ''
-	refused_early 413 too_much_cpu "$photo" image/jpeg w=64
+	refused_early 413 too_much_cpu "$photo" image/jpeg w=1000
 	stop
 	start "$@" --memory 8M
 	refused_early 413 too_much_memory "$photo" image/jpeg \
