@@ -9,6 +9,7 @@
 #include "imgops/formats/jpeg/fdct.h"
 
 #include "imgops/formats/jpeg/idct.h"
+#include "imgops/formats/jpeg/islow.h"
 
 #include <assert.h>
 #include <string.h>
@@ -18,26 +19,9 @@
 #endif
 
 enum {
-	FACTOR_BITS = 13,
 	FIRST_BITS = 2, /* kept of the first pass, removed by the second */
 	/* 128 of each sample, after the first pass. */
 	LEVEL = DCTSIZE * 128 << FIRST_BITS,
-};
-
-/* Of the differences of samples 3 - 4, 2 - 5, 1 - 6 and 0 - 7. */
-enum {
-	F_0_298 = 2446,
-	F_0_390 = 3196,
-	F_0_541 = 4433,
-	F_0_765 = 6270,
-	F_0_899 = 7373,
-	F_1_175 = 9633,
-	F_1_501 = 12299,
-	F_1_847 = 15137,
-	F_1_961 = 16069,
-	F_2_053 = 16819,
-	F_2_562 = 20995,
-	F_3_072 = 25172,
 };
 
 /*
@@ -85,7 +69,9 @@ void fdct_steps_make(struct fdct_steps *s, const uint16_t quant[DCTSIZE2])
 
 #ifdef __x86_64__
 
-/* Output 2i + 1. */
+/*
+ * Output 2i + 1, of the differences of samples 3 - 4, 2 - 5, 1 - 6 and 0 - 7.
+ */
 static const int16_t odd_factors[4][4] = {
 	{ F_1_175 - F_0_899, F_1_175 - F_0_390, F_1_175,
 	  F_1_175 + F_1_501 - F_0_899 - F_0_390 },

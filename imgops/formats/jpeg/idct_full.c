@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/formats/jpeg/idct_full.h"
 
+#include "imgops/formats/jpeg/islow.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,28 +12,11 @@
 
 enum {
 	SIDE = 8,
-	LOW = 4, /* columns and rows of two_low() */
-	FIX_BITS = 13,
+	LOW = 4,        /* columns and rows of two_low() */
 	EXTRA_BITS = 2, /* additional precision between the two passes */
-	FIRST_SHIFT = FIX_BITS - EXTRA_BITS,
-	LAST_SHIFT = FIX_BITS + EXTRA_BITS + 3,
+	FIRST_SHIFT = FACTOR_BITS - EXTRA_BITS,
+	LAST_SHIFT = FACTOR_BITS + EXTRA_BITS + 3,
 	MIDDLE = 128,
-};
-
-/* Multiples of 1 / (1 << FIX_BITS), as in libjpeg. */
-enum {
-	F_0_298 = 2446,
-	F_0_390 = 3196,
-	F_0_541 = 4433,
-	F_0_765 = 6270,
-	F_0_899 = 7373,
-	F_1_175 = 9633,
-	F_1_501 = 12299,
-	F_1_847 = 15137,
-	F_1_961 = 16069,
-	F_2_053 = 16819,
-	F_2_562 = 20995,
-	F_3_072 = 25172,
 };
 
 /* --- Portable --- */
@@ -55,8 +40,8 @@ static void points(int16_t *v, uint32_t step, int shift)
 	for (uint32_t i = 0; i < SIDE; i++)
 		in[i] = v[i * step];
 
-	int32_t a = wrapped(in[0] + in[4]) * (1 << FIX_BITS) + half;
-	int32_t b = wrapped(in[0] - in[4]) * (1 << FIX_BITS) + half;
+	int32_t a = wrapped(in[0] + in[4]) * (1 << FACTOR_BITS) + half;
+	int32_t b = wrapped(in[0] - in[4]) * (1 << FACTOR_BITS) + half;
 	int32_t c = in[2] * F_0_541 + in[6] * (F_0_541 - F_1_847);
 	int32_t d = in[2] * (F_0_541 + F_0_765) + in[6] * F_0_541;
 	int32_t z3 = wrapped(in[7] + in[3]), z4 = wrapped(in[5] + in[1]);
@@ -167,10 +152,11 @@ AVX2_INLINE struct sums half_of(int shift)
 	return (struct sums){ half, half };
 }
 
-/* Values of 16 bits, times 1 << FIX_BITS. */
+/* Values of 16 bits, times 1 << FACTOR_BITS. */
 AVX2_INLINE struct sums widened(__m256i v)
 {
-	return weighted(pairs_of(v, _mm256_setzero_si256()), 1 << FIX_BITS, 0);
+	return weighted(pairs_of(v, _mm256_setzero_si256()), 1 << FACTOR_BITS,
+			0);
 }
 
 /* Shifted down, and limited to 16 bits. */
@@ -218,7 +204,7 @@ AVX2_INLINE void avx2_points(__m256i v[SIDE], int shift)
 /* The same if inputs 4 to 7 are 0. */
 AVX2_INLINE void avx2_points_low(__m256i v[SIDE], int shift)
 {
-	enum { ONE = 1 << FIX_BITS };
+	enum { ONE = 1 << FACTOR_BITS };
 	struct pairs of_02 = pairs_of(v[0], v[2]), of_13 = pairs_of(v[1], v[3]);
 	struct sums half = half_of(shift);
 
