@@ -52,7 +52,7 @@ flags_by_way() {
 		"Upload-Length: ${2:-$(stat -L -c %s "$1")}")
 }
 
-# Wait until no other request has the ticket: one that was answered may have it for
+# Wait until no other request has the ticket: one that was refused may have it for
 # a moment.
 wait_for_ticket() {
 	local _

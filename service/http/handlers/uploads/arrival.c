@@ -553,9 +553,10 @@ bool arrival_reply(struct request *r)
 	case ARRIVAL_WHOLE:
 		return storing_reply_stored(r);
 	case ARRIVAL_NEW:
-		return tickets_reply(r, STATUS_CREATED, &state);
+		return tickets_reply(r, &a->hold, STATUS_CREATED, &state);
 	case ARRIVAL_PART:
-		return tickets_reply(r, STATUS_NO_CONTENT, &state);
+		return tickets_reply(r, &a->hold, STATUS_NO_CONTENT,
+				     &state);
 	}
 	abort();
 }
@@ -614,8 +615,7 @@ void arrival_release(struct request *r)
 
 	if (a == NULL)
 		return;
-	if (a->hold.is_held)
-		inbox_release(inbox_of(r), &a->hold);
+	inbox_release(inbox_of(r), &a->hold);
 	ticket_release(&a->ticket);
 	free(a->refusal);
 	free(a);

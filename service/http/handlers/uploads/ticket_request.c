@@ -195,12 +195,13 @@ static void add_headers(struct request *r, struct reply *p, bool is_new,
 	reply_add_header(p, "Cache-Control", "no-store");
 }
 
-bool tickets_reply(struct request *r, unsigned int status,
-		   const struct ticket_state *s)
+bool tickets_reply(struct request *r, struct inbox_hold *h,
+		   unsigned int status, const struct ticket_state *s)
 {
 	bool has_text = status != STATUS_NO_CONTENT;
 	struct reply p;
 
+	inbox_release(r->config->inbox, h);
 	if (!has_text)
 		reply_begin_bytes(r, &p, NULL, 0);
 	else if (!reply_begin_text(r, &p, state_json(r, s)))
@@ -301,7 +302,7 @@ static bool reply_state(struct request *r)
 							   NULL,
 	};
 
-	return tickets_reply(r, STATUS_OK, &state);
+	return tickets_reply(r, &own->hold, STATUS_OK, &state);
 }
 
 /* The run() of a task of the store stage. */
@@ -337,8 +338,10 @@ static bool start_removal(struct request *r)
 
 static bool reply_removed(struct request *r)
 {
+	struct ticket_request *own = r->own;
 	struct reply p;
 
+	inbox_release(r->config->inbox, &own->hold);
 	reply_begin_bytes(r, &p, NULL, 0);
 	return reply_send(r, STATUS_NO_CONTENT, NULL, &p);
 }
@@ -347,8 +350,7 @@ static void release(struct request *r)
 {
 	struct ticket_request *own = r->own;
 
-	if (own->hold.is_held)
-		inbox_release(r->config->inbox, &own->hold);
+	inbox_release(r->config->inbox, &own->hold);
 	ticket_release(&own->ticket);
 }
 

@@ -31,8 +31,11 @@ struct ticket_state {
 	const char *problem; /* JSON, of the last picture; NULL: none */
 };
 
-/* Reply with the headers of tus, and JSON if the status is not 204. */
-bool tickets_reply(struct request *r, unsigned int status,
-		   const struct ticket_state *s);
+/*
+ * Reply with the headers of tus, and JSON if the status is not 204.  The hold ends
+ * first, so that the client's next request finds the ticket free.
+ */
+bool tickets_reply(struct request *r, struct inbox_hold *h,
+		   unsigned int status, const struct ticket_state *s);
 
 #endif
