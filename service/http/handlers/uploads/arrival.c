@@ -555,8 +555,7 @@ bool arrival_reply(struct request *r)
 	case ARRIVAL_NEW:
 		return tickets_reply(r, &a->hold, STATUS_CREATED, &state);
 	case ARRIVAL_PART:
-		return tickets_reply(r, &a->hold, STATUS_NO_CONTENT,
-				     &state);
+		return tickets_reply(r, &a->hold, STATUS_NO_CONTENT, &state);
 	}
 	abort();
 }

@@ -195,8 +195,8 @@ static void add_headers(struct request *r, struct reply *p, bool is_new,
 	reply_add_header(p, "Cache-Control", "no-store");
 }
 
-bool tickets_reply(struct request *r, struct inbox_hold *h,
-		   unsigned int status, const struct ticket_state *s)
+bool tickets_reply(struct request *r, struct inbox_hold *h, unsigned int status,
+		   const struct ticket_state *s)
 {
 	bool has_text = status != STATUS_NO_CONTENT;
 	struct reply p;
