@@ -167,11 +167,12 @@ void inbox_ignore(struct inbox *b, struct inbox_hold *h)
 
 void inbox_release(struct inbox *b, struct inbox_hold *h)
 {
-	struct inbox_hold **at = &b->holds;
+	struct inbox_hold **at;
 
 	if (!h->is_held)
 		return;
 	(void)pthread_mutex_lock(&b->lock);
+	at = &b->holds;
 	while (*at != h)
 		at = &(*at)->next;
 	*at = h->next;

@@ -89,7 +89,7 @@ MUST_CHECK bool inbox_hold(struct inbox *b, struct inbox_hold *h,
 /* From now on, `ask` is not called any more.  Needs a hold, or is ignored. */
 void inbox_ignore(struct inbox *b, struct inbox_hold *h);
 
-/* End a hold, if there is one. */
+/* End a hold; if there is none, `b` may be NULL. */
 void inbox_release(struct inbox *b, struct inbox_hold *h);
 
 /* When a ticket of this name expires, in seconds since 1970; is that over? */

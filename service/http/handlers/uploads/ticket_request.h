@@ -32,8 +32,8 @@ struct ticket_state {
 };
 
 /*
- * Reply with the headers of tus, and JSON if the status is not 204.  The hold ends
- * first, so that the client's next request finds the ticket free.
+ * Reply with the headers of tus, and JSON if the status is not 204.  The hold
+ * ends first, so that the client's next request finds the ticket free.
  */
 bool tickets_reply(struct request *r, struct inbox_hold *h, unsigned int status,
 		   const struct ticket_state *s);
