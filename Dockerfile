@@ -2,7 +2,6 @@ FROM debian:trixie-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends \
         gcc libc6-dev cmake ninja-build pkg-config \
         libjpeg62-turbo-dev libturbojpeg0-dev liblcms2-dev libdeflate-dev libwebp-dev libgif-dev libavif-dev libjxl-dev \
-        libstb-dev \
         libmicrohttpd-dev libcjson-dev libck-dev libhwloc-dev libboost-context-dev \
         libhttp-parser-dev libmetis-dev libseccomp-dev \
         nettle-dev libgnutls28-dev libcurl4-gnutls-dev libexpat1-dev ca-certificates \

@@ -192,6 +192,9 @@ static struct filters scale_filters(enum img_filter filter, double start,
 {
 	double step = in_span / out_span, wide = fmax(1, step);
 
+	/* At whole distances, this one is 1 in the middle and else 0. */
+	if (in_span == out_span)
+		filter = IMG_LANCZOS3;
 	return filters_make((int)filter, wide, LOBES * wide, start, step, out);
 }
 
@@ -252,11 +255,9 @@ double *reference_scale(const struct img_plane *plane,
 {
 	struct upright u = turn_upright(plane, view->orientation);
 	double in_x = view->width * u.span_x, in_y = view->height * u.span_y;
-	bool is_moved = in_x == shape->span_x && in_y == shape->span_y;
-	enum img_filter used = is_moved ? IMG_LANCZOS3 : filter;
-	struct filters x = scale_filters(used, u.left + view->left * u.span_x,
+	struct filters x = scale_filters(filter, u.left + view->left * u.span_x,
 					 in_x, shape->width, shape->span_x);
-	struct filters y = scale_filters(used, u.top + view->top * u.span_y,
+	struct filters y = scale_filters(filter, u.top + view->top * u.span_y,
 					 in_y, shape->height, shape->span_y);
 	double *out;
 

@@ -31,7 +31,7 @@ struct likeness plane_likeness(const struct img_plane *plane,
  * The part of `plane` that `view` shows, turned as `view` says, and scaled to
  * the sides and spans of `shape` (whose samples are not used).  `filter` is
  * widened where the size shrinks.  Results are limited to 0..255 and not
- * rounded.  A plane that keeps its size is not filtered: only the part is cut
+ * rounded.  A side that keeps its size is not filtered: only the part is cut
  * out.  `levels` has the value of each of the 256 samples, such as its light;
  * NULL: the sample itself.
  */

@@ -30,7 +30,6 @@ struct job {
 
 typedef bool scaler_fn(struct job *j);
 
-/* Lanczos-3 by our own code, other filters by stb_image_resize. */
 static bool by_darkroom(struct job *j)
 {
 	struct img_view view = {
@@ -86,7 +85,7 @@ static const struct {
 	{ "swscale Lanczos", by_swscale, 0 },
 	{ "  context kept", by_swscale_kept, 0 },
 	{ "libyuv box", by_libyuv, 0 },
-	{ "stb Catmull-Rom", by_darkroom, IMG_CATMULL_ROM },
+	{ "darkroom Catmull-Rom", by_darkroom, IMG_CATMULL_ROM },
 };
 
 /* The shortest CPU time of several runs; less than 0: `run` failed. */

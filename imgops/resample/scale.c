@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scaling by Lanczos-3: every output sample is a weighted sum of the input
- * samples around its position.  Eight output rows are made at a time: first,
- * sums down the columns fill a band, which stays in the cache; then the output
- * is summed along the rows of the band.  Other filters are applied by stb.c.
+ * Scaling: every output sample is a weighted sum of the input samples around
+ * its position.  Eight output rows are made at a time: first, sums down the
+ * columns fill a band, which stays in the cache; then the output is summed
+ * along the rows of the band.
  *
  * Positions come from the spans of the two planes, so chroma stays where JPEG
  * puts it (centred between luma samples) for any pair of subsamplings.
@@ -24,7 +24,6 @@
 #include "imgops/formats/format.h"
 #include "imgops/gainmap.h"
 #include "imgops/image.h"
-#include "imgops/resample/stb.h"
 #include "imgops/resample/weights.h"
 
 #include <assert.h>
@@ -45,10 +44,8 @@ struct plan {
 	struct axis x, y;   /* axes of the source, or of its part */
 	uint32_t left, top; /* where that part begins */
 	bool aside;         /* the axes are exchanged in the result */
-	/* Samples are only copied, without a filter. */
+	/* Samples are only copied, without weights and band. */
 	bool is_copy;
-	/* Weights and band are set only for Lanczos-3, unless is_copy. */
-	enum img_filter filter;
 	struct filter_weights along, down;
 	int16_t *band;
 };
@@ -157,11 +154,8 @@ static void plan_init(struct plan *p, const struct img_plane *dst,
 {
 	*p = (struct plan){ 0 };
 	set_axes(p, dst, src, view);
+	p->x.filter = p->y.filter = filter;
 	p->is_copy = !p->aside && axis_is_copy(&p->x) && axis_is_copy(&p->y);
-	/* If samples are only moved, a filter that blurs must not be used. */
-	p->filter = axis_keeps_samples(&p->x) && axis_keeps_samples(&p->y) ?
-			    IMG_LANCZOS3 :
-			    filter;
 }
 
 /* False: no memory, and `p` is empty. */
@@ -170,7 +164,7 @@ static bool plan_make(struct plan *p, const struct img_plane *dst,
 		      enum img_filter filter, const struct memory *memory)
 {
 	plan_init(p, dst, src, view, filter);
-	if (p->is_copy || p->filter != IMG_LANCZOS3)
+	if (p->is_copy)
 		return true;
 	if (weights_make(&p->along, &p->x, X_ALIGN, memory) &&
 	    weights_make(&p->down, &p->y, Y_ALIGN, memory))
@@ -243,8 +237,7 @@ static void scale_plane(struct img_plane *dst, const struct img_plane *src,
 	}
 }
 
-/* False: no memory. */
-static bool fill_plane(struct img_plane *dst, const struct img_plane *src,
+static void fill_plane(struct img_plane *dst, const struct img_plane *src,
 		       const struct plan *p, const struct memory *memory)
 {
 	struct img_plane part = *src;
@@ -252,14 +245,10 @@ static bool fill_plane(struct img_plane *dst, const struct img_plane *src,
 	part.samples += p->left + p->top * src->stride_bytes;
 	part.width = p->x.in;
 	part.height = p->y.in;
-	if (p->filter != IMG_LANCZOS3)
-		return resample_plane(dst, &part, &p->x, &p->y, p->aside,
-				      p->filter, memory);
 	if (p->is_copy)
 		copy_plane(dst, &part, p, memory);
 	else
 		scale_plane(dst, &part, p, memory);
-	return true;
 }
 
 static bool is_same_shape(const struct img_plane *a, const struct img_plane *b)
@@ -286,7 +275,8 @@ bool scale_planes(struct image *dst, const struct image *src,
 			plan_release(&p, memory);
 			ok = plan_make(&p, to, from, view, filter, memory);
 		}
-		ok = ok && fill_plane(to, from, &p, memory);
+		if (ok)
+			fill_plane(to, from, &p, memory);
 	}
 	plan_release(&p, memory);
 	return ok;
@@ -519,12 +509,6 @@ enum scale_term {
 	TERM_WEIGHTS,
 	TERM_SUMS_DOWN, /* products */
 	TERM_SUMS_ALONG,
-	TERM_STB_TABLES, /* steps to the tables of stb */
-	TERM_STB_ROWS,   /* rows of tiles that stb reads */
-	TERM_STB_READ,   /* samples that stb.c reads */
-	TERM_STB_ALONG,  /* at most, the products of stb.c along rows */
-	TERM_STB_DOWN,
-	TERM_STB_MADE,         /* samples */
 	TERM_CONVERTED_PIXELS, /* pixels of which all channels are needed */
 	TERM_INK_PIXELS,       /* converted from CMYK without a profile */
 	TERM_MATRICES,         /* 1 if a matrix profile converts */
@@ -550,12 +534,6 @@ static const struct estimate_term scale_terms[TERM_COUNT] = {
 	[TERM_WEIGHTS] = { "filter weight", 1.49 },
 	[TERM_SUMS_DOWN] = { "product down", 0.0181 },
 	[TERM_SUMS_ALONG] = { "product along", 0.0531 },
-	[TERM_STB_TABLES] = { "step to a table of stb", 1.2 },
-	[TERM_STB_ROWS] = { "row read by stb", 350 },
-	[TERM_STB_READ] = { "sample read by stb", 4.4 },
-	[TERM_STB_ALONG] = { "product along by stb", 0.44 },
-	[TERM_STB_DOWN] = { "product down by stb", 0.7 },
-	[TERM_STB_MADE] = { "sample made by stb", 1.6 },
 	[TERM_CONVERTED_PIXELS] = { "pixel of other colours", 2 },
 	[TERM_INK_PIXELS] = { "pixel of inks", 2 },
 	[TERM_MATRICES] = { "matrix profile", 100000 },
@@ -592,8 +570,6 @@ static uint64_t plane_bytes(const struct img_plane *to,
 	plan_init(&p, to, from, view, filter);
 	if (p.is_copy)
 		return 0;
-	if (p.filter != IMG_LANCZOS3)
-		return resample_bytes(&p.x, &p.y, p.filter);
 	return weights_bytes(&p.x, X_ALIGN) + weights_bytes(&p.y, Y_ALIGN) +
 	       band_bytes_max(&p.x);
 }
@@ -639,28 +615,13 @@ static uint64_t scale_bytes(const struct workload *w)
 	return max_u64(direct, convert) + lcms;
 }
 
-/* When an axis shrinks, stb multiplies once for each input. */
-static void count_stb(double *counts, const struct plan *p)
-{
-	const struct axis *x = &p->x, *y = &p->y;
-	bool is_narrow = p->filter == IMG_BOX || p->filter == IMG_TRIANGLE;
-	double window = is_narrow ? 2 : 4;
-	struct resample_work w = resample_work(x, y);
-
-	counts[TERM_STB_TABLES] += w.table_steps;
-	counts[TERM_STB_ROWS] += w.tiles_x * w.rows;
-	counts[TERM_STB_READ] += w.rows * w.columns;
-	counts[TERM_STB_ALONG] += window * w.rows * fmax(w.columns, x->out);
-	counts[TERM_STB_DOWN] += window * fmax(w.rows, y->out) * x->out;
-	counts[TERM_STB_MADE] += (double)x->out * y->out;
-}
-
 /* The fixed cost of a row, in samples that are copied, or in pixels. */
 enum { COPIED_SAMPLES_MIN = 256, CONVERTED_PIXELS_MIN = 64 };
 
 static void count_plane(double *counts, const struct img_plane *to,
 			const struct img_plane *from, const struct workload *w)
 {
+	double window_x, window_y;
 	struct plan p;
 
 	plan_init(&p, to, from, w->view, w->transform->filter);
@@ -669,24 +630,18 @@ static void count_plane(double *counts, const struct img_plane *to,
 			p.x.out, p.y.out, COPIED_SAMPLES_MIN, 1);
 		return;
 	}
+	window_x = weights_window(&p.x);
+	window_y = weights_window(&p.y);
 	counts[TERM_READ_SAMPLES] += p.x.in_span * p.y.in_span;
 	if (p.aside)
 		counts[TERM_TURNED_SAMPLES] += (double)p.x.out * p.y.out;
-	if (p.filter != IMG_LANCZOS3) {
-		count_stb(counts, &p);
-	} else {
-		double window_x = weights_window(&p.x);
-		double window_y = weights_window(&p.y);
-
-		counts[TERM_WEIGHTS] += p.x.out * window_x + p.y.out * window_y;
-		counts[TERM_SUMS_DOWN] +=
-			window_y * samples_in_groups((uint32_t)p.x.in_span,
-						     p.y.out, BAND_COLUMNS,
-						     BAND_ROWS);
-		counts[TERM_SUMS_ALONG] +=
-			window_x * samples_in_groups(p.x.out, p.y.out,
-						     BAND_ROWS, BAND_ROWS);
-	}
+	counts[TERM_WEIGHTS] += p.x.out * window_x + p.y.out * window_y;
+	counts[TERM_SUMS_DOWN] +=
+		window_y * samples_in_groups((uint32_t)p.x.in_span, p.y.out,
+					     BAND_COLUMNS, BAND_ROWS);
+	counts[TERM_SUMS_ALONG] +=
+		window_x *
+		samples_in_groups(p.x.out, p.y.out, BAND_ROWS, BAND_ROWS);
 }
 
 /* The work of lcms2. */

@@ -31,6 +31,28 @@ static inline double lanczos(double x)
 	return zeros * rest;
 }
 
+/* A cubic filter: one polynomial up to 1, and one up to 2. */
+struct cubic {
+	double middle[4], beyond[4]; /* factors of x^0 .. x^3 */
+};
+
+static struct cubic cubic_of(double b, double c)
+{
+	return (struct cubic){
+		.middle = { (6 - 2 * b) / 6, 0, (-18 + 12 * b + 6 * c) / 6,
+			    (12 - 9 * b - 6 * c) / 6 },
+		.beyond = { (8 * b + 24 * c) / 6, (-12 * b - 48 * c) / 6,
+			    (6 * b + 30 * c) / 6, (-b - 6 * c) / 6 },
+	};
+}
+
+static double cubic(const struct cubic *c, double x)
+{
+	const double *p = x < 1 ? c->middle : c->beyond;
+
+	return x < 2 ? ((p[3] * x + p[2]) * x + p[1]) * x + p[0] : 0;
+}
+
 /* The input coordinate, in samples, at which output sample `i` lies. */
 static double input_position(const struct axis *a, uint32_t i)
 {
@@ -92,6 +114,7 @@ static void to_weights(int16_t *weights, const double *values, uint32_t count)
 
 /* The values that all outputs of an axis share. */
 struct kernel {
+	enum img_filter filter;
 	double wide;     /* the factor by which the kernel is stretched */
 	double reach;    /* how many inputs it covers to each side */
 	uint32_t window; /* the most inputs that one output uses */
@@ -140,16 +163,74 @@ bool axis_keeps_samples(const struct axis *a)
 	return a->in_span == a->out_span && from == floor(from);
 }
 
+/* How many inputs it covers to each side, if outputs are `step` apart. */
+static double reach_of(enum img_filter filter, double step)
+{
+	static const double reaches[] = {
+		[IMG_LANCZOS3] = LOBES, [IMG_TRIANGLE] = 1, [IMG_BSPLINE] = 2,
+		[IMG_CATMULL_ROM] = 2,  [IMG_MITCHELL] = 2,
+	};
+
+	/* As far as the areas of an input and an output touch. */
+	if (filter == IMG_BOX)
+		return (step + 1) / 2;
+	return reaches[filter] * fmax(1, step);
+}
+
 static struct kernel kernel_of(const struct axis *a, uint32_t align)
 {
-	struct kernel k = { .wide = fmax(1, a->in_span / a->out_span) };
+	double step = a->in_span / a->out_span;
+	struct kernel k = { .filter = a->filter, .wide = fmax(1, step) };
 
-	k.reach = axis_keeps_samples(a) ? 0.5 : LOBES * k.wide;
+	k.reach = reach_of(k.filter, step);
+	/* Samples that are only moved must not be blurred. */
+	if (axis_keeps_samples(a)) {
+		k.filter = IMG_LANCZOS3;
+		k.reach = 0.5;
+	}
 	/* At most this many input samples lie within reach. */
 	k.window = (uint32_t)ceil(2 * k.reach);
 	k.used = min_u32(k.window, a->in);
 	set_period(&k, a, align);
 	return k;
+}
+
+/* The filter at each input of an output; the first is at `x`. */
+static void fill_values(const struct kernel *k, double x)
+{
+	double step = 1 / k->wide, *values = k->values;
+	double shortest = fmin(1, 2 * k->reach - 1); /* for the box */
+	struct cubic c = { { 0 }, { 0 } };
+
+	switch (k->filter) {
+	case IMG_LANCZOS3:
+		for (uint32_t n = 0; n < k->window; n++)
+			values[n] = lanczos(x + n * step);
+		return;
+	case IMG_BOX:
+		for (uint32_t n = 0; n < k->window; n++) {
+			/* The length that the input and the output share. */
+			double share = k->reach - fabs(x + n * step) * k->wide;
+
+			values[n] = fmin(fmax(share, 0), shortest);
+		}
+		return;
+	case IMG_TRIANGLE:
+		for (uint32_t n = 0; n < k->window; n++)
+			values[n] = fmax(1 - fabs(x + n * step), 0);
+		return;
+	case IMG_BSPLINE:
+		c = cubic_of(1, 0);
+		break;
+	case IMG_CATMULL_ROM:
+		c = cubic_of(0, 0.5);
+		break;
+	case IMG_MITCHELL:
+		c = cubic_of(1 / 3.0, 1 / 3.0);
+		break;
+	}
+	for (uint32_t n = 0; n < k->window; n++)
+		values[n] = cubic(&c, fabs(x + n * step));
 }
 
 /* Set output `i` of `t`.  At this point first[i] counts from input 0. */
@@ -159,14 +240,12 @@ static void fill_output(struct filter_weights *t, uint32_t i,
 {
 	double centre = input_position(a, i);
 	int64_t from = (int64_t)ceil(centre - k->reach);
-	double x = ((double)from - centre) / k->wide, step = 1 / k->wide;
 	int64_t first = from < 0 ? 0 : from;
 	const double *values = k->values;
 
 	if (first + k->used > a->in)
 		first = a->in - k->used;
-	for (uint32_t n = 0; n < k->window; n++)
-		k->values[n] = lanczos(x + n * step);
+	fill_values(k, ((double)from - centre) / k->wide);
 	if (first != from || k->used != k->window) {
 		fold_values(k->folded, k->used, values, k->window, from,
 			    (uint32_t)first, a->in);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Filter weights: for each output sample along one axis, the input samples that
- * are summed, and their weights.  The filter is Lanczos-3, widened where the
- * size shrinks.
+ * are summed, and their weights.  A filter is widened where the size shrinks,
+ * and past an edge the edge sample is repeated.  The cubic ones are those of
+ * Mitchell and Netravali, "Reconstruction filters in computer graphics", 1988.
  *
  * Limits  Memory grows with inputs + outputs, not with their product: 20 KB
  *         for 1000 -> 640, at most 5 MB (65,500 -> 1).
@@ -18,6 +19,7 @@ struct axis {
 	double in_span, out_span; /* samples of the part that is shown */
 	double start;             /* where that part begins in the input */
 	bool mirrored;
+	enum img_filter filter; /* if samples are not only moved */
 };
 
 /* True: each output is one input, possibly in reverse order. */

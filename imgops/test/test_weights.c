@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises: at any ratio, filter weights are those of Lanczos-3 up to rounding,
- * sum to one, use only inputs within the plane, and need the memory that
- * weights.h says.
+ * Promises: at any ratio, filter weights are those of the filter up to
+ * rounding, sum to one, use only inputs within the plane, and need the memory
+ * that weights.h says.
  */
 #include "base/test/check.h"
 #include "imgops/resample/bands.h"
@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The filter of all tests here. */
+static enum img_filter filter;
+
 static double lanczos3(double x)
 {
 	if (fabs(x) < 1e-9)
@@ -20,6 +23,43 @@ static double lanczos3(double x)
 	if (fabs(x) >= 3)
 		return 0;
 	return 3 * sin(M_PI * x) * sin(M_PI * x / 3) / (M_PI * M_PI * x * x);
+}
+
+/* Mitchell and Netravali's, in their words. */
+static double cubic(double x, double b, double c)
+{
+	x = fabs(x);
+	if (x < 1)
+		return ((12 - 9 * b - 6 * c) * pow(x, 3) +
+			(-18 + 12 * b + 6 * c) * x * x + (6 - 2 * b)) /
+		       6;
+	if (x < 2)
+		return ((-b - 6 * c) * pow(x, 3) + (6 * b + 30 * c) * x * x +
+			(-12 * b - 48 * c) * x + (8 * b + 24 * c)) /
+		       6;
+	return 0;
+}
+
+/* At `x` inputs from the middle of an output, which are `step` apart. */
+static double value(double x, double step)
+{
+	/* How much of the input the output covers. */
+	if (filter == IMG_BOX)
+		return fmax(0,
+			    fmin(x + 0.5, step / 2) - fmax(x - 0.5, -step / 2));
+	x /= fmax(1, step);
+	switch (filter) {
+	case IMG_TRIANGLE:
+		return fmax(0, 1 - fabs(x));
+	case IMG_BSPLINE:
+		return cubic(x, 1, 0);
+	case IMG_CATMULL_ROM:
+		return cubic(x, 0, 0.5);
+	case IMG_MITCHELL:
+		return cubic(x, 1 / 3.0, 1 / 3.0);
+	default:
+		return lanczos3(x);
+	}
 }
 
 /* The weight that each input should have for output `i`. */
@@ -33,7 +73,11 @@ static void reference(double *weights, const struct axis *a, uint32_t i)
 	memset(weights, 0, a->in * sizeof(*weights));
 	for (long j = (long)floor(centre - 3 * wide); j <= centre + 3 * wide;
 	     j++) {
-		double w = lanczos3(((double)j - centre) / wide);
+		double x = (double)j - centre;
+		/* An axis that keeps its samples only moves them. */
+		double w = axis_keeps_samples(a) ?
+				   fabs(x) < 0.5 :
+				   value(x, a->in_span / a->out_span);
 
 		weights[j < 0 ? 0 : j >= a->in ? a->in - 1 : j] += w;
 		total += w;
@@ -64,12 +108,14 @@ static void check_output(const struct filter_weights *t, uint32_t i,
 	CHECK_NUMBER(total, ==, BAND_WEIGHT_ONE);
 }
 
-static void check_axis(const struct axis *a, uint32_t align)
+static void check_axis(const struct axis *any, uint32_t align)
 {
+	struct axis of_filter = *any, *a = &of_filter;
 	double *expected = malloc(a->in * sizeof(*expected));
 	struct filter_weights t;
 	struct heap h;
 
+	a->filter = filter;
 	heap_init(&h);
 	CHECK(expected != NULL);
 	CHECK(weights_make(&t, a, align, &h.memory));
@@ -93,7 +139,7 @@ static void check_axis(const struct axis *a, uint32_t align)
 	free(expected);
 }
 
-static void test_taps_are_lanczos_at_any_ratio(void)
+static void test_weights_are_the_filter_at_any_ratio(void)
 {
 	for (uint32_t i = 0; i < 3000; i++) {
 		uint32_t in = 1 + scramble(5 * i) % (i % 3 ? 400 : 12);
@@ -153,8 +199,10 @@ static void test_no_memory_is_an_error(void)
 
 int main(void)
 {
-	test_taps_are_lanczos_at_any_ratio();
-	test_extreme_ratios();
+	for (filter = IMG_LANCZOS3; filter <= IMG_MITCHELL; filter++) {
+		test_weights_are_the_filter_at_any_ratio();
+		test_extreme_ratios();
+	}
 	test_no_memory_is_an_error();
 	return 0;
 }
