@@ -260,7 +260,12 @@ static void add_cost(struct img_cost *all, const struct img_header *header,
 		     const struct img_header *base, uint32_t scale,
 		     struct img_cost_part *parts, uint32_t count)
 {
-	struct workload w = { .header = header };
+	/* The picture of the file is the same for all results. */
+	bool is_linear = parts[0].transform->light == IMG_LIGHT_LINEAR;
+	struct workload w = {
+		.header = header,
+		.keeps_light = is_linear && header == base,
+	};
 	struct peak peak = { .gap_least = UINT64_MAX };
 
 	workload_set_decoded(&w, scale);

@@ -19,6 +19,7 @@ struct workload {
 	uint32_t scale; /* the file will be decoded at scale/8 */
 	/* The shape of the decoded picture, without samples. */
 	struct image decoded;
+	bool keeps_light; /* it is decoded for linear light */
 
 	/* The members below describe one result. */
 	const struct img_view *view;

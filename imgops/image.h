@@ -65,6 +65,24 @@ struct img_size image_factors_max(const struct img_header *h);
 /* True: the picture has chroma planes as large as luma. */
 bool image_has_full_chroma(const struct image *img);
 
+/*
+ * Do the samples of plane `i` stand for light: more, the larger they are?  The
+ * first ones of YCCK stand for ink.
+ */
+static inline bool image_has_light(const struct image *img, uint32_t i)
+{
+	switch (img->space) {
+	case IMG_YCBCR:
+		return i == 0;
+	case IMG_YCCK:
+		return i == 3;
+	case IMG_RGBA:
+		return i < 3;
+	default:
+		return true;
+	}
+}
+
 /* The first sample of a row of plane `i`. */
 static inline uint8_t *image_row(const struct image *img, uint32_t i,
 				 uint32_t y)

@@ -348,6 +348,14 @@ enum img_chroma {
 	IMG_CHROMA_AUTO,
 };
 
+/* What is scaled. */
+enum img_light {
+	/* The numbers of the file, as nearly all programs do. */
+	IMG_LIGHT_GAMMA,
+	/* The light that they mean, by the curve of sRGB: resample/light.h. */
+	IMG_LIGHT_LINEAR,
+};
+
 /*
  * The wanted result.  Zero is the default of every member except `quality` and
  * those of a watermark.
@@ -374,6 +382,8 @@ struct img_transform {
 	struct img_rect crop; /* what is beyond the edges is left out */
 	bool greyscale;       /* luma alone */
 	enum img_filter filter;
+	/* The same for all results of one decoded picture. */
+	enum img_light light;
 	bool enlarge;   /* enlarge a picture that is smaller than the box */
 	bool as_stored; /* do not apply the EXIF orientation */
 	/* If possible keep the ICC profile, do not convert to sRGB. */

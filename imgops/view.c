@@ -355,11 +355,15 @@ static uint32_t largest_step(const struct img_header *h)
 	return step;
 }
 
-static double margin_of(const struct img_header *h, enum img_filter filter)
+static double margin_of(const struct img_header *h,
+			const struct img_transform *t)
 {
 	bool is_fine = h->texture == IMG_TEXTURE_FINE;
 
-	switch (filter) {
+	/* Of light, a reduced decode has only the mean. */
+	if (is_fine && t->light == IMG_LIGHT_LINEAR)
+		return INFINITY;
+	switch (t->filter) {
 	case IMG_LANCZOS3:
 		return is_fine ? TEXTURE_MARGIN : MARGIN;
 	case IMG_BOX:
@@ -382,7 +386,7 @@ uint32_t img_decode_scale(const struct img_header *header,
 	double x = view->size.width_px / (view->width * across);
 	double y = view->size.height_px / (view->height * down);
 	double share = fmax(x, y) * DECODE_SCALE_FULL;
-	double n = share * margin_of(header, transform->filter);
+	double n = share * margin_of(header, transform);
 
 	if (c->scale == NULL)
 		return DECODE_SCALE_FULL;

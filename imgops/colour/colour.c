@@ -49,12 +49,23 @@ static void mix_light(uint8_t *restrict out, const uint8_t *const ycc[3],
 	}
 }
 
+void colour_channel_from_ycc(uint8_t *out, const uint8_t *const ycc[3],
+			     uint32_t channel, size_t width)
+{
+	static const int32_t factors[][2] = {
+		{ 0, FIX(1.402) },
+		{ -FIX(0.34414), -FIX(0.71414) },
+		{ FIX(1.772), 0 },
+	};
+
+	mix_light(out, ycc, factors[channel][0], factors[channel][1], width);
+}
+
 void colour_rgb_from_ycc(uint8_t *const rgb[3], const uint8_t *const ycc[3],
 			 size_t width)
 {
-	mix_light(rgb[0], ycc, 0, FIX(1.402), width);
-	mix_light(rgb[1], ycc, -FIX(0.34414), -FIX(0.71414), width);
-	mix_light(rgb[2], ycc, FIX(1.772), 0, width);
+	for (uint32_t i = 0; i < 3; i++)
+		colour_channel_from_ycc(rgb[i], ycc, i, width);
 }
 
 /* The colour of which `alpha` has left `c`. */
@@ -172,8 +183,7 @@ static void rgb_from_cmyk(uint8_t *const rgb[3], const uint8_t *const cmyk[4],
 	}
 }
 
-/* The mean of 2 x 2 samples; at an odd edge, the mean of the two that exist. */
-static void halve_row(uint8_t *half, const uint8_t *upper, const uint8_t *lower,
+void colour_halve_row(uint8_t *half, const uint8_t *upper, const uint8_t *lower,
 		      size_t width)
 {
 	size_t pairs = width / 2;
@@ -408,8 +418,9 @@ static void halve_chroma(struct image *dst, struct rows *rows, uint32_t y,
 	if (y % 2 == 0 && !is_last)
 		return;
 	for (uint32_t i = 0; i < 2; i++)
-		halve_row(plane_row(dst, 1 + i, y / 2), rows->chroma[0][i],
-			  rows->chroma[y % 2][i], width);
+		colour_halve_row(plane_row(dst, 1 + i, y / 2),
+				 rows->chroma[0][i], rows->chroma[y % 2][i],
+				 width);
 }
 
 static void write_ycc_row(struct image *dst, const uint8_t *const rgb[3],

@@ -100,12 +100,20 @@ static inline uint8_t colour_share(uint8_t a, uint8_t b)
 	return (uint8_t)((uint16_t)(product + (product >> 8)) >> 8);
 }
 
+/* One of R, G and B: channel 0, 1 or 2.  Planes must not overlap. */
+void colour_channel_from_ycc(uint8_t *out, const uint8_t *const ycc[3],
+			     uint32_t channel, size_t width);
+
 /* Convert `width` samples of each plane.  Planes must not overlap. */
 void colour_rgb_from_ycc(uint8_t *const rgb[3], const uint8_t *const ycc[3],
 			 size_t width);
 
 void colour_ycc_from_rgb(uint8_t *const ycc[3], const uint8_t *const rgb[3],
 			 size_t width);
+
+/* The mean of 2 x 2 samples; at an odd edge, the mean of the two that exist. */
+void colour_halve_row(uint8_t *half, const uint8_t *upper, const uint8_t *lower,
+		      size_t width);
 
 /* Only Cb and Cr. */
 void colour_chroma_from_rgb(uint8_t *const chroma[2],

@@ -73,6 +73,7 @@ static struct img_transform transform_of(const uint8_t *o)
 			  o[0] + 1u },
 		.greyscale = o[7] & 64,
 		.filter = (o[3] >> 7) * (o[6] / 100 + o[4] % 4),
+		.light = o[2] / 30 % 4 == 3,
 		.enlarge = o[3] & 1,
 		.as_stored = o[3] & 2,
 		.keep_profile = o[3] & 4,

@@ -16,7 +16,6 @@
  */
 #include "imgops/resample/scale.h"
 
-#include "imgops/resample/bands.h"
 #include "imgops/attention.h"
 #include "imgops/chroma.h"
 #include "imgops/colour/colour.h"
@@ -24,7 +23,8 @@
 #include "imgops/formats/format.h"
 #include "imgops/gainmap.h"
 #include "imgops/image.h"
-#include "imgops/resample/weights.h"
+#include "imgops/resample/light.h"
+#include "imgops/resample/plan.h"
 
 #include <assert.h>
 #include <math.h>
@@ -38,17 +38,6 @@ enum { X_ALIGN = 2, Y_ALIGN = 1 };
 
 /* Products of a sample and a weight between two pauses; less than a ms. */
 enum { PRODUCTS_PER_PAUSE = 1 << 22 };
-
-/* How one plane becomes another. */
-struct plan {
-	struct axis x, y;   /* axes of the source, or of its part */
-	uint32_t left, top; /* where that part begins */
-	bool aside;         /* the axes are exchanged in the result */
-	/* Samples are only copied, without weights and band. */
-	bool is_copy;
-	struct filter_weights along, down;
-	int16_t *band;
-};
 
 static uint32_t round_up_columns(uint32_t n, uint32_t step)
 {
@@ -142,11 +131,6 @@ static void plan_release(struct plan *p, const struct memory *memory)
 	*p = (struct plan){ 0 };
 }
 
-static uint32_t band_columns(const struct plan *p)
-{
-	return round_up_columns(p->along.reach, BAND_COLUMNS);
-}
-
 /* Compute the members that depend on the sizes; the rest of `p` is zero. */
 static void plan_init(struct plan *p, const struct img_plane *dst,
 		      const struct img_plane *src, const struct img_view *view,
@@ -168,9 +152,9 @@ static bool plan_make(struct plan *p, const struct img_plane *dst,
 		return true;
 	if (weights_make(&p->along, &p->x, X_ALIGN, memory) &&
 	    weights_make(&p->down, &p->y, Y_ALIGN, memory))
-		p->band = memory_alloc(memory, (size_t)band_columns(p) *
-						       BAND_ROWS *
-						       sizeof(*p->band));
+		p->band = memory_alloc(
+			memory, (size_t)plan_band_columns(p->along.reach) *
+					BAND_ROWS * sizeof(*p->band));
 	if (p->band == NULL)
 		plan_release(p, memory);
 	return p->band != NULL;
@@ -200,7 +184,7 @@ static void sum_down(const struct plan *p, const struct bands *bands,
 {
 	const struct filter_weights *down = &p->down;
 	const int16_t *weights = down->weights + (size_t)y * down->count;
-	uint32_t width = band_columns(p);
+	uint32_t width = plan_band_columns(p->along.reach);
 	uint32_t part = round_up_columns(
 		PRODUCTS_PER_PAUSE / (BAND_ROWS * down->count) + 1,
 		BAND_COLUMNS);
@@ -237,18 +221,32 @@ static void scale_plane(struct img_plane *dst, const struct img_plane *src,
 	}
 }
 
-static void fill_plane(struct img_plane *dst, const struct img_plane *src,
-		       const struct plan *p, const struct memory *memory)
+/* True: plane `i` of `src` is scaled in light. */
+static bool is_in_light(const struct image *src, uint32_t i,
+			const struct plan *p, enum img_light light)
 {
-	struct img_plane part = *src;
+	return light == IMG_LIGHT_LINEAR && image_has_light(src, i) &&
+	       !(axis_keeps_samples(&p->x) && axis_keeps_samples(&p->y));
+}
 
-	part.samples += p->left + p->top * src->stride_bytes;
+/* In linear light, or by the numbers.  False: no memory. */
+static bool fill_plane(struct image *dst, const struct image *src, uint32_t i,
+		       const struct plan *p, enum img_light light,
+		       const struct memory *memory)
+{
+	const struct img_plane *from = &src->planes[i];
+	struct img_plane part = *from;
+
+	if (is_in_light(src, i, p, light))
+		return light_scale(dst, src, i, p, memory);
+	part.samples += p->left + p->top * from->stride_bytes;
 	part.width = p->x.in;
 	part.height = p->y.in;
 	if (p->is_copy)
-		copy_plane(dst, &part, p, memory);
+		copy_plane(&dst->planes[i], &part, p, memory);
 	else
-		scale_plane(dst, &part, p, memory);
+		scale_plane(&dst->planes[i], &part, p, memory);
+	return true;
 }
 
 static bool is_same_shape(const struct img_plane *a, const struct img_plane *b)
@@ -257,29 +255,36 @@ static bool is_same_shape(const struct img_plane *a, const struct img_plane *b)
 	       a->span_x == b->span_x && a->span_y == b->span_y;
 }
 
-bool scale_planes(struct image *dst, const struct image *src,
-		  const struct img_view *view, enum img_filter filter,
-		  const struct memory *memory)
+/* The planes of light come last: they need those of chroma, or of alpha. */
+static bool fill_planes(struct image *dst, const struct image *src,
+			const struct img_view *view, enum img_filter filter,
+			enum img_light light, const struct memory *memory)
 {
 	struct plan p = { 0 };
 	bool ok = true;
 
 	assert(view->orientation >= 1 && view->orientation <= 8);
 	assert(dst->plane_count == src->plane_count);
-	for (uint32_t i = 0; ok && i < src->plane_count; i++) {
+	for (uint32_t i = src->plane_count; ok && i-- > 0;) {
 		struct img_plane *to = &dst->planes[i];
 		const struct img_plane *from = &src->planes[i];
 
-		if (i == 0 || !is_same_shape(to, to - 1) ||
-		    !is_same_shape(from, from - 1)) {
+		if (i + 1 == src->plane_count || !is_same_shape(to, to + 1) ||
+		    !is_same_shape(from, from + 1)) {
 			plan_release(&p, memory);
 			ok = plan_make(&p, to, from, view, filter, memory);
 		}
-		if (ok)
-			fill_plane(to, from, &p, memory);
+		ok = ok && fill_plane(dst, src, i, &p, light, memory);
 	}
 	plan_release(&p, memory);
 	return ok;
+}
+
+bool scale_planes(struct image *dst, const struct image *src,
+		  const struct img_view *view, enum img_filter filter,
+		  const struct memory *memory)
+{
+	return fill_planes(dst, src, view, filter, IMG_LIGHT_GAMMA, memory);
 }
 
 /*
@@ -315,9 +320,11 @@ static void share_planes(struct image *dst, const struct image *src)
 /* With `shares`, `dst` may have the planes of `src`. */
 static bool scale_shaped(struct image *dst, const struct image *src,
 			 const struct img_view *view, bool full_chroma,
-			 bool shares, enum img_filter filter,
+			 bool shares, const struct img_transform *transform,
 			 const struct memory *memory)
 {
+	enum img_filter filter = transform->filter;
+
 	image_shape(dst, view->size, src->space, full_chroma);
 	if (shares && keeps_planes(dst, src, view, filter)) {
 		share_planes(dst, src);
@@ -325,7 +332,7 @@ static bool scale_shaped(struct image *dst, const struct image *src,
 	}
 	if (!image_alloc(dst, memory))
 		return false;
-	if (!scale_planes(dst, src, view, filter, memory)) {
+	if (!fill_planes(dst, src, view, filter, transform->light, memory)) {
 		img_release(dst);
 		return false;
 	}
@@ -348,6 +355,8 @@ static enum img_chroma choose_chroma(const struct image *src,
 	if (chroma != IMG_CHROMA_AUTO ||
 	    (src->space != IMG_YCBCR && src->space != IMG_YCCK))
 		return chroma;
+	if (!is_same_shape(&src->planes[1], &src->planes[2]))
+		return IMG_CHROMA_420;
 	image_shape(&full, view->size, IMG_YCBCR, true);
 	plan_init(&p, &full.planes[1], &src->planes[1], view,
 		  transform->filter);
@@ -371,8 +380,8 @@ static bool scale_pixels(struct image *dst, const struct image *src,
 {
 	struct image pixels = { 0 };
 	enum img_chroma chroma = choose_chroma(src, view, true, transform);
-	bool ok = scale_shaped(&pixels, src, view, true, false,
-			       transform->filter, memory) &&
+	bool ok = scale_shaped(&pixels, src, view, true, false, transform,
+			       memory) &&
 		  colour_convert(dst, &pixels, c, chroma, memory);
 
 	img_release(&pixels);
@@ -447,7 +456,7 @@ static bool scale_picture(struct image *dst, const struct image *src,
 		 luma.plane_count == src->plane_count;
 	chroma = choose_chroma(&luma, view, false, transform);
 	if (!scale_shaped(dst, &luma, view, chroma == IMG_CHROMA_444, shares,
-			  transform->filter, memory))
+			  transform, memory))
 		return false;
 	colour_convert_grey(dst, c);
 	return true;
@@ -509,6 +518,8 @@ enum scale_term {
 	TERM_WEIGHTS,
 	TERM_SUMS_DOWN, /* products */
 	TERM_SUMS_ALONG,
+	TERM_LIGHT_READ,       /* samples that become light */
+	TERM_LIGHT_MADE,       /* samples that are made of light */
 	TERM_CONVERTED_PIXELS, /* pixels of which all channels are needed */
 	TERM_INK_PIXELS,       /* converted from CMYK without a profile */
 	TERM_MATRICES,         /* 1 if a matrix profile converts */
@@ -534,6 +545,8 @@ static const struct estimate_term scale_terms[TERM_COUNT] = {
 	[TERM_WEIGHTS] = { "filter weight", 1.49 },
 	[TERM_SUMS_DOWN] = { "product down", 0.0181 },
 	[TERM_SUMS_ALONG] = { "product along", 0.0531 },
+	[TERM_LIGHT_READ] = { "sample to light", 2 },
+	[TERM_LIGHT_MADE] = { "sample of light", 3.5 },
 	[TERM_CONVERTED_PIXELS] = { "pixel of other colours", 2 },
 	[TERM_INK_PIXELS] = { "pixel of inks", 2 },
 	[TERM_MATRICES] = { "matrix profile", 100000 },
@@ -550,46 +563,47 @@ static const struct estimate_term scale_terms[TERM_COUNT] = {
 	[TERM_CHROMA_PIXELS] = { "pixel looked at for chroma", 5 },
 };
 
-/* An upper bound: along.reach is known only when the weights are made. */
-static uint64_t band_bytes_max(const struct axis *x)
+/* Memory to scale plane `i`, in addition to its result. */
+static uint64_t plane_bytes(const struct image *dst, const struct image *src,
+			    uint32_t i, const struct img_view *view,
+			    enum img_filter filter, enum img_light light)
 {
-	double reach =
-		fmin(ceil(x->in_span) + weights_window(x) + 4, x->in + 2.0);
-
-	return (uint64_t)round_up_columns((uint32_t)reach, BAND_COLUMNS) *
-	       BAND_ROWS * sizeof(int16_t);
-}
-
-/* Memory to scale one plane, in addition to its result. */
-static uint64_t plane_bytes(const struct img_plane *to,
-			    const struct img_plane *from,
-			    const struct img_view *view, enum img_filter filter)
-{
+	uint64_t bytes;
 	struct plan p;
 
-	plan_init(&p, to, from, view, filter);
+	plan_init(&p, &dst->planes[i], &src->planes[i], view, filter);
 	if (p.is_copy)
 		return 0;
-	return weights_bytes(&p.x, X_ALIGN) + weights_bytes(&p.y, Y_ALIGN) +
-	       band_bytes_max(&p.x);
+	bytes = weights_bytes(&p.x, X_ALIGN) + weights_bytes(&p.y, Y_ALIGN) +
+		(uint64_t)plan_band_columns(plan_reach_max(&p.x)) * BAND_ROWS *
+			sizeof(int16_t);
+	if (is_in_light(src, i, &p, light))
+		bytes += light_bytes(src, &p);
+	return bytes;
 }
 
-uint64_t scale_planes_bytes(const struct image *dst, const struct image *src,
-			    const struct img_view *view, enum img_filter filter)
+static uint64_t fill_bytes(const struct image *dst, const struct image *src,
+			   const struct img_view *view, enum img_filter filter,
+			   enum img_light light)
 {
 	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < dst->plane_count; i++)
 		most = max_u64(most,
-			       plane_bytes(&dst->planes[i], &src->planes[i],
-					   view, filter));
+			       plane_bytes(dst, src, i, view, filter, light));
 	return most;
+}
+
+uint64_t scale_planes_bytes(const struct image *dst, const struct image *src,
+			    const struct img_view *view, enum img_filter filter)
+{
+	return fill_bytes(dst, src, view, filter, IMG_LIGHT_GAMMA);
 }
 
 static uint64_t planes_bytes(const struct image *to, const struct workload *w)
 {
-	return scale_planes_bytes(to, &w->decoded, w->view,
-				  w->transform->filter);
+	return fill_bytes(to, &w->decoded, w->view, w->transform->filter,
+			  w->transform->light);
 }
 
 /* The memory of the step, without the decoded picture. */
@@ -618,13 +632,14 @@ static uint64_t scale_bytes(const struct workload *w)
 /* The fixed cost of a row, in samples that are copied, or in pixels. */
 enum { COPIED_SAMPLES_MIN = 256, CONVERTED_PIXELS_MIN = 64 };
 
-static void count_plane(double *counts, const struct img_plane *to,
-			const struct img_plane *from, const struct workload *w)
+static void count_plane(double *counts, const struct image *to, uint32_t i,
+			const struct workload *w)
 {
 	double window_x, window_y;
 	struct plan p;
 
-	plan_init(&p, to, from, w->view, w->transform->filter);
+	plan_init(&p, &to->planes[i], &w->decoded.planes[i], w->view,
+		  w->transform->filter);
 	if (p.is_copy) {
 		counts[TERM_COPIED_SAMPLES] += samples_in_groups(
 			p.x.out, p.y.out, COPIED_SAMPLES_MIN, 1);
@@ -633,6 +648,10 @@ static void count_plane(double *counts, const struct img_plane *to,
 	window_x = weights_window(&p.x);
 	window_y = weights_window(&p.y);
 	counts[TERM_READ_SAMPLES] += p.x.in_span * p.y.in_span;
+	if (is_in_light(&w->decoded, i, &p, w->transform->light)) {
+		counts[TERM_LIGHT_READ] += p.x.in_span * p.y.in_span;
+		counts[TERM_LIGHT_MADE] += (double)p.x.out * p.y.out;
+	}
 	if (p.aside)
 		counts[TERM_TURNED_SAMPLES] += (double)p.x.out * p.y.out;
 	counts[TERM_WEIGHTS] += p.x.out * window_x + p.y.out * window_y;
@@ -686,7 +705,7 @@ static void scale_count(double *counts, const struct workload *w)
 	const struct image *to = w->needs_pixels ? &w->pixels : &w->scaled;
 
 	for (uint32_t i = 0; i < to->plane_count; i++)
-		count_plane(counts, &to->planes[i], &w->decoded.planes[i], w);
+		count_plane(counts, to, i, w);
 	count_conversion(counts, w);
 	if (looks_for_part(w->transform))
 		counts[TERM_ATTENTION_CELLS] =

@@ -64,6 +64,8 @@ static const struct img_transform transforms[] = {
 	/* These take long, and hardly depend on how the file is coded. */
 	{ .quality = 80, .box = { 640, 640 }, .filter = IMG_BOX },
 	{ STRETCHED(3000, 3000) },
+	{ STRETCHED(2000, 2000), .light = IMG_LIGHT_LINEAR },
+	{ .quality = 80, .box = { 100, 100 }, .light = IMG_LIGHT_LINEAR },
 	{ STRETCHED(2000, 2000), .filter = IMG_MITCHELL },
 	{ STRETCHED(2000, 2000), .progressive = true,
 	  .chroma = IMG_CHROMA_444 },

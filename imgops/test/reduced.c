@@ -136,13 +136,13 @@ static void step(void *arg)
 	else if (e->by == BY_ARRAYS)
 		by_arrays(e);
 	else if (!r->jpeg.progressive_mode)
-		e->ok = sequential_read(e->img, e->n, false, &r->jpeg,
-					r->memory) == IMG_OK;
+		e->ok = sequential_read(e->img, (struct reduction){ .n = e->n },
+					&r->jpeg, r->memory) == IMG_OK;
 	else if (e->is_in_order && e->n <= IDCT_MAX)
-		e->ok = progressive_read(e->img, e->n, false, &r->jpeg,
-					 r->pieces, r->piece_count,
-					 PROGRESSIVE_SCANS_MAX,
-					 r->memory) == IMG_OK;
+		e->ok = progressive_read(
+				e->img, (struct reduction){ .n = e->n },
+				&r->jpeg, r->pieces, r->piece_count,
+				PROGRESSIVE_SCANS_MAX, r->memory) == IMG_OK;
 }
 
 static enum img_err run(struct image *img, uint32_t n, const uint8_t *data,

@@ -137,7 +137,7 @@ static void test_halves_are_means(void)
 		uint8_t half[64];
 
 		memset(half, 77, sizeof(half));
-		halve_row(half, a, b, width);
+		colour_halve_row(half, a, b, width);
 		for (uint32_t x = 0; x < (width + 1) / 2; x++) {
 			uint32_t right = 2 * x + 1 < width ? 2 * x + 1 : 2 * x;
 			double sum = a[2 * x] + b[2 * x] + a[right] + b[right];

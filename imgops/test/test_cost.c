@@ -124,6 +124,13 @@ static const struct img_transform transforms[] = {
 	  .box = { 64, 300 },
 	  .fit = IMG_FIT_COVER,
 	  .filter = IMG_BSPLINE },
+	{ .quality = 80, .box = { 60, 60 }, .light = IMG_LIGHT_LINEAR },
+	{ .quality = 80,
+	  .box = { 310, 170 },
+	  .fit = IMG_FIT_FILL,
+	  .enlarge = true,
+	  .chroma = IMG_CHROMA_444,
+	  .light = IMG_LIGHT_LINEAR },
 };
 
 static const struct img_size sizes[] = {

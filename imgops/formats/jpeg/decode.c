@@ -63,9 +63,14 @@ static bool can_be_ours(const struct img_header *h, uint32_t scan_count)
 	return own->has_one_scan && own->has_huffman_tables;
 }
 
-/* The scans that are enough at 1/8 or 2/8. */
-static enum scans_set find_set(const struct img_header *h, uint32_t dct_scale)
+/*
+ * The scans that are enough at 1/8 or 2/8.  Those with much energy have light.
+ */
+static enum scans_set find_set(const struct img_header *h, uint32_t dct_scale,
+			       bool keeps_light)
 {
+	if (keeps_light)
+		return SCANS_AT_2_TEXTURE;
 	if (dct_scale == 1)
 		return SCANS_AT_1;
 	return h->texture == IMG_TEXTURE_UNKNOWN ? SCANS_AT_2_TEXTURE :
@@ -76,27 +81,30 @@ static enum scans_set find_set(const struct img_header *h, uint32_t dct_scale)
  * If blocks are cut, scans are dropped only if edge_is_plain() can say
  * afterwards whether hidden samples show.
  */
-static bool can_drop_scans(const struct img_header *h, uint32_t dct_scale)
+static bool can_drop_scans(const struct img_header *h, uint32_t dct_scale,
+			   enum scans_set set)
 {
 	const struct jpeg_own *own = jpeg_own(h);
 	uint32_t count = 0;
 
 	if (h->is_progressive && !own->needs_all_scans &&
 	    dct_scale <= SCANS_DCT_SCALE_MAX)
-		count = scans_pieces_scans(&own->scans, find_set(h, dct_scale));
+		count = scans_pieces_scans(&own->scans, set);
 	if (count == 0 || edge_cut_blocks(h) == 0)
 		return count > 0;
 	return can_be_ours(h, count) && edge_has_neighbours(h);
 }
 
 /* Decode and estimate both go by this. */
-static struct path path_of(const struct img_header *h, uint32_t dct_scale)
+static struct path path_of(const struct img_header *h, uint32_t dct_scale,
+			   bool keeps_light)
 {
+	enum scans_set set = find_set(h, dct_scale, keeps_light);
 	const struct jpeg_own *own = jpeg_own(h);
 	struct path p = {
 		.keeps_coefficients = !own->has_one_scan,
-		.drops_scans = can_drop_scans(h, dct_scale),
-		.set = find_set(h, dct_scale),
+		.drops_scans = can_drop_scans(h, dct_scale, set),
+		.set = set,
 		.dct_scale = dct_scale,
 		.scan_bytes = h->bytes - own->scan_offset,
 		.scan_count = own->scan_count,
@@ -127,7 +135,7 @@ struct decoder {
 	struct reader reader;
 	struct image *dst;
 	struct path path;
-	bool watches_texture;
+	bool watches_texture, keeps_light;
 };
 
 /* False: the file is in a colour space that has no name here. */
@@ -257,19 +265,22 @@ static void make_planes(struct decoder *d)
 static void read_ours(struct decoder *d)
 {
 	struct reader *r = &d->reader;
-	uint32_t n = d->path.dct_scale;
+	struct reduction how = {
+		.n = d->path.dct_scale,
+		.watches_texture = d->watches_texture,
+		.keeps_light = d->keeps_light,
+	};
 	enum img_err err;
 
 	reader_open_rest(r);
 	if (r->jpeg.progressive_mode)
-		err = progressive_read(d->dst, n, d->watches_texture, &r->jpeg,
-				       r->pieces, r->piece_count,
-				       d->path.scan_count, r->memory);
+		err = progressive_read(d->dst, how, &r->jpeg, r->pieces,
+				       r->piece_count, d->path.scan_count,
+				       r->memory);
 	else
-		err = sequential_read(d->dst, n, d->watches_texture, &r->jpeg,
-				      r->memory);
+		err = sequential_read(d->dst, how, &r->jpeg, r->memory);
 	if (err == IMG_OK && d->path.drops_scans &&
-	    !edge_is_plain(d->dst, n, &r->jpeg))
+	    !edge_is_plain(d->dst, how.n, &r->jpeg))
 		err = IMG_ERR_NEEDS_ALL_SCANS;
 	if (err != IMG_OK)
 		reader_fail(r, err);
@@ -283,9 +294,12 @@ static void read_scans(struct decoder *d)
 
 	reader_check_scans(&d->reader);
 	if (d->watches_texture &&
-	    texture_in_arrays(jpeg, arrays, n, d->reader.memory))
+	    texture_in_arrays(d->dst, jpeg, arrays, n, d->keeps_light,
+			      d->reader.memory))
 		reader_fail(&d->reader, IMG_ERR_TEXTURE);
 	edge_arrays(d->dst, n, jpeg, arrays);
+	if (d->keeps_light)
+		texture_keep_light(d->dst, jpeg, arrays, n, d->reader.memory);
 }
 
 static void read_full(struct decoder *d)
@@ -454,7 +468,8 @@ static enum img_err read_gainmap(struct image *dst, const uint8_t *jpeg,
 	struct piece whole = { jpeg + from->offset, from->bytes };
 	struct decoder d = {
 		.reader = { .limits = limits, .memory = memory },
-		.path = path_of(map, gainmap_decode_scale(map, header, scale)),
+		.path = path_of(map, gainmap_decode_scale(map, header, scale),
+				false),
 	};
 	struct gain_metadata metadata;
 	struct gain_found found;
@@ -512,6 +527,7 @@ jpeg_decode(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
 	    const struct img_transform *transform,
 	    const struct img_limits *limits, const struct memory *memory)
 {
+	bool keeps_light = transform->light == IMG_LIGHT_LINEAR;
 	struct piece whole = { jpeg, jpeg_bytes };
 	uint32_t scale = img_decode_scale(header, view, transform);
 	struct decoder d = {
@@ -519,8 +535,9 @@ jpeg_decode(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
 			    .memory = memory,
 			    .lenient = transform->lenient },
 		.dst = dst,
-		.path = path_of(header, scale),
+		.path = path_of(header, scale, keeps_light),
 		.watches_texture = may_be_too_fine(header, view, transform),
+		.keeps_light = keeps_light,
 	};
 	enum img_err err = decode_file(&d, &whole, header);
 
@@ -608,6 +625,7 @@ enum decode_term {
 	TERM_BLOCKS_4,
 	TERM_BLOCKS_8,
 	TERM_BLOCKS_LIBJPEG, /* to 8 x 8 samples, by libjpeg */
+	TERM_LIGHT_BLOCKS,   /* of luma, whose light is kept */
 	TERM_COUNT,
 };
 
@@ -639,6 +657,7 @@ static const struct estimate_term decode_terms[TERM_COUNT] = {
 	[TERM_BLOCKS_4] = { "block to 4 x 4 samples", 20.5 },
 	[TERM_BLOCKS_8] = { "block to 8 x 8 samples", 22 },
 	[TERM_BLOCKS_LIBJPEG] = { "block to 8 x 8 samples, libjpeg", 40 },
+	[TERM_LIGHT_BLOCKS] = { "block whose light is kept", 11 },
 };
 
 /*
@@ -697,7 +716,7 @@ static uint64_t our_decode_bytes(const struct img_header *h,
 static uint64_t decode_bytes(const struct workload *w)
 {
 	const struct img_header *h = w->header;
-	struct path p = path_of(h, w->scale);
+	struct path p = path_of(h, w->scale, w->keeps_light);
 	uint64_t working = JPEG_MEMORY_BYTES_MIN;
 
 	if (p.keeps_coefficients)
@@ -732,7 +751,7 @@ static void count_progressive(double *counts, const struct img_header *h,
 {
 	if (!p->is_ours) {
 		counts[TERM_PROGRESSIVE_BYTES] = bytes;
-	} else if (p->dct_scale == 1 && p->drops_scans) {
+	} else if (p->drops_scans && p->set == SCANS_AT_1) {
 		counts[TERM_DC_BYTES] = bytes;
 		if (p->scan_count > DC_SCANS)
 			counts[TERM_DC_BLOCKS] =
@@ -785,13 +804,16 @@ static enum decode_term blocks_term(const struct path *p)
 static void decode_count(double *counts, const struct workload *w)
 {
 	const struct img_header *h = w->header;
-	struct path p = path_of(h, w->scale);
+	struct path p = path_of(h, w->scale, w->keeps_light);
 
 	counts[TERM_PICTURES] = 1;
 	counts[TERM_PROFILES] = h->icc_bytes > 0;
 	counts[TERM_HEAD_BYTES] = (double)jpeg_own(h)->scan_offset;
 	if (p.dct_scale < DECODE_SCALE_FULL)
 		counts[TERM_CUT_BLOCKS] = edge_cut_blocks(h);
+	if (p.dct_scale < DECODE_SCALE_FULL && w->keeps_light)
+		counts[TERM_LIGHT_BLOCKS] =
+			(double)img_pixels(header_blocks(h, 0));
 	count_bytes(counts, h, &p);
 	for (uint32_t i = 0; i < h->component_count; i++) {
 		double blocks = (double)img_pixels(header_blocks(h, i));
@@ -831,7 +853,7 @@ static uint32_t jpeg_scale(const struct img_header *h, double n, double fine_n)
 
 static uint32_t jpeg_scale_used(const struct img_header *h, uint32_t scale)
 {
-	return path_of(h, scale).dct_scale;
+	return path_of(h, scale, false).dct_scale;
 }
 
 static enum format_planes jpeg_planes(const struct img_transform *transform)

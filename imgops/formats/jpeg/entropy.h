@@ -19,6 +19,7 @@
  *
  * Call them after jpeg_read_header().  `img` has n x n samples for each block,
  * with n from 1 to 4; sequential_read() also reads whole blocks, with n = 8.
+ * With `keeps_light`, these mean the light of the block (light.h).
  *
  * IRREGULAR: it is no such file, it is damaged, or there was no memory.  The
  * state of libjpeg has not changed, so that libjpeg can then read the file and
@@ -35,6 +36,11 @@
 
 #include <jpeglib.h>
 
+struct reduction {
+	uint32_t n;
+	bool watches_texture, keeps_light;
+};
+
 /* The Huffman tables that a scan uses: bit i for table i. */
 struct table_set {
 	uint32_t dc, ac;
@@ -42,7 +48,7 @@ struct table_set {
 
 /* jpeg->src has all of the scan. */
 MUST_CHECK enum img_err
-sequential_read(struct image *img, uint32_t n, bool watches_texture,
+sequential_read(struct image *img, struct reduction how,
 		const struct jpeg_decompress_struct *jpeg,
 		const struct memory *memory);
 
@@ -57,7 +63,7 @@ enum { PROGRESSIVE_SCANS_MAX = 20 };
  * `scan_count` scans.
  */
 MUST_CHECK enum img_err
-progressive_read(struct image *img, uint32_t n, bool watches_texture,
+progressive_read(struct image *img, struct reduction how,
 		 const struct jpeg_decompress_struct *jpeg,
 		 const struct piece *pieces, uint32_t piece_count,
 		 uint32_t scan_count, const struct memory *memory);

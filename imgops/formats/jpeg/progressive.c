@@ -15,6 +15,7 @@
 #include "imgops/formats/jpeg/header.h"
 #include "imgops/formats/jpeg/huffman.h"
 #include "imgops/formats/jpeg/idct.h"
+#include "imgops/formats/jpeg/light.h"
 #include "imgops/formats/jpeg/markers.h"
 #include "imgops/formats/jpeg/texture.h"
 
@@ -54,6 +55,7 @@ struct component {
 	uint16_t low_steps[IDCT_COEFFICIENTS]; /* of them, for idct_block() */
 	struct edge edge;
 	struct texture texture;
+	bool keeps_light;
 	uint64_t left_out; /* bit k: coefficient k < VALUES is left out */
 };
 
@@ -79,8 +81,7 @@ struct codes {
 
 struct progressive {
 	const struct memory *memory;
-	uint32_t n; /* a block becomes n x n samples */
-	bool watches_texture;
+	struct reduction how;
 	struct component components[IMG_PLANES_MAX];
 	uint32_t component_count;
 	uint32_t columns, rows; /* of MCUs */
@@ -400,6 +401,21 @@ static void make_cut_samples(uint8_t *out, const struct component *c,
 	edge_block(out, c->plane->stride_bytes, all, &c->edge, x, y);
 }
 
+/* Without refinements of the coefficients of which only one is known. */
+static uint64_t energy_of(const struct component *c, const struct block *block)
+{
+	const struct texture *t = &c->texture;
+	uint64_t set = block->is_set & c->left_out, energy;
+
+	energy = texture_energy(t, (VALUES + DCTSIZE2) / 2, block->largest);
+	for (; set != 0; set &= set - 1) {
+		uint32_t k = (uint32_t)__builtin_ctzll(set);
+
+		energy += texture_energy(t, k, block->values[k]);
+	}
+	return energy;
+}
+
 /* Make the samples of row `y` of a component's blocks. */
 static void make_blocks(const struct component *c, uint32_t y, uint32_t n)
 {
@@ -413,26 +429,15 @@ static void make_blocks(const struct component *c, uint32_t y, uint32_t n)
 			     c->low_steps, n);
 	for (; x < c->columns; x++)
 		make_cut_samples(out + (size_t)x * n, c, &blocks[x], x, y);
+	for (x = 0; c->keeps_light && x < whole; x++)
+		light_keep(out + (size_t)x * n, stride, n,
+			   energy_of(c, &blocks[x]));
 }
 
 /* The rows of blocks of a component in a row of MCUs end before this one. */
 static uint32_t rows_end(const struct component *c, uint32_t row)
 {
 	return min_u32((row + 1) * c->down, c->rows);
-}
-
-static void watch_block(struct component *c, const struct block *block)
-{
-	const struct texture *t = &c->texture;
-	uint64_t set = block->is_set & c->left_out, energy;
-
-	energy = texture_energy(t, (VALUES + DCTSIZE2) / 2, block->largest);
-	for (; set != 0; set &= set - 1) {
-		uint32_t k = (uint32_t)__builtin_ctzll(set);
-
-		energy += texture_energy(t, k, block->values[k]);
-	}
-	texture_add(&c->texture, energy);
 }
 
 /* Blocks that are cut are not watched.  False: fine texture has been found. */
@@ -449,7 +454,8 @@ static bool watch_row(struct progressive *p, uint32_t row)
 			uint32_t whole = edge_whole(&c->edge, c->columns, y);
 
 			for (uint32_t x = 0; x < whole; x++)
-				watch_block(c, &blocks[x]);
+				texture_add(&c->texture,
+					    energy_of(c, &blocks[x]));
 		}
 		is_fine |= texture_is_fine(&c->texture);
 	}
@@ -462,7 +468,7 @@ static void make_row(const struct progressive *p, uint32_t row)
 		const struct component *c = &p->components[i];
 
 		for (uint32_t y = row * c->down; y < rows_end(c, row); y++)
-			make_blocks(c, y, p->n);
+			make_blocks(c, y, p->how.n);
 	}
 }
 
@@ -499,7 +505,7 @@ static enum img_err read_rows(struct progressive *p)
 				return IMG_ERR_IRREGULAR;
 			memory_pause(p->memory);
 		}
-		if (p->watches_texture &&
+		if (p->how.watches_texture &&
 		    texture_watches(texture_step(p->rows), y) &&
 		    !watch_row(p, y))
 			return IMG_ERR_TEXTURE;
@@ -667,9 +673,12 @@ count_blocks(const struct jpeg_decompress_struct *jpeg)
 
 static void watch_component(struct component *c,
 			    const jpeg_component_info *from,
-			    const JQUANT_TBL *quant, uint32_t n, uint32_t step)
+			    const JQUANT_TBL *quant, uint32_t step,
+			    const struct progressive *p, bool has_light)
 {
-	texture_start(&c->texture, from, quant, n, step);
+	texture_start(&c->texture, from, quant, p->how.n, step,
+		      p->how.keeps_light, has_light);
+	c->keeps_light = p->how.keeps_light && has_light;
 	for (uint32_t k = 1; k < VALUES; k++)
 		if (c->texture.weights[k] > 0)
 			c->left_out |= UINT64_C(1) << k;
@@ -699,13 +708,13 @@ static bool make_components(struct progressive *p, struct image *img,
 		};
 		c->stride = p->columns * c->across;
 		blocks += (size_t)c->stride * c->down;
-		edge_make(&c->edge, jpeg, from, p->n);
+		edge_make(&c->edge, jpeg, from, p->how.n);
 		if (!idct_quant(c->quant, jpeg, from->quant_tbl_no))
 			return false;
 		idct_choose_steps(c->low_steps, c->quant);
-		watch_component(c, from,
-				jpeg->quant_tbl_ptrs[from->quant_tbl_no], p->n,
-				texture_step(p->rows));
+		watch_component(
+			c, from, jpeg->quant_tbl_ptrs[from->quant_tbl_no],
+			texture_step(p->rows), p, image_has_light(img, i));
 	}
 	return true;
 }
@@ -769,8 +778,7 @@ static struct progressive *open(const struct jpeg_decompress_struct *jpeg,
 	return p;
 }
 
-enum img_err progressive_read(struct image *img, uint32_t n,
-			      bool watches_texture,
+enum img_err progressive_read(struct image *img, struct reduction how,
 			      const struct jpeg_decompress_struct *jpeg,
 			      const struct piece *pieces, uint32_t piece_count,
 			      uint32_t scan_count, const struct memory *memory)
@@ -783,8 +791,7 @@ enum img_err progressive_read(struct image *img, uint32_t n,
 	p = open(jpeg, scan_count, memory);
 	if (p == NULL)
 		return err;
-	p->n = n;
-	p->watches_texture = watches_texture;
+	p->how = how;
 	if (make_components(p, img, jpeg) &&
 	    find_scans(p, pieces, piece_count, jpeg))
 		err = read_rows(p);

@@ -13,6 +13,7 @@
 #include "imgops/formats/jpeg/huffman.h"
 #include "imgops/formats/jpeg/idct.h"
 #include "imgops/formats/jpeg/idct_full.h"
+#include "imgops/formats/jpeg/light.h"
 #include "imgops/formats/jpeg/markers.h"
 #include "imgops/formats/jpeg/texture.h"
 
@@ -105,6 +106,7 @@ struct component {
 	int16_t all_steps[DCTSIZE2];           /* for idct_full.h */
 	struct edge edge;
 	struct texture texture;
+	bool keeps_light;
 };
 
 /* A block's place in an MCU. */
@@ -147,7 +149,7 @@ struct sequential {
 	struct bits bits;
 	const struct memory *memory;
 	uint32_t n; /* a block becomes n x n samples */
-	bool watches_texture;
+	bool watches_texture, keeps_light;
 	uint32_t texture_step;
 	/*
 	 * Where a block has its coefficients, by their number: the low ones,
@@ -171,9 +173,10 @@ struct sequential {
 
 /* How blocks are read. */
 enum how {
-	HOW_LOW,     /* only the low coefficients, at 1/8 to 4/8 */
-	HOW_WATCHES, /* the same, and fine texture is watched for */
-	HOW_FULL,    /* all coefficients, at 8/8 */
+	HOW_LOW,         /* only the low coefficients, at 1/8 to 4/8 */
+	HOW_KEEPS_LIGHT, /* the same, and the energy of the others */
+	HOW_WATCHES,     /* the same, and fine texture is watched for */
+	HOW_FULL,        /* all coefficients, at 8/8 */
 };
 
 /* Read DC.  *looks is how many pairs can be read before the next refill. */
@@ -222,7 +225,7 @@ struct reading {
 	const uint8_t *places; /* of coefficients, in `block` */
 	int16_t *block;
 	uint32_t looks; /* pairs that can be read before the next refill */
-	/* If fine texture is watched for. */
+	/* If energy is measured. */
 	const struct texture *texture;
 	uint64_t energy;
 };
@@ -292,10 +295,13 @@ read_values(struct reading *r, struct bits *bits, uint32_t last, uint32_t *out,
 	return true;
 }
 
-/* Read the low coefficients of a block, and skip the others. */
+/*
+ * Read the low coefficients of a block, and skip the others, whose energy is
+ * measured or 0.
+ */
 static inline __attribute__((always_inline)) bool
 read_low(struct sequential *s, struct bits *bits, struct component *c,
-	 int16_t *block, enum how how)
+	 int16_t *block, uint64_t *energy, bool measures)
 {
 	struct reading r = {
 		.ac = c->ac,
@@ -308,12 +314,12 @@ read_low(struct sequential *s, struct bits *bits, struct component *c,
 	if (!read_dc(bits, c, &r.looks))
 		return false;
 	block[0] = (int16_t)c->last_dc;
-	if (!read_values(&r, bits, idct_last[s->n], &k, how) ||
-	    !ac_skip(bits, c->ac, k, r.looks * PAIR_BITS / LOOK_BITS,
-		     how == HOW_WATCHES, r.texture, &r.energy))
+	if (!read_values(&r, bits, idct_last[s->n], &k,
+			 measures ? HOW_WATCHES : HOW_LOW) ||
+	    !ac_skip(bits, c->ac, k, r.looks * PAIR_BITS / LOOK_BITS, measures,
+		     r.texture, &r.energy))
 		return false;
-	if (how == HOW_WATCHES)
-		texture_add(&c->texture, r.energy);
+	*energy = r.energy;
 	return true;
 }
 
@@ -404,11 +410,20 @@ read_low_block(struct sequential *s, struct bits *bits, const struct slot *slot,
 	/* The last one is IDCT_UNUSED. */
 	int16_t block[IDCT_COEFFICIENTS + 1] = { 0 };
 	struct component *c = slot->component;
+	bool measures = how == HOW_WATCHES ||
+			(how == HOW_KEEPS_LIGHT && c->keeps_light);
+	uint64_t energy = 0;
 
-	if (!read_low(s, bits, c, block, how))
+	/* Each is compiled alone. */
+	if (!(measures ? read_low(s, bits, c, block, &energy, true) :
+			 read_low(s, bits, c, block, &energy, false)))
 		return false;
+	if (how == HOW_WATCHES)
+		texture_add(&c->texture, energy);
 	idct_block(slot->out, c->plane->stride_bytes, block, c->low_steps,
 		   s->n);
+	if (measures && c->keeps_light)
+		light_keep(slot->out, c->plane->stride_bytes, s->n, energy);
 	return true;
 }
 
@@ -579,8 +594,10 @@ static bool read_any_row(struct sequential *s, uint32_t row, bool watches)
 {
 	if (s->n == DECODE_SCALE_FULL)
 		return read_row(s, row, HOW_FULL);
-	return watches ? read_row(s, row, HOW_WATCHES) :
-			 read_row(s, row, HOW_LOW);
+	if (watches)
+		return read_row(s, row, HOW_WATCHES);
+	return s->keeps_light ? read_row(s, row, HOW_KEEPS_LIGHT) :
+				read_row(s, row, HOW_LOW);
 }
 
 static enum img_err decode_scan(struct sequential *s)
@@ -628,7 +645,9 @@ static bool components_make(struct sequential *s, struct image *img,
 	s->component_count = (uint32_t)jpeg->comps_in_scan;
 	for (uint32_t i = 0; i < s->component_count; i++) {
 		const jpeg_component_info *from = jpeg->cur_comp_info[i];
-		struct img_plane *p = &img->planes[from->component_index];
+		uint32_t index = (uint32_t)from->component_index;
+		bool has_light = image_has_light(img, index);
+		struct img_plane *p = &img->planes[index];
 		struct component *c = &s->components[i];
 
 		*c = (struct component){
@@ -639,6 +658,7 @@ static bool components_make(struct sequential *s, struct image *img,
 			.rows = from->height_in_blocks,
 			.across = is_alone ? 1 : (uint32_t)from->h_samp_factor,
 			.down = is_alone ? 1 : (uint32_t)from->v_samp_factor,
+			.keeps_light = s->keeps_light && has_light,
 		};
 		if (!idct_quant(c->quant, jpeg, from->quant_tbl_no) ||
 		    !slots_add(s, c))
@@ -651,7 +671,7 @@ static bool components_make(struct sequential *s, struct image *img,
 		edge_make(&c->edge, jpeg, from, s->n);
 		texture_start(&c->texture, from,
 			      jpeg->quant_tbl_ptrs[from->quant_tbl_no], s->n,
-			      s->texture_step);
+			      s->texture_step, s->keeps_light, has_light);
 	}
 	return true;
 }
@@ -700,8 +720,7 @@ size_t sequential_bytes(struct table_set used)
 	return sizeof(struct sequential) + scan_tables_bytes(used);
 }
 
-enum img_err sequential_read(struct image *img, uint32_t n,
-			     bool watches_texture,
+enum img_err sequential_read(struct image *img, struct reduction how,
 			     const struct jpeg_decompress_struct *jpeg,
 			     const struct memory *memory)
 {
@@ -714,14 +733,15 @@ enum img_err sequential_read(struct image *img, uint32_t n,
 	s = memory_alloc(memory, sequential_bytes(used));
 	if (s == NULL)
 		return err;
-	s->n = n;
-	s->watches_texture = watches_texture;
+	s->n = how.n;
+	s->watches_texture = how.watches_texture;
+	s->keeps_light = how.keeps_light && how.n < DECODE_SCALE_FULL;
 	s->memory = memory;
 	places_make(s->low, idct_positions, IDCT_POSITIONS, IDCT_UNUSED);
 	places_make(s->all, idct_order, DCTSIZE2, DCTSIZE2);
 	scan_shape(s, jpeg);
-	if (scan_tables_make(&s->tables, s + 1, used, n != DECODE_SCALE_FULL,
-			     s->symbols, jpeg) &&
+	if (scan_tables_make(&s->tables, s + 1, used,
+			     how.n != DECODE_SCALE_FULL, s->symbols, jpeg) &&
 	    components_make(s, img, jpeg))
 		err = decode_scan(s);
 	memory_free(memory, s);

@@ -83,6 +83,11 @@ static const struct param_word filters[] = {
 	[IMG_MITCHELL] = { "mitchell", "cubic, between these" },
 };
 
+static const struct param_word lights[] = {
+	[IMG_LIGHT_GAMMA] = { "gamma", "the file's numbers" },
+	[IMG_LIGHT_LINEAR] = { "linear", "the light that they mean" },
+};
+
 static const struct param_word formats[] = {
 #define FORMAT(name, word) [IMG_FORMAT_##name] = { #word, NULL },
 #define READ_ONLY_FORMAT(name, word)
@@ -142,6 +147,10 @@ const struct param params_table[] = {
 	{ "filter", "Filter", WORD(enum img_filter, transform.filter, filters),
 	  .default_text = "lanczos3", .help = "how the picture is resampled",
 	  .since = 1 },
+	{ "light", "Light", WORD(enum img_light, transform.light, lights),
+	  .default_text = "gamma", .help = "what the filter sums",
+	  .is_of_upload = true, .is_advanced = true, .other_names = "linear",
+	  .since = 13 },
 	{ "enlarge", "Enlarge", SWITCH(transform.enlarge, zero_one),
 	  .default_text = "0",
 	  .help = "the result may be larger than the upload",

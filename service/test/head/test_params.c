@@ -29,6 +29,7 @@ static void test_defaults_change_nothing_but_quality(void)
 	CHECK_NUMBER(p.transform.gravity, ==, IMG_CENTRE);
 	CHECK_NUMBER(p.transform.trim, ==, 0);
 	CHECK_NUMBER(p.transform.filter, ==, IMG_LANCZOS3);
+	CHECK_NUMBER(p.transform.light, ==, IMG_LIGHT_GAMMA);
 	CHECK(!p.transform.as_stored);
 	CHECK(!p.transform.keep_profile);
 	CHECK_NUMBER(p.transform.chroma, ==, IMG_CHROMA_420);
@@ -180,6 +181,8 @@ static void test_words_mean_what_they_say(void)
 		transform("watermark_position", "center").watermark_position,
 		==, IMG_CENTRE);
 	is_no_value("watermark_position", "smart");
+	CHECK_NUMBER(transform("light", "gamma").light, ==, IMG_LIGHT_GAMMA);
+	CHECK_NUMBER(transform("light", "linear").light, ==, IMG_LIGHT_LINEAR);
 	CHECK_NUMBER(transform("filter", "lanczos3").filter, ==, IMG_LANCZOS3);
 	CHECK_NUMBER(transform("filter", "box").filter, ==, IMG_BOX);
 	CHECK_NUMBER(transform("filter", "triangle").filter, ==, IMG_TRIANGLE);
@@ -220,7 +223,8 @@ static void test_all_fit_into_one_query(void)
 		{ "icc", "keep" },      { "chroma", "444" },
 		{ "progressive", "1" }, { "optimize", "1" },
 		{ "strict", "0" },      { "filter", "box" },
-		{ "gainmap", "keep" },  { "metadata", "keep" },
+		{ "light", "linear" },  { "gainmap", "keep" },
+		{ "metadata", "keep" },
 	};
 	char detail[PARAMS_DETAIL_BYTES];
 	struct params p;

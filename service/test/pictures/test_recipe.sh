@@ -152,6 +152,19 @@ test_filters() {
 	cmp "$work/alone" "$work/out" || fail "a picture that keeps its size"
 }
 
+# Another picture of the same size, also as a variant; of the whole upload.
+test_light() {
+	post w=320
+	cp "$work/out" "$work/gamma"
+	is_size 320x240 'w=320&light=linear'
+	! cmp -s "$work/gamma" "$work/out" || fail "light=linear changes nothing"
+	cp "$work/out" "$work/alone"
+	post 'light=linear&variant=a:w=320'
+	cmp "$work/alone" "$work/out" || fail "not as alone"
+	post 'w=320&light=gamma'
+	cmp "$work/gamma" "$work/out" || fail "gamma is not the default"
+}
+
 test_encoder() {
 	local plain optimized
 	gives 'baseline 640x480 4:4:4' 'w=640&chroma=444'
@@ -324,6 +337,7 @@ test_fits
 test_enlarges_only_when_asked
 test_gravity_chooses_the_cut
 test_filters
+test_light
 test_orientation
 test_encoder
 test_chroma_is_chosen_by_the_picture
