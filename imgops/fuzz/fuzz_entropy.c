@@ -22,7 +22,7 @@ static const struct img_limits limits = {
 	.decode_bytes_max = 64 << 20,
 };
 
-/* What sequential_read() reads at 8/8, libjpeg reads, too. */
+/* What we read at 8/8, libjpeg reads, too. */
 static void check_full(const uint8_t *jpeg, size_t bytes, struct heap *h)
 {
 	struct image ours, alone;
@@ -68,8 +68,7 @@ static void check(const uint8_t *jpeg, size_t bytes,
 	}
 	img_release(&ours);
 	img_release(&alone);
-	if (!header->is_progressive)
-		check_full(jpeg, bytes, h);
+	check_full(jpeg, bytes, h);
 	/*
 	 * A side of less than a block cannot be decoded at 1/8: it would be
 	 * less than a pixel.

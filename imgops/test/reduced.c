@@ -138,7 +138,7 @@ static void step(void *arg)
 	else if (!r->jpeg.progressive_mode)
 		e->ok = sequential_read(e->img, (struct reduction){ .n = e->n },
 					&r->jpeg, r->memory) == IMG_OK;
-	else if (e->is_in_order && e->n <= IDCT_MAX)
+	else if (e->is_in_order)
 		e->ok = progressive_read(
 				e->img, (struct reduction){ .n = e->n },
 				&r->jpeg, r->pieces, r->piece_count,

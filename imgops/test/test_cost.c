@@ -319,6 +319,7 @@ static void test_time_grows_with_empty_scans(void)
 		img_probe(&header, jpeg.data, jpeg.count, &no_limits);
 
 	CHECK_NUMBER(err, ==, IMG_OK);
+	header.is_irregular = true;
 	struct img_view view = img_fit(&header, &transform);
 	struct img_cost few = img_cost(&header, &view, &transform);
 

@@ -3,14 +3,14 @@
  * Decode: bytes to planes of n/8 of their size, n = 1 .. 4 or 8.
  *
  *	one scan                  sequential.c
- *	n <= 4, progressive       progressive.c, from the scans that are needed
+ *	progressive               progressive.c, from the scans that are needed
  *	n <= 4, several scans     libjpeg's coefficients, reduced by edge.c
  *	n = 8, several scans      libjpeg's raw planes
  *
- * If sequential.c or progressive.c cannot read a file at n <= 4, img_decode()
- * returns IMG_ERR_IRREGULAR, because libjpeg takes much longer and needs more
- * memory: at n = 8 for one scan, by its coefficients for several.  At n = 8,
- * libjpeg then reads it at once.
+ * If sequential.c or progressive.c cannot read a file, img_decode() returns
+ * IMG_ERR_IRREGULAR, because libjpeg takes much longer and needs more memory:
+ * at n = 8 for one scan, by its coefficients for several.  Only one scan at n =
+ * 8 is then read by libjpeg at once.
  *
  * A block that the frame cuts needs coefficients of all scans (edge.h).  If
  * progressive.c has not read all, for n <= 2, and hidden samples may show,
@@ -120,8 +120,6 @@ static struct path path_of(const struct img_header *h, uint32_t dct_scale,
 	if (kept > 0)
 		p.kept_bytes =
 			kept > own->scan_offset ? kept - own->scan_offset : 0;
-	if (dct_scale == DECODE_SCALE_FULL && h->is_progressive)
-		return p;
 	if (can_be_ours(h, p.scan_count)) {
 		p.is_ours = true;
 		p.keeps_coefficients = false;
@@ -400,7 +398,10 @@ static enum img_err decode_once(struct decoder *d, const struct piece *whole,
 	return IMG_OK;
 }
 
-/* As decode_once(); what is irregular at 8/8 is read by libjpeg. */
+/*
+ * As decode_once(); what is irregular at 8/8 is read by libjpeg, at once if
+ * that takes no more memory.
+ */
 static enum img_err decode_file(struct decoder *d, const struct piece *whole,
 				const struct img_header *header)
 {
@@ -408,7 +409,7 @@ static enum img_err decode_file(struct decoder *d, const struct piece *whole,
 	enum img_err err = decode_once(d, whole, header);
 
 	if (err != IMG_ERR_IRREGULAR || !d->path.is_ours ||
-	    d->path.dct_scale < DECODE_SCALE_FULL)
+	    header->is_progressive || d->path.dct_scale < DECODE_SCALE_FULL)
 		return err;
 	*d = fresh;
 	d->path.is_ours = false;
@@ -698,7 +699,7 @@ static uint64_t kept_coefficient_bytes(const struct img_header *h,
 
 /* The memory of sequential.c or progressive.c, without libjpeg's. */
 static uint64_t our_decode_bytes(const struct img_header *h,
-				 uint32_t scan_count)
+				 const struct path *p)
 {
 	const struct jpeg_own *own = jpeg_own(h);
 	struct img_size most = image_factors_max(h);
@@ -708,9 +709,10 @@ static uint64_t our_decode_bytes(const struct img_header *h,
 		return sequential_bytes(
 			(struct table_set){ own->dc_tables, own->ac_tables });
 	for (uint32_t i = 0; i < h->component_count; i++)
-		block_count_add(&blocks, h->stored, h->h_factors[i],
-				most.width_px, h->v_factors[i], most.height_px);
-	return progressive_bytes(blocks, h->component_count, scan_count);
+		block_count_add(&blocks, p->dct_scale, h->stored,
+				h->h_factors[i], most.width_px, h->v_factors[i],
+				most.height_px);
+	return progressive_bytes(blocks, h->component_count, p->scan_count);
 }
 
 static uint64_t decode_bytes(const struct workload *w)
@@ -722,7 +724,7 @@ static uint64_t decode_bytes(const struct workload *w)
 	if (p.keeps_coefficients)
 		working = kept_coefficient_bytes(h, p.dct_scale);
 	else if (p.is_ours)
-		working += our_decode_bytes(h, p.scan_count);
+		working += our_decode_bytes(h, &p);
 	return image_bytes(&w->decoded) + max_u64(working, h->icc_bytes);
 }
 

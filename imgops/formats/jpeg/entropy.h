@@ -6,7 +6,7 @@
  *
  * sequential_read(), sequential.c
  *	Files of one scan: 8-bit, Huffman-coded, not progressive, with all
- *	components in it.  Also at 8/8, with all coefficients.
+ *	components in it.
  *
  * progressive_read(), progressive.c
  *	Huffman-coded progressive files whose scans are in order.  Each scan of
@@ -18,7 +18,7 @@
  *	the coefficients of one row are enough, and they stay in the cache.
  *
  * Call them after jpeg_read_header().  `img` has n x n samples for each block,
- * with n from 1 to 4; sequential_read() also reads whole blocks, with n = 8.
+ * with n from 1 to 4, or 8.
  * With `keeps_light`, these mean the light of the block (light.h).
  *
  * IRREGULAR: it is no such file, it is damaged, or there was no memory.  The
@@ -69,19 +69,20 @@ progressive_read(struct image *img, struct reduction how,
 		 uint32_t scan_count, const struct memory *memory);
 
 /*
- * Blocks of all components in one row of MCUs, and at most how many of them the
- * frame cuts (edge.h).
+ * Blocks of all components in one row of MCUs, and at most how many of them
+ * need all of their values: those that the frame cuts (edge.h), or all at 8/8.
  */
 struct block_count {
-	uint64_t all, cut;
+	uint64_t all, whole;
 };
 
 /*
  * Add the blocks of a component of sampling factors `h` and `v` in a picture of
- * `size`, whose largest factors are `h_max` and `v_max`.
+ * `size`, whose largest factors are `h_max` and `v_max`, at n/8.
  */
-void block_count_add(struct block_count *count, struct img_size size,
-		     uint32_t h, uint32_t h_max, uint32_t v, uint32_t v_max);
+void block_count_add(struct block_count *count, uint32_t n,
+		     struct img_size size, uint32_t h, uint32_t h_max,
+		     uint32_t v, uint32_t v_max);
 
 /* The memory that progressive_read() needs. */
 size_t progressive_bytes(struct block_count count, uint32_t component_count,

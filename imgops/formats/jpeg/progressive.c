@@ -5,8 +5,8 @@
  * A refinement scan has one more bit for each coefficient that is not 0 so far.
  * So a struct block notes for all 64 coefficients whether they are 0, but has
  * the values of only those that idct.h needs, and the largest of the others.
- * Blocks that the frame cuts need all values (edge.h): each has the other
- * values in a struct rest.
+ * Blocks that the frame cuts need all values (edge.h), and so do all blocks at
+ * 8/8: each of these has the other values in a struct rest.
  */
 #include "imgops/formats/jpeg/entropy.h"
 
@@ -15,6 +15,7 @@
 #include "imgops/formats/jpeg/header.h"
 #include "imgops/formats/jpeg/huffman.h"
 #include "imgops/formats/jpeg/idct.h"
+#include "imgops/formats/jpeg/idct_full.h"
 #include "imgops/formats/jpeg/light.h"
 #include "imgops/formats/jpeg/markers.h"
 #include "imgops/formats/jpeg/texture.h"
@@ -40,7 +41,7 @@ struct block {
 	int16_t largest;
 };
 
-/* The other values of a block that the frame cuts. */
+/* The other values of a block that needs all. */
 struct rest {
 	_Alignas(8) int16_t values[DCTSIZE2 - VALUES];
 };
@@ -53,6 +54,7 @@ struct component {
 	struct block *blocks;   /* of the current row of MCUs: `down` rows */
 	uint16_t quant[DCTSIZE2];
 	uint16_t low_steps[IDCT_COEFFICIENTS]; /* of them, for idct_block() */
+	int16_t all_steps[DCTSIZE2];           /* for idct_full.h */
 	struct edge edge;
 	struct texture texture;
 	bool keeps_light;
@@ -86,7 +88,7 @@ struct progressive {
 	uint32_t component_count;
 	uint32_t columns, rows; /* of MCUs */
 	struct block *blocks;
-	struct rest *rests; /* of those of the blocks that the frame cuts */
+	struct rest *rests; /* of those of the blocks that need all values */
 	struct block_count count;
 	struct scan scans[PROGRESSIVE_SCANS_MAX];
 	uint32_t scan_count, scan_count_max;
@@ -416,6 +418,46 @@ static uint64_t energy_of(const struct component *c, const struct block *block)
 	return energy;
 }
 
+/* The coefficients of a block that has all; `to` is zero. */
+static void all_coefficients(int16_t to[DCTSIZE2], struct block *block)
+{
+	uint64_t set = block->is_set;
+
+	to[0] = block->values[0];
+	for (; set != 0; set &= set - 1) {
+		uint32_t k = (uint32_t)__builtin_ctzll(set);
+
+		to[idct_order[k]] = *value_of(block, k);
+	}
+}
+
+/*
+ * Make the samples of row `y` of a component's blocks at 8/8.  False: see
+ * idct_full_fn.
+ */
+static bool make_full_blocks(const struct component *c, uint32_t y)
+{
+	struct block *blocks = c->blocks + (size_t)(y % c->down) * c->stride;
+	size_t stride = c->plane->stride_bytes;
+	uint8_t *out = c->plane->samples + (size_t)y * DCTSIZE * stride;
+	const struct idct_full *idct = idct_full_best();
+	int16_t room[2][DCTSIZE2] = { { 0 } };
+	bool fits = true;
+
+	for (uint32_t x = 0; x < c->columns; x += 2) {
+		uint32_t count = min_u32(2, c->columns - x);
+		struct full_block two[2];
+
+		for (uint32_t i = 0; i < count; i++, out += DCTSIZE) {
+			all_coefficients(room[i], &blocks[x + i]);
+			two[i] = (struct full_block){ room[i], c->all_steps,
+						      out, stride };
+		}
+		fits = idct->two(&two[0], &two[count - 1]) && fits;
+	}
+	return fits;
+}
+
 /* Make the samples of row `y` of a component's blocks. */
 static void make_blocks(const struct component *c, uint32_t y, uint32_t n)
 {
@@ -462,17 +504,30 @@ static bool watch_row(struct progressive *p, uint32_t row)
 	return !is_fine;
 }
 
-static void make_row(const struct progressive *p, uint32_t row)
+static bool make_row(const struct progressive *p, uint32_t row)
 {
+	bool fits = true;
+
 	for (uint32_t i = 0; i < p->component_count; i++) {
 		const struct component *c = &p->components[i];
 
 		for (uint32_t y = row * c->down; y < rows_end(c, row); y++)
-			make_blocks(c, y, p->how.n);
+			if (p->how.n == DCTSIZE)
+				fits = make_full_blocks(c, y) && fits;
+			else
+				make_blocks(c, y, p->how.n);
 	}
+	return fits;
 }
 
-/* Clear the blocks for a row of MCUs, and give those that are cut a rest. */
+/* In row `y` of a component's blocks. */
+static uint32_t first_with_rest(const struct progressive *p,
+				const struct component *c, uint32_t y)
+{
+	return p->how.n == DCTSIZE ? 0 : edge_whole(&c->edge, c->columns, y);
+}
+
+/* Clear the blocks for a row of MCUs, and give those that need one a rest. */
 static void clear_row(const struct progressive *p, uint32_t row)
 {
 	struct rest *rest = p->rests;
@@ -484,7 +539,7 @@ static void clear_row(const struct progressive *p, uint32_t row)
 		for (uint32_t y = row * c->down; y < rows_end(c, row); y++) {
 			struct block *blocks =
 				c->blocks + (size_t)(y % c->down) * c->stride;
-			uint32_t x = edge_whole(&c->edge, c->columns, y);
+			uint32_t x = first_with_rest(p, c, y);
 
 			for (; x < c->columns; x++, rest++) {
 				*rest = (struct rest){ { 0 } };
@@ -509,7 +564,8 @@ static enum img_err read_rows(struct progressive *p)
 		    texture_watches(texture_step(p->rows), y) &&
 		    !watch_row(p, y))
 			return IMG_ERR_TEXTURE;
-		make_row(p, y);
+		if (!make_row(p, y))
+			return IMG_ERR_IRREGULAR;
 		memory_pause(p->memory);
 	}
 	return IMG_OK;
@@ -655,7 +711,7 @@ static bool find_scans(struct progressive *p, const struct piece *pieces,
 }
 
 static struct block_count
-count_blocks(const struct jpeg_decompress_struct *jpeg)
+count_blocks(const struct jpeg_decompress_struct *jpeg, uint32_t n)
 {
 	struct img_size size = { jpeg->image_width, jpeg->image_height };
 	struct block_count count = { 0, 0 };
@@ -663,7 +719,7 @@ count_blocks(const struct jpeg_decompress_struct *jpeg)
 	for (int i = 0; i < jpeg->num_components; i++) {
 		const jpeg_component_info *c = &jpeg->comp_info[i];
 
-		block_count_add(&count, size, (uint32_t)c->h_samp_factor,
+		block_count_add(&count, n, size, (uint32_t)c->h_samp_factor,
 				(uint32_t)jpeg->max_h_samp_factor,
 				(uint32_t)c->v_samp_factor,
 				(uint32_t)jpeg->max_v_samp_factor);
@@ -708,10 +764,13 @@ static bool make_components(struct progressive *p, struct image *img,
 		};
 		c->stride = p->columns * c->across;
 		blocks += (size_t)c->stride * c->down;
-		edge_make(&c->edge, jpeg, from, p->how.n);
+		if (p->how.n < DCTSIZE)
+			edge_make(&c->edge, jpeg, from, p->how.n);
 		if (!idct_quant(c->quant, jpeg, from->quant_tbl_no))
 			return false;
 		idct_choose_steps(c->low_steps, c->quant);
+		for (uint32_t k = 0; k < DCTSIZE2; k++)
+			c->all_steps[idct_order[k]] = (int16_t)c->quant[k];
 		watch_component(
 			c, from, jpeg->quant_tbl_ptrs[from->quant_tbl_no],
 			texture_step(p->rows), p, image_has_light(img, i));
@@ -725,23 +784,28 @@ static uint32_t tables_max(uint32_t component_count, uint32_t scan_count)
 	return component_count + scan_count;
 }
 
-void block_count_add(struct block_count *count, struct img_size size,
-		     uint32_t h, uint32_t h_max, uint32_t v, uint32_t v_max)
+void block_count_add(struct block_count *count, uint32_t n,
+		     struct img_size size, uint32_t h, uint32_t h_max,
+		     uint32_t v, uint32_t v_max)
 {
 	uint64_t across = (uint64_t)blocks_along(size.width_px, 1, h_max) * h;
 
 	count->all += across * v;
+	if (n == DCTSIZE) {
+		count->whole += across * v;
+		return;
+	}
 	if (edge_visible(size.width_px, h, h_max) < DCTSIZE)
-		count->cut += v;
+		count->whole += v;
 	if (edge_visible(size.height_px, v, v_max) < DCTSIZE)
-		count->cut += across;
+		count->whole += across;
 }
 
 size_t progressive_bytes(struct block_count count, uint32_t component_count,
 			 uint32_t scan_count)
 {
 	return count.all * sizeof(struct block) +
-	       count.cut * sizeof(struct rest) +
+	       count.whole * sizeof(struct rest) +
 	       tables_max(component_count, scan_count) *
 		       sizeof(struct huffman) +
 	       sizeof(struct progressive);
@@ -752,22 +816,23 @@ size_t progressive_bytes(struct block_count count, uint32_t component_count,
  * cache line.
  */
 static struct progressive *open(const struct jpeg_decompress_struct *jpeg,
-				uint32_t scan_count,
+				struct reduction how, uint32_t scan_count,
 				const struct memory *memory)
 {
 	uint32_t component_count = (uint32_t)jpeg->num_components;
 	uint32_t table_count = tables_max(component_count, scan_count);
-	struct block_count count = count_blocks(jpeg);
+	struct block_count count = count_blocks(jpeg, how.n);
 	struct block *blocks = memory_alloc(
 		memory, progressive_bytes(count, component_count, scan_count));
 	struct rest *rests = (struct rest *)(blocks + count.all);
-	struct huffman *tables = (struct huffman *)(rests + count.cut);
+	struct huffman *tables = (struct huffman *)(rests + count.whole);
 	struct progressive *p = (struct progressive *)(tables + table_count);
 
 	if (blocks == NULL)
 		return NULL;
 	*p = (struct progressive){
 		.memory = memory,
+		.how = how,
 		.blocks = blocks,
 		.rests = rests,
 		.count = count,
@@ -788,10 +853,9 @@ enum img_err progressive_read(struct image *img, struct reduction how,
 
 	if (jpeg->arith_code || scan_count > PROGRESSIVE_SCANS_MAX)
 		return err;
-	p = open(jpeg, scan_count, memory);
+	p = open(jpeg, how, scan_count, memory);
 	if (p == NULL)
 		return err;
-	p->how = how;
 	if (make_components(p, img, jpeg) &&
 	    find_scans(p, pieces, piece_count, jpeg))
 		err = read_rows(p);
