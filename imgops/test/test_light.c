@@ -8,6 +8,7 @@
  */
 #include "base/test/check.h"
 #include "imgops/image.h"
+#include "imgops/test/exact.h"
 #include "imgops/test/support.h"
 
 #include <math.h>
@@ -35,15 +36,6 @@ static double level_of(double light)
 	       (v <= 0.0031308 ? v * 12.92 : 1.055 * pow(v, 1 / 2.4) - 0.055);
 }
 
-static double lanczos3(double x)
-{
-	if (fabs(x) < 1e-9)
-		return 1;
-	if (fabs(x) >= 3)
-		return 0;
-	return 3 * sin(M_PI * x) * sin(M_PI * x / 3) / (M_PI * M_PI * x * x);
-}
-
 /* A picture as a function of its position: the level of a channel. */
 typedef double level_fn(uint32_t channel, uint32_t x, uint32_t y);
 
@@ -58,8 +50,10 @@ static double reference(level_fn *level, uint32_t channel, struct img_size from,
 	for (long j = (long)ceil(y - 3 * wide_y); j <= y + 3 * wide_y; j++)
 		for (long i = (long)ceil(x - 3 * wide_x); i <= x + 3 * wide_x;
 		     i++) {
-			double w = lanczos3(((double)i - x) / wide_x) *
-				   lanczos3(((double)j - y) / wide_y);
+			double w = exact_weight(IMG_LANCZOS3, (double)i - x,
+						step_x) *
+				   exact_weight(IMG_LANCZOS3, (double)j - y,
+						step_y);
 			long at_x = i < 0 ? 0 : i;
 			long at_y = j < 0 ? 0 : j;
 
@@ -109,18 +103,6 @@ static struct img_view view_of(uint32_t width, uint32_t height,
 	return view;
 }
 
-/* Where in the file a place in the upright picture is: EXIF 2.32, 4.6.4. */
-static void stored_place(double *u, double *v, uint32_t orientation)
-{
-	double x = *u, y = *v;
-	double places[][2] = { { x, y },         { 1 - x, y }, { 1 - x, 1 - y },
-			       { x, 1 - y },     { y, x },     { y, 1 - x },
-			       { 1 - y, 1 - x }, { 1 - y, x } };
-
-	*u = places[orientation - 1][0];
-	*v = places[orientation - 1][1];
-}
-
 /* --- Grey --- */
 
 /*
@@ -148,7 +130,7 @@ static void check_exact(struct img_size from, uint32_t width, uint32_t height,
 			double u = (x + 0.5) / width, v = (y + 0.5) / height;
 			double exact;
 
-			stored_place(&u, &v, orientation);
+			exact_stored_place(&u, &v, orientation);
 			exact = reference(hills, 0, from, u, v, step_x, step_y);
 			CHECK_NUMBER(fabs(image_row(&dst, 0, y)[x] - exact), <,
 				     1.6);

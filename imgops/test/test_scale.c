@@ -7,6 +7,7 @@
 #include "base/test/check.h"
 #include "imgops/image.h"
 #include "imgops/resample/scale.h"
+#include "imgops/test/exact.h"
 #include "imgops/test/support.h"
 
 #include <math.h>
@@ -44,54 +45,10 @@ static struct image must_scale(const struct image *src, struct img_size size,
 	return must_show(src, &view, h);
 }
 
-static double lanczos3(double x)
-{
-	if (fabs(x) < 1e-9)
-		return 1;
-	if (fabs(x) >= 3)
-		return 0;
-	return 3 * sin(M_PI * x) * sin(M_PI * x / 3) / (M_PI * M_PI * x * x);
-}
-
-/* Mitchell and Netravali, Reconstruction filters in computer graphics, 1988. */
-static double cubic(double x, double b, double c)
-{
-	if (x < 1)
-		return 1 - b / 3 + x * x * (-3 + 2 * b + c) +
-		       x * x * x * (2 - 1.5 * b - c);
-	if (x < 2)
-		return 4 * b / 3 + 4 * c - x * (2 * b + 8 * c) +
-		       x * x * (b + 5 * c) - x * x * x * (b / 6 + c);
-	return 0;
-}
-
-/*
- * The weight of an input that is `x` samples from the centre of an output.
- * Outputs are `step` inputs apart.
- */
+/* A side that keeps its size is not filtered. */
 static double weight(double x, double step)
 {
-	double wide = fmax(1, step), narrow = fmin(step, 1 / step);
-
-	x = fabs(x) / wide;
-	/* A side that keeps its size is not filtered. */
-	if (step == 1)
-		return lanczos3(x);
-	switch (filter) {
-	case IMG_BOX:
-		/* One wide, with ramps on which it covers part of a sample. */
-		return fmin(1, fmax(0, (0.5 + narrow / 2 - x) / narrow));
-	case IMG_TRIANGLE:
-		return fmax(0, 1 - x);
-	case IMG_BSPLINE:
-		return cubic(x, 1, 0);
-	case IMG_CATMULL_ROM:
-		return cubic(x, 0, 0.5);
-	case IMG_MITCHELL:
-		return cubic(x, 1 / 3.0, 1 / 3.0);
-	default:
-		return lanczos3(x);
-	}
+	return exact_weight(step == 1 ? IMG_LANCZOS3 : filter, x, step);
 }
 
 /*
@@ -125,18 +82,6 @@ static double reference(const struct img_plane *p, double u, double v,
 	return fmin(255, fmax(0, sum / total));
 }
 
-/* Where in the file a place in the upright picture is: EXIF 2.32, 4.6.4. */
-static void stored_place(double *u, double *v, uint32_t orientation)
-{
-	double x = *u, y = *v;
-	double places[][2] = { { x, y },         { 1 - x, y }, { 1 - x, 1 - y },
-			       { x, 1 - y },     { y, x },     { y, 1 - x },
-			       { 1 - y, 1 - x }, { 1 - y, x } };
-
-	*u = places[orientation - 1][0];
-	*v = places[orientation - 1][1];
-}
-
 static void check_plane(const struct img_plane *dst,
 			const struct img_plane *src,
 			const struct img_view *view)
@@ -156,7 +101,7 @@ static void check_plane(const struct img_plane *dst,
 
 			u = view->left + u * view->width;
 			v = view->top + v * view->height;
-			stored_place(&u, &v, view->orientation);
+			exact_stored_place(&u, &v, view->orientation);
 			double error = sample(dst, x, y) -
 				       reference(src, u, v, step_x, step_y);
 
@@ -385,7 +330,7 @@ static void test_turning_alone_moves_samples_unchanged(void)
 				double u = (x + 0.5) / p->width;
 				double v = (y + 0.5) / p->height;
 
-				stored_place(&u, &v, orientation);
+				exact_stored_place(&u, &v, orientation);
 				CHECK_NUMBER(sample(p, x, y), ==,
 					     sample(&src.planes[0],
 						    (uint32_t)(u * 7),

@@ -7,6 +7,7 @@
 #include "base/test/check.h"
 #include "imgops/resample/bands.h"
 #include "imgops/resample/weights.h"
+#include "imgops/test/exact.h"
 #include "imgops/test/support.h"
 
 #include <math.h>
@@ -15,52 +16,6 @@
 
 /* The filter of all tests here. */
 static enum img_filter filter;
-
-static double lanczos3(double x)
-{
-	if (fabs(x) < 1e-9)
-		return 1;
-	if (fabs(x) >= 3)
-		return 0;
-	return 3 * sin(M_PI * x) * sin(M_PI * x / 3) / (M_PI * M_PI * x * x);
-}
-
-/* Mitchell and Netravali's, in their words. */
-static double cubic(double x, double b, double c)
-{
-	x = fabs(x);
-	if (x < 1)
-		return ((12 - 9 * b - 6 * c) * pow(x, 3) +
-			(-18 + 12 * b + 6 * c) * x * x + (6 - 2 * b)) /
-		       6;
-	if (x < 2)
-		return ((-b - 6 * c) * pow(x, 3) + (6 * b + 30 * c) * x * x +
-			(-12 * b - 48 * c) * x + (8 * b + 24 * c)) /
-		       6;
-	return 0;
-}
-
-/* At `x` inputs from the middle of an output, which are `step` apart. */
-static double value(double x, double step)
-{
-	/* How much of the input the output covers. */
-	if (filter == IMG_BOX)
-		return fmax(0,
-			    fmin(x + 0.5, step / 2) - fmax(x - 0.5, -step / 2));
-	x /= fmax(1, step);
-	switch (filter) {
-	case IMG_TRIANGLE:
-		return fmax(0, 1 - fabs(x));
-	case IMG_BSPLINE:
-		return cubic(x, 1, 0);
-	case IMG_CATMULL_ROM:
-		return cubic(x, 0, 0.5);
-	case IMG_MITCHELL:
-		return cubic(x, 1 / 3.0, 1 / 3.0);
-	default:
-		return lanczos3(x);
-	}
-}
 
 /* The weight that each input should have for output `i`. */
 static void reference(double *weights, const struct axis *a, uint32_t i)
@@ -77,7 +32,8 @@ static void reference(double *weights, const struct axis *a, uint32_t i)
 		/* An axis that keeps its samples only moves them. */
 		double w = axis_keeps_samples(a) ?
 				   fabs(x) < 0.5 :
-				   value(x, a->in_span / a->out_span);
+				   exact_weight(filter, x,
+						a->in_span / a->out_span);
 
 		weights[j < 0 ? 0 : j >= a->in ? a->in - 1 : j] += w;
 		total += w;
