@@ -83,17 +83,28 @@ static const struct step_estimate *encode_of(const struct workload *w)
 	return format_of_result(w->transform)->encode_estimate;
 }
 
+/* Room for what encoded() makes. */
+struct result {
+	struct img_view view;
+	struct img_transform transform;
+};
+
 /*
- * To encode a padded picture is to encode one of that size.  `view` is used for
- * the new workload.
+ * To encode a padded picture is to encode one of that size.  A quality that is
+ * looked for is taken to be `quality`.
  */
-static struct workload encoded(const struct workload *w, struct img_view *view)
+static struct workload encoded(const struct workload *w, struct result *room,
+			       int quality)
 {
 	struct workload e = *w;
 
-	*view = *w->view;
-	view->size = img_result_size(w->view);
-	e.view = view;
+	room->view = *w->view;
+	room->view.size = img_result_size(w->view);
+	room->transform = *w->transform;
+	if (w->transform->score > 0)
+		room->transform.quality = quality;
+	e.view = &room->view;
+	e.transform = &room->transform;
 	e.scaled = w->result;
 	return e;
 }
@@ -112,14 +123,16 @@ static uint64_t metadata_bytes(const struct workload *w)
 	       COPIES * img_metadata_bytes_max(w->header);
 }
 
-/* With a limit of bytes, a sample and another result are there, too. */
+/* If there are several results, another one and what they are for, too. */
 static uint64_t encode_bytes(const struct workload *w)
 {
-	struct img_view view;
-	struct workload e = encoded(w, &view);
+	struct result room;
+	struct workload e = encoded(w, &room, 100);
 	uint64_t bytes = encode_of(w)->bytes(&e) + metadata_bytes(w);
+	uint64_t search = auto_quality_bytes(&e.scaled, w->transform);
 
-	return w->transform->bytes_max > 0 ? 2 * bytes : bytes;
+	return w->transform->bytes_max > 0 || search > 0 ? 2 * bytes + search :
+							   bytes;
 }
 
 static uint64_t step_ns(const struct step_estimate *step,
@@ -136,11 +149,13 @@ static uint64_t step_ns(const struct step_estimate *step,
 
 static uint64_t encode_ns(const struct workload *w)
 {
-	struct img_view view;
-	struct workload e = encoded(w, &view);
+	enum { USUAL_QUALITY = 75 };
+	struct result room;
+	struct workload e = encoded(w, &room, USUAL_QUALITY);
+	double once = (double)step_ns(encode_of(w), &e);
 
-	return (uint64_t)(max_bytes_work(&e.scaled, w->transform) *
-			  (double)step_ns(encode_of(w), &e));
+	return (uint64_t)(auto_quality_ns(&e.scaled, w->transform, once) +
+			  (max_bytes_work(&e.scaled, w->transform) - 1) * once);
 }
 
 /* The time, and the most memory, of img_retouch(). */

@@ -66,6 +66,16 @@ double max_bytes_work(const struct image *scaled,
 		      const struct img_transform *transform);
 
 /*
+ * auto_quality.c: what a search for a quality takes besides the memory to
+ * encode once more (0: there is no search), and how long img_encode() takes if
+ * it takes `encode_ns` without one.  `result` is a shape.
+ */
+uint64_t auto_quality_bytes(const struct image *result,
+			    const struct img_transform *transform);
+double auto_quality_ns(const struct image *result,
+		       const struct img_transform *transform, double encode_ns);
+
+/*
  * Samples to count for rows of `width` samples: a row takes as long as one of
  * `least` samples, however narrow it is, and rows are processed in groups.
  */

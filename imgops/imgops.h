@@ -400,6 +400,11 @@ struct img_transform {
 	double sharpen_sigma_px; /* of the blur that it is compared with */
 	enum img_format_number format;
 	int quality; /* 1 .. 100 */
+	/*
+	 * How like the picture its encoded result is to look, as SSIMULACRA2
+	 * (ssimulacra2.h), up to 100: then `quality` is not used.  0: it is.
+	 */
+	double score;
 	/* A larger result gets less quality; 0: no limit. */
 	uint32_t bytes_max;
 	bool progressive;
@@ -835,11 +840,11 @@ void img_watermark_free(struct img_watermark *watermark); /* NULL is fine */
  * quality and coding of `transform`; img_scale() got the same format.  The only
  * metadata are src->metadata, as far as the format has a place for them,
  * src->profile, and what a viewer needs to find and apply src->gainmap.
- * Overwrites the padding of `src`.  *bytes is a block from
- * `memory`.
+ * Overwrites the padding of `src`.  *bytes is a block from `memory`.
  *
- * With a limit of bytes, it is the result of the highest quality that fits, as
- * far as three more results tell (max_bytes.c): never a larger one.
+ * A wanted score is met within 2 for nearly all photos (auto_quality.c).  With
+ * a limit of bytes, it is the result of the highest quality that fits, as far
+ * as three more results tell (max_bytes.c): never a larger one.
  *
  * Errors: NO_MEMORY; TOO_MANY_BYTES, and *count is the size of the smallest
  * result that was made.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * img_encode() with a limit of bytes.
+ * A limit of bytes.
  *
  * The first result has the quality that was asked for.  If it is too large, the
  * quality that fits is looked for, in quarters, in a sample: bands of rows of
@@ -10,19 +10,17 @@
  * than allowed, others of a quality that is corrected by what was wrong with
  * the guess.
  */
+#include "imgops/quality.h"
+
 #include "imgops/estimate.h"
-#include "imgops/formats/format.h"
 #include "imgops/image.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
 enum {
-	STEPS = 4,      /* of a quality */
-	LOWEST = STEPS, /* a level is a quality in steps */
-	NONE = LOWEST - 1,
-	LEVELS = 100 * STEPS + 1,
+	NONE = QUALITY_LOWEST - 1,
+	LEVELS = QUALITY_HIGHEST + 1,
 	BAND_ROWS = 32,
 	SAMPLE_PIXELS_MIN = 1 << 16,
 	SAMPLE_PART = 8, /* of the picture, at least */
@@ -46,18 +44,6 @@ struct search {
 	size_t sample_bytes[LEVELS]; /* 0: not known */
 	size_t least_bytes;          /* of all results */
 };
-
-static enum img_err encode(uint8_t **bytes, size_t *count, struct image *src,
-			   const struct img_transform *transform, int level,
-			   const struct memory *memory)
-{
-	struct img_transform t = *transform;
-
-	/* For what has whole qualities, such as a gain map. */
-	t.quality = (level + STEPS - 1) / STEPS;
-	return format_of_result(&t)->encode(bytes, count, src, &t,
-					    (double)level / STEPS, memory);
-}
 
 static uint32_t band_count(uint32_t width, uint32_t height)
 {
@@ -121,21 +107,15 @@ static bool take_sample(struct search *s, const struct image *src)
 static size_t sample_size(struct search *s, int level)
 {
 	size_t *known = &s->sample_bytes[level];
-	uint8_t *bytes = NULL;
+	struct made made;
 
-	if (*known == 0 && encode(&bytes, known, &s->sample, s->transform,
-				  level, s->memory) != IMG_OK)
-		*known = 0;
-	memory_free(s->memory, bytes);
+	if (*known == 0 && quality_make(&made, &s->sample, s->transform, level,
+					s->memory) == IMG_OK) {
+		*known = made.count;
+		memory_free(s->memory, made.bytes);
+	}
 	return *known;
 }
-
-/* A result. */
-struct made {
-	uint8_t *bytes;
-	size_t count;
-	int level;
-};
 
 /*
  * Between two levels, of which `low` may be NONE: where the sample may have
@@ -164,9 +144,9 @@ static int next_level(const struct search *s, int low, int high, double wanted)
 
 	if (!format_of_result(s->transform)->has_whole_qualities)
 		return level;
-	level = (level + STEPS - 1) / STEPS * STEPS;
+	level = (level + QUALITY_STEPS - 1) / QUALITY_STEPS * QUALITY_STEPS;
 	if (level >= high)
-		level -= STEPS;
+		level -= QUALITY_STEPS;
 	return level > low ? level : low;
 }
 
@@ -203,20 +183,6 @@ static enum img_err guess(struct search *s, const struct made *made,
 	return IMG_OK;
 }
 
-/* On an error, there are no bytes. */
-static enum img_err make(struct made *made, struct image *src,
-			 const struct img_transform *transform, int level,
-			 const struct memory *memory)
-{
-	enum img_err err;
-
-	*made = (struct made){ .level = level };
-	err = encode(&made->bytes, &made->count, src, transform, level, memory);
-	if (err != IMG_OK)
-		made->bytes = NULL;
-	return err;
-}
-
 /* `next` becomes *best if it is better; the other one is freed. */
 static void keep_better(struct made *best, struct made *next,
 			const struct search *s)
@@ -245,10 +211,10 @@ static enum img_err make_smaller(struct made *best, struct image *src,
 			return err;
 		/* Perhaps it does fit; and if not, its size is known. */
 		if (level == NONE && (double)best->count > limit)
-			level = LOWEST;
+			level = QUALITY_LOWEST;
 		if (level == NONE || level == last.level)
 			break;
-		err = make(&next, src, s->transform, level, s->memory);
+		err = quality_make(&next, src, s->transform, level, s->memory);
 		if (err != IMG_OK)
 			return err;
 		last = (struct made){ .count = next.count, .level = level };
@@ -265,24 +231,16 @@ static enum img_err make_smaller(struct made *best, struct image *src,
 	return IMG_OK;
 }
 
-/* Does the size of the result depend on the quality? */
-static bool has_quality(const struct img_transform *t)
-{
-	return !t->lossless && (t->format == IMG_FORMAT_JPEG ||
-				format_of_result(t)->qualities != NULL);
-}
-
-/* `best` is too large.  *least becomes the size of the smallest result. */
-static enum img_err fit(struct made *best, struct image *src,
-			const struct img_transform *transform, size_t *least,
-			const struct memory *memory)
+enum img_err max_bytes_fit(struct made *best, struct image *src,
+			   const struct img_transform *transform, size_t *least,
+			   const struct memory *memory)
 {
 	struct search s = { .transform = transform,
 			    .memory = memory,
 			    .least_bytes = best->count };
 	enum img_err err = IMG_OK;
 
-	if (has_quality(transform)) {
+	if (quality_matters(transform)) {
 		err = take_sample(&s, src) ? make_smaller(best, src, &s) :
 					     IMG_ERR_NO_MEMORY;
 		if (s.sample.block != src->block)
@@ -294,28 +252,6 @@ static enum img_err fit(struct made *best, struct image *src,
 	return err;
 }
 
-enum img_err img_encode(uint8_t **bytes, size_t *count, struct image *src,
-			const struct img_transform *transform,
-			const struct memory *memory)
-{
-	struct made best;
-	enum img_err err;
-
-	assert(image_is_shaped(src));
-	assert((src->profile != NULL) == (src->profile_bytes > 0));
-	err = make(&best, src, transform, transform->quality * STEPS, memory);
-	if (err == IMG_OK && transform->bytes_max > 0 &&
-	    best.count > transform->bytes_max)
-		err = fit(&best, src, transform, count, memory);
-	if (err != IMG_OK) {
-		memory_free(memory, best.bytes);
-		return err;
-	}
-	*bytes = best.bytes;
-	*count = best.count;
-	return IMG_OK;
-}
-
 double max_bytes_work(const struct image *scaled,
 		      const struct img_transform *transform)
 {
@@ -324,7 +260,7 @@ double max_bytes_work(const struct image *scaled,
 					 scaled->planes[0].height) *
 		      BAND_ROWS;
 
-	if (transform->bytes_max == 0 || !has_quality(transform))
+	if (transform->bytes_max == 0 || !quality_matters(transform))
 		return 1;
 	/* A sample of more than half is the whole picture. */
 	return RESULTS_MAX +

@@ -5,10 +5,12 @@
 #include "imgops/bench/floor.h"
 #include "imgops/bench/reference.h"
 #include "imgops/bench/rgb.h"
+#include "imgops/ssimulacra2.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* One file that is being compared. */
@@ -122,6 +124,15 @@ static void compare_encoded(struct trial *t, const struct run *r,
 		free(values);
 	}
 	add_value(t, METRIC_ENCODED, worst);
+	if (src->planes[0].width >= SSIMULACRA2_SIDE_MIN &&
+	    src->planes[0].height >= SSIMULACRA2_SIDE_MIN) {
+		struct image back = { .plane_count = src->plane_count,
+				      .space = src->space,
+				      .block = t->back.samples };
+
+		memcpy(back.planes, t->back.planes, sizeof(back.planes));
+		add_value(t, METRIC_LOSS, image_score(src, &back));
+	}
 }
 
 /* A run_watch_fn. */
@@ -144,33 +155,32 @@ static void compare_step(void *arg, const struct run *r,
 static void score_colours(struct trial *t, const struct file *result,
 			  const struct img_view *view)
 {
-	struct rgb full, back;
-	struct light got;
+	struct rgb full, got;
+	uint32_t width, height;
 
-	if (!rgb_decode(&back, result->bytes, result->size_bytes)) {
+	if (!rgb_decode(&got, result->bytes, result->size_bytes)) {
 		skip_file(t, "its result has no RGB");
 		return;
 	}
-	got = rgb_light(&back);
-	rgb_release(&back);
-	if (got.width < SSIMULACRA2_SIDE_MIN ||
-	    got.height < SSIMULACRA2_SIDE_MIN) {
+	width = got.planes[0].width;
+	height = got.planes[0].height;
+	if (width < SSIMULACRA2_SIDE_MIN || height < SSIMULACRA2_SIDE_MIN) {
 		skip_file(t, "too small for SSIMULACRA2");
 	} else if (!rgb_decode(&full, t->file->bytes, t->file->size_bytes)) {
 		skip_file(t, "no RGB: no reference");
 	} else {
 		for (int i = RGB_GAMMA; i <= RGB_LINEAR; i++) {
-			struct light reference =
-				rgb_scale(&full, view, got.width, got.height,
+			struct rgb reference =
+				rgb_scale(&full, view, width, height,
 					  t->transform.filter, i);
 
 			add_value(t, METRIC_GAMMA + (enum metric)i,
-				  ssimulacra2(&reference, &got));
-			light_release(&reference);
+				  rgb_score(&reference, &got));
+			rgb_release(&reference);
 		}
 		rgb_release(&full);
 	}
-	light_release(&got);
+	rgb_release(&got);
 }
 
 static bool is_near(uint32_t a, uint32_t b)
@@ -275,6 +285,8 @@ static const struct {
 	[METRIC_LEVELS] = { "scale_levels", "scale, worst error", 2, true },
 	[METRIC_BLUR] = { "blur_db", "blur, PSNR, dB", 45, false },
 	[METRIC_ENCODED] = { "encode_db", "encode, PSNR, dB", 20, false },
+	[METRIC_LOSS] = { "encode_ssimulacra2", "encode, SSIMULACRA2",
+			  -INFINITY, false },
 	[METRIC_GAMMA] = { "ssimulacra2_gamma", "SSIMULACRA2, gamma", -INFINITY,
 			   false },
 	[METRIC_LINEAR] = { "ssimulacra2_linear", "SSIMULACRA2, linear",

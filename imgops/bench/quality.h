@@ -17,6 +17,7 @@ enum metric {
 	METRIC_BLUR,   /* img_blur(), on the same input; dB */
 	/* Input of img_encode() against its decoded result; dB. */
 	METRIC_ENCODED,
+	METRIC_LOSS, /* the same as SSIMULACRA2 */
 	/*
 	 * SSIMULACRA2 of a file, against a full decode and the filter, applied
 	 * to the numbers of the file or to the light that they mean.

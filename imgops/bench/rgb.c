@@ -3,10 +3,12 @@
 
 #include "imgops/bench/measure.h"
 #include "imgops/bench/reference.h"
+#include "imgops/ssimulacra2.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <jpeglib.h>
 #include <lcms2.h>
@@ -130,53 +132,72 @@ static double from_light(double light)
 static void fill_levels(double light[LEVELS])
 {
 	for (int i = 0; i < LEVELS; i++)
-		light[i] = to_light(i / 255.0);
+		light[i] = 255 * to_light(i / 255.0);
 }
 
-struct light rgb_scale(const struct rgb *p, const struct img_view *view,
-		       uint32_t width, uint32_t height, enum img_filter filter,
-		       enum rgb_light light)
+struct rgb rgb_scale(const struct rgb *p, const struct img_view *view,
+		     uint32_t width, uint32_t height, enum img_filter filter,
+		     enum rgb_light light)
 {
-	struct light l = { .width = width, .height = height };
-	const struct img_plane to = { .width = width,
-				      .height = height,
-				      .span_x = width,
-				      .span_y = height };
-	double levels[LEVELS], values[LEVELS];
+	double levels[LEVELS];
+	struct rgb out;
 
 	fill_levels(levels);
-	for (int i = 0; i < LEVELS; i++)
-		values[i] = 255 * levels[i];
+	shape(&out, width, height);
 	for (int c = 0; c < CHANNELS; c++) {
-		double *scaled =
-			reference_scale(&p->planes[c], view, &to, filter,
-					light == RGB_LINEAR ? values : NULL);
+		double *scaled = reference_scale(
+			&p->planes[c], view, &out.planes[c], filter,
+			light == RGB_LINEAR ? levels : NULL);
 
-		l.planes[c] = must_alloc((size_t)width * height, sizeof(float));
 		for (size_t i = 0; i < (size_t)width * height; i++) {
 			double v = light == RGB_LINEAR ?
 					   255 * from_light(scaled[i] / 255) :
 					   scaled[i];
 
-			l.planes[c][i] = (float)levels[lround(v)];
+			out.planes[c].samples[i] = (uint8_t)lround(v);
 		}
 		free(scaled);
 	}
-	return l;
+	return out;
 }
 
-struct light rgb_light(const struct rgb *p)
+static void *heap_alloc(void *arg, size_t bytes)
 {
-	size_t count = (size_t)p->planes[0].width * p->planes[0].height;
-	struct light l = { .width = p->planes[0].width,
-			   .height = p->planes[0].height };
-	double levels[LEVELS];
+	(void)arg;
+	return must_alloc(1, bytes);
+}
 
-	fill_levels(levels);
-	for (int c = 0; c < CHANNELS; c++) {
-		l.planes[c] = must_alloc(count, sizeof(float));
-		for (size_t i = 0; i < count; i++)
-			l.planes[c][i] = (float)levels[p->planes[c].samples[i]];
-	}
-	return l;
+static void heap_free(void *arg, void *block)
+{
+	(void)arg;
+	free(block);
+}
+
+/* The same picture for imgops. */
+static struct image image_of(const struct rgb *p)
+{
+	struct image img = { .plane_count = CHANNELS,
+			     .space = IMG_RGB,
+			     .block = p->samples };
+
+	memcpy(img.planes, p->planes, sizeof(p->planes));
+	return img;
+}
+
+double image_score(const struct image *reference, const struct image *result)
+{
+	static const struct memory heap = { .alloc = heap_alloc,
+					    .free = heap_free };
+	struct ssimulacra2 *s = ssimulacra2_new(reference, UINT64_MAX, &heap);
+	double score = ssimulacra2_score(s, result);
+
+	ssimulacra2_free(s);
+	return score;
+}
+
+double rgb_score(const struct rgb *reference, const struct rgb *result)
+{
+	const struct image from = image_of(reference), to = image_of(result);
+
+	return image_score(&from, &to);
 }

@@ -8,7 +8,6 @@
 #ifndef IMGOPS_BENCH_RGB_H
 #define IMGOPS_BENCH_RGB_H
 
-#include "imgops/bench/ssimulacra2.h"
 #include "imgops/imgops.h"
 
 struct rgb {
@@ -38,11 +37,15 @@ enum rgb_light {
  * The part of `p` that `view` shows, of these sides, by reference_scale();
  * rounded to 8 bits as a file would be.
  */
-struct light rgb_scale(const struct rgb *p, const struct img_view *view,
-		       uint32_t width, uint32_t height, enum img_filter filter,
-		       enum rgb_light light);
+struct rgb rgb_scale(const struct rgb *p, const struct img_view *view,
+		     uint32_t width, uint32_t height, enum img_filter filter,
+		     enum rgb_light light);
 
-/* The light of a whole picture. */
-struct light rgb_light(const struct rgb *p);
+/*
+ * SSIMULACRA2 of a result of the same sides, which are SSIMULACRA2_SIDE_MIN at
+ * least.
+ */
+double image_score(const struct image *reference, const struct image *result);
+double rgb_score(const struct rgb *reference, const struct rgb *result);
 
 #endif

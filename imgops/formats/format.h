@@ -104,6 +104,11 @@ struct img_codec {
 	const double *qualities;
 	/* Between two whole qualities, encode() has no others. */
 	bool has_whole_qualities;
+	/*
+	 * If there are qualities: what decode() asks of struct memory for a
+	 * file that encode() has written, at most, for each pixel and once.
+	 */
+	uint32_t own_pixel_bytes, own_bytes;
 
 	/* For img_scale(), which makes what encode() gets. */
 	enum format_planes (*planes)(const struct img_transform *transform);

@@ -86,6 +86,7 @@ static struct img_transform transform_of(const uint8_t *o)
 		.blur_sigma_px = o[4] < 128 ? 0 : 0.3 + o[5] * 0.39,
 		.sharpen_sigma_px = o[4] % 4 == 1 ? 0.3 + o[6] * 0.038 : 0,
 		.quality = o[6] % 100 + 1,
+		.score = o[5] % 16 == 2 ? 1 + o[6] % 100 : 0,
 		.bytes_max = o[5] % 4 == 1 ? o[4] * 20u : 0,
 		.lossless = o[7] & 128,
 		.effort = o[7] / 16 % 5,

@@ -229,6 +229,46 @@ static void test_memory_is_enough_for_noise(void)
 	free(jpeg.data);
 }
 
+/* What is compared, and what decodes the results, is in the estimate. */
+static void test_memory_to_meet_a_score_is_enough(void)
+{
+	static const struct img_transform ways[] = {
+		{ .quality = 80, .score = 75 },
+		{ .quality = 80, .score = 99 },
+		{ .quality = 80, .score = 90, .optimize = true },
+		{ .quality = 80, .score = 90, .progressive = true },
+		{ .quality = 80, .score = 90, .chroma = IMG_CHROMA_444 },
+#ifdef IMG_WEBP
+		{ .quality = 80,
+		  .score = 90,
+		  .format = IMG_FORMAT_WEBP,
+		  .effort = 1 },
+#endif
+	};
+	static const struct img_size several[] = {
+		{ 1, 1 }, { 8, 8 }, { 16, 300 }, { 900, 11 }, { 320, 320 }
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(several); i++) {
+		struct jpeg_spec spec = { .width = several[i].width_px,
+					  .height = several[i].height_px,
+					  .quality = 95,
+					  .picture = noise };
+		struct bytes jpeg = jpeg_make(&spec);
+
+		for (size_t k = 0; k < ARRAY_SIZE(ways); k++) {
+			size_t peak;
+			struct img_cost cost = cost_of(jpeg, &ways[k], &peak);
+
+			check_case("%u x %u, %zu", spec.width, spec.height, k);
+			CHECK_NUMBER(cost.bytes, >=, peak);
+			if (spec.width == spec.height && spec.width > 8)
+				CHECK(is_tight(&cost, peak, 3));
+		}
+		free(jpeg.data);
+	}
+}
+
 static struct img_cost cost_of_spec(struct jpeg_spec spec,
 				    const struct img_transform *transform)
 {
@@ -392,16 +432,34 @@ static void test_time_grows_with_quality(void)
 	CHECK_NUMBER(cost_of_spec(spec, &coarse).encode_ns, ==, plain_ns);
 }
 
+static void test_time_grows_with_a_search(void)
+{
+	struct jpeg_spec spec = { .width = 640, .height = 480 };
+	struct img_transform plain = { .quality = 80 };
+	struct img_transform sought = { .quality = 80, .score = 75 };
+	struct img_transform lossless = sought;
+
+	CHECK_NUMBER(cost_of_spec(spec, &sought).encode_ns, >,
+		     5 * cost_of_spec(spec, &plain).encode_ns);
+	/* A format without qualities searches for none. */
+	lossless.format = IMG_FORMAT_PPM;
+	plain.format = IMG_FORMAT_PPM;
+	CHECK_NUMBER(cost_of_spec(spec, &lossless).encode_ns, ==,
+		     cost_of_spec(spec, &plain).encode_ns);
+}
+
 int main(void)
 {
 	test_memory_is_enough_and_not_much_more();
 	test_memory_of_photos_is_within_a_tenth();
 	test_memory_is_enough_for_noise();
+	test_memory_to_meet_a_score_is_enough();
 	test_time_grows_with_the_work();
 	test_time_is_told_by_step();
 	test_time_grows_with_empty_scans();
 	test_time_grows_with_dc_scans();
 	test_time_grows_with_the_head();
 	test_time_grows_with_quality();
+	test_time_grows_with_a_search();
 	return 0;
 }

@@ -16,7 +16,7 @@ const isCheckbox = ({ kind, words }) => kind === "switch"
 
 // What the text of such a value has.
 const places = { rect: "x,y,w,h", point: "x,y", sides: "top,right,bottom,left",
-	name: "none" };
+	name: "none", score: "none or ssimulacra2:75" };
 
 function explanation({ kind, help, min, max, default: none, ifAbsent }) {
 	const range = ["side", "bytes", "quality"].includes(kind)
@@ -52,8 +52,10 @@ function makeControl(parameter, attributes) {
 	case "point":
 	case "sides":
 	case "name":
+	case "score":
 		return element("input", { ...attributes, type: "text", value,
-			...kind !== "name" && { inputmode: "numeric" },
+			...!["name", "score"].includes(kind)
+				&& { inputmode: "numeric" },
 			placeholder: places[kind] });
 	case "quality":
 		return element("span", { class: "slider" },

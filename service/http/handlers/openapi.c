@@ -49,6 +49,7 @@ static void add_ref(cJSON *list, const char *kind, const char *name)
 
 static const char *const patterns[] = {
 	[PARAM_COLOUR] = "^([0-9a-fA-F]{6}|transparent)$",
+	[PARAM_SCORE] = "^(" PARAMS_SCORE_PREFIX "[0-9.]+|none)$",
 	[PARAM_RECT] = "^[0-9]+,[0-9]+,[0-9]+,[0-9]+$",
 	[PARAM_POINT] = "^[0-9.]+,[0-9.]+$",
 	[PARAM_SIDES] = "^[0-9]+(,[0-9]+(,[0-9]+,[0-9]+)?)?$",
@@ -57,9 +58,10 @@ static const char *const patterns[] = {
 };
 
 static const char *const examples[] = {
-	[PARAM_COLOUR] = "0080ff",  [PARAM_RECT] = "10,20,100,80",
-	[PARAM_POINT] = "0.5,0.25", [PARAM_SIDES] = "10",
-	[PARAM_WORD] = NULL,        [PARAM_NAME] = "none",
+	[PARAM_COLOUR] = "0080ff",     [PARAM_SCORE] = PARAMS_SCORE_PREFIX "75",
+	[PARAM_RECT] = "10,20,100,80", [PARAM_POINT] = "0.5,0.25",
+	[PARAM_SIDES] = "10",          [PARAM_WORD] = NULL,
+	[PARAM_NAME] = "none",
 };
 
 static bool is_whole(const struct param *p)
@@ -103,6 +105,17 @@ static void add_schema(cJSON *to, const struct param *p)
 		add_text(schema, "pattern", patterns[p->kind]);
 		add_text(schema, "default", p->default_text);
 		add_text(to, "example", examples[p->kind]);
+	} else if (p->auto_text != NULL) {
+		cJSON *any = cJSON_AddArrayToObject(schema, "anyOf");
+		cJSON *number = cJSON_CreateObject();
+		cJSON *word = cJSON_CreateObject();
+
+		add_range(number, p);
+		add_text(word, "type", "string");
+		add_text(word, "const", "auto");
+		(void)cJSON_AddItemToArray(any, number);
+		(void)cJSON_AddItemToArray(any, word);
+		(void)cJSON_AddNumberToObject(to, "example", p->max);
 	} else {
 		add_range(schema, p);
 		(void)cJSON_AddNumberToObject(to, "example", p->max);

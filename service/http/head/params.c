@@ -112,6 +112,8 @@ static const struct param_word formats[] = {
 #define BYTES(field)                                                           \
 	.kind = PARAM_BYTES, .min = 100, .max = 1 << 30,                       \
 	MEMBER(uint32_t, field), .if_absent = "no limit"
+#define SCORE(field)                                                           \
+	.kind = PARAM_SCORE, .min = 30, .max = 95, MEMBER(double, field)
 #define RECT(field)                                                            \
 	.kind = PARAM_RECT, .max = IMG_SIDE_PX_MAX,                            \
 	MEMBER(struct img_rect, field)
@@ -165,8 +167,15 @@ const struct param params_table[] = {
 	  .help = "standard deviation of a Gaussian blur; 0: no blur",
 	  .other_names = "sigma", .since = 1 },
 	{ "q", "Quality", QUALITY(transform.quality, 1, 100),
-	  .default_text = "80", .help = "quality of the result, as of a JPEG",
-	  .other_names = "quality", .since = 1 },
+	  .default_text = "80",
+	  .help = "quality of the result, as of a JPEG; auto: as the target "
+		  "needs",
+	  .auto_text = "target=ssimulacra2:75", .other_names = "quality",
+	  .since = 1 },
+	{ "target", "Target", SCORE(transform.score), .default_text = "none",
+	  .help = "how like the picture the result looks; instead of q",
+	  .is_advanced = true, .other_names = "score ssimulacra2 butteraugli",
+	  .since = 14 },
 	{ "icc", "Colours", SWITCH(transform.keep_profile, profiles),
 	  .default_text = "srgb", .help = "what happens to an ICC profile",
 	  .is_advanced = true, .other_names = "profile", .since = 1 },
@@ -279,6 +288,8 @@ const uint32_t params_count = ARRAY_SIZE(params_table);
 _Static_assert(ARRAY_SIZE(params_table) <= 64, "a bit of params.seen for each");
 
 static const char transparent[] = "transparent"; /* a colour */
+static const char none[] = "none";               /* a score */
+static const char automatic[] = "auto";
 
 /* The names of watermarks; number 0 is none.  Set once, at the start. */
 static const char *watermarks[1 + WATERMARKS_MAX] = { "none" };
@@ -347,8 +358,10 @@ static const char *print_range(char out[RANGE_BYTES], const struct param *param)
 			       param->min, param->max);
 		return out;
 	case PARAM_QUALITY:
-		(void)snprintf(out, RANGE_BYTES, "a whole number from %g to %g",
-			       param->min, param->max);
+		(void)snprintf(out, RANGE_BYTES,
+			       "a whole number from %g to %g%s", param->min,
+			       param->max,
+			       param->auto_text != NULL ? ", or auto" : "");
 		return out;
 	case PARAM_SIGMA:
 		(void)snprintf(out, RANGE_BYTES,
@@ -357,6 +370,12 @@ static const char *print_range(char out[RANGE_BYTES], const struct param *param)
 		return out;
 	case PARAM_FACTOR:
 		(void)snprintf(out, RANGE_BYTES, "a number from %g to %g",
+			       param->min, param->max);
+		return out;
+	case PARAM_SCORE:
+		(void)snprintf(out, RANGE_BYTES,
+			       "none or " PARAMS_SCORE_PREFIX
+			       "N, N a number from %g to %g",
 			       param->min, param->max);
 		return out;
 	case PARAM_RECT:
@@ -414,6 +433,18 @@ static bool read_factor(const struct param *param, const char *text,
 		return false;
 	*out = value;
 	return true;
+}
+
+static bool read_score(const struct param *param, const char *text, double *out)
+{
+	size_t prefix = strlen(PARAMS_SCORE_PREFIX);
+
+	if (strcmp(text, none) == 0) {
+		*out = 0;
+		return true;
+	}
+	return strncmp(text, PARAMS_SCORE_PREFIX, prefix) == 0 &&
+	       read_factor(param, text + prefix, out);
 }
 
 static bool take_comma(const char **text)
@@ -550,6 +581,8 @@ static bool read_value(struct params *p, const struct param *param,
 		return read_sigma(param, text, field);
 	case PARAM_FACTOR:
 		return read_factor(param, text, field);
+	case PARAM_SCORE:
+		return read_score(param, text, field);
 	case PARAM_RECT:
 		return read_rect(text, field);
 	case PARAM_POINT:
@@ -621,6 +654,15 @@ static void print_point(char out[VALUE_BYTES], const struct img_point *p)
 		       0.5 + (double)p->y / IMG_POINT_PARTS);
 }
 
+static void print_score(char out[VALUE_BYTES], double score)
+{
+	if (score > 0)
+		(void)snprintf(out, VALUE_BYTES, PARAMS_SCORE_PREFIX "%.17g",
+			       score);
+	else
+		(void)snprintf(out, VALUE_BYTES, "%s", none);
+}
+
 static void print_sides(char out[VALUE_BYTES], const struct img_sides *s)
 {
 	(void)snprintf(out, VALUE_BYTES,
@@ -665,6 +707,9 @@ static void print_value(char out[VALUE_BYTES], const struct params *p,
 		/* 17 digits: different doubles have different texts. */
 		(void)snprintf(out, VALUE_BYTES, "%.17g",
 			       *(const double *)field);
+		return;
+	case PARAM_SCORE:
+		print_score(out, *(const double *)field);
 		return;
 	case PARAM_SIDES:
 		print_sides(out, field);
@@ -864,6 +909,40 @@ bool params_has(const char *key)
 	return find_param(key) < params_count;
 }
 
+/*
+ * Read a value of a parameter that may be "auto".  Any other value undoes what
+ * "auto" stands for.
+ */
+static bool read_or_auto(struct params *p, const struct param *param,
+			 const char *text)
+{
+	char name[NAME_BYTES_MAX + 1];
+	size_t bytes = strcspn(param->auto_text, "=");
+	const char *meant = param->auto_text + bytes + 1;
+	bool is_auto = strcmp(text, automatic) == 0;
+	uint32_t other;
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)bytes,
+		       param->auto_text);
+	other = find_param(name);
+	if (!is_auto) {
+		meant = params_table[other].default_text;
+		if (!read_value(p, param, text))
+			return false;
+	}
+	return (p->seen >> other & 1) != 0 ||
+	       read_value(p, &params_table[other], meant);
+}
+
+static bool read_given(struct params *p, const struct param *param,
+		       const char *text)
+{
+	if (text == NULL)
+		return false;
+	return param->auto_text != NULL ? read_or_auto(p, param, text) :
+					  read_value(p, param, text);
+}
+
 bool params_set(struct params *p, const char *key, const char *value,
 		char detail[PARAMS_DETAIL_BYTES])
 {
@@ -879,7 +958,7 @@ bool params_set(struct params *p, const char *key, const char *value,
 				    key);
 	if ((p->seen >> i & 1) != 0)
 		return refuse_value(p, detail, "%s is given twice.", key);
-	if (value == NULL || !read_value(p, &params_table[i], value))
+	if (!read_given(p, &params_table[i], value))
 		return refuse_value(
 			p, detail, "%s must be %s, not '%s'.", key,
 			print_range(range, &params_table[i]),

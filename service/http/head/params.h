@@ -48,6 +48,7 @@ enum param_kind {
 	PARAM_QUALITY, /* int, min .. max */
 	PARAM_SIGMA,   /* double, 0 or min .. max */
 	PARAM_FACTOR,  /* double, min .. max */
+	PARAM_SCORE,   /* double, min .. max; 0: none */
 	PARAM_COLOUR,  /* uint32_t, 0xRRGGBB or IMG_TRANSPARENT */
 	PARAM_BYTES,   /* uint32_t, min .. max; 0: not given */
 	PARAM_RECT,    /* struct img_rect: "x,y,w,h" */
@@ -79,6 +80,12 @@ struct param {
 	const char *only_with;
 	/* Wrong names that people may try, separated by spaces. */
 	const char *other_names;
+	/*
+	 * "NAME=VALUE" that its value "auto" stands for, unless that is given,
+	 * too; NULL: it has no such value.  Another value ends what a variant
+	 * has of it from the whole upload.
+	 */
+	const char *auto_text;
 	/* The first version of ids that it counts in: see image_id(). */
 	uint32_t since;
 	bool is_inverted; /* a switch whose word "1" means false */
@@ -121,6 +128,9 @@ void params_init_variant(struct params *p, const struct params *all,
 
 /* Is there a parameter with this name? */
 bool params_has(const char *key);
+
+/* Before the value of a PARAM_SCORE: the only measure there is. */
+#define PARAMS_SCORE_PREFIX "ssimulacra2:"
 
 /*
  * Set the parameter `key`; `value` NULL: there was no "=".  False: `detail` is

@@ -18,17 +18,19 @@
 static const char *const kinds[] = {
 	[PARAM_BYTES] = "bytes",     [PARAM_SIDE] = "side",
 	[PARAM_QUALITY] = "quality", [PARAM_SIGMA] = "sigma",
-	[PARAM_FACTOR] = "factor",   [PARAM_RECT] = "rect",
-	[PARAM_POINT] = "point",     [PARAM_SIDES] = "sides",
-	[PARAM_COLOUR] = "colour",   [PARAM_SWITCH] = "switch",
-	[PARAM_WORD] = "word",       [PARAM_NAME] = "name",
+	[PARAM_FACTOR] = "factor",   [PARAM_SCORE] = "score",
+	[PARAM_RECT] = "rect",       [PARAM_POINT] = "point",
+	[PARAM_SIDES] = "sides",     [PARAM_COLOUR] = "colour",
+	[PARAM_SWITCH] = "switch",   [PARAM_WORD] = "word",
+	[PARAM_NAME] = "name",
 };
 
 static bool has_range(const struct param *param)
 {
 	return param->word_count == 0 && param->kind != PARAM_COLOUR &&
 	       param->kind != PARAM_RECT && param->kind != PARAM_POINT &&
-	       param->kind != PARAM_SIDES && param->kind != PARAM_NAME;
+	       param->kind != PARAM_SIDES && param->kind != PARAM_NAME &&
+	       param->kind != PARAM_SCORE;
 }
 
 static void add_parameter(struct json *j, const struct param *param)

@@ -217,7 +217,7 @@ detail() {
 }
 
 test_bad_ones_are_named() {
-	detail "variant thumb: q must be a whole number from 1 to 100, not '0'." \
+	detail "variant thumb: q must be a whole number from 1 to 100, or auto, not '0'." \
 		'variant=page&variant=thumb:q=0'
 	detail "There is no preset 'none'" variant=none
 	detail 'variant page is given twice.' 'variant=page&variant=page'

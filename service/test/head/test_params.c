@@ -195,6 +195,42 @@ static void test_words_mean_what_they_say(void)
 	CHECK_NUMBER(transform("chroma", "auto").chroma, ==, IMG_CHROMA_AUTO);
 }
 
+static void test_a_score_takes_the_place_of_a_quality(void)
+{
+	char detail[PARAMS_DETAIL_BYTES], text[PARAMS_TEXT_BYTES];
+	struct params p, variant;
+
+	CHECK_NUMBER(transform("target", "ssimulacra2:62.5").score, ==, 62.5);
+	CHECK_NUMBER(transform("target", "none").score, ==, 0);
+	CHECK_NUMBER(transform("q", "auto").score, ==, 75);
+	CHECK_NUMBER(transform("q", "auto").quality, ==, 80);
+	CHECK_NUMBER(transform("q", "70").score, ==, 0);
+
+	/* What is said of the target counts, wherever it stands. */
+	params_init(&p);
+	CHECK(set(&p, "q", "auto", detail));
+	CHECK(set(&p, "target", "ssimulacra2:60", detail));
+	CHECK_NUMBER(p.transform.score, ==, 60);
+	params_init(&p);
+	CHECK(set(&p, "target", "ssimulacra2:60", detail));
+	CHECK(set(&p, "q", "auto", detail));
+	CHECK_NUMBER(p.transform.score, ==, 60);
+	CHECK(!set(&p, "q", "70", detail));
+	params_print(text, &p, false, ' ');
+	CHECK_PART(text, "target=ssimulacra2:60 ");
+
+	/* A variant's own quality counts more than the target of all. */
+	params_init_variant(&variant, &p, "small");
+	CHECK_NUMBER(variant.transform.score, ==, 60);
+	CHECK(set(&variant, "q", "70", detail));
+	CHECK_NUMBER(variant.transform.score, ==, 0);
+	CHECK_NUMBER(variant.transform.quality, ==, 70);
+	params_init(&p);
+	CHECK(set(&p, "target", "ssimulacra2:60", detail));
+	CHECK(set(&p, "q", "70", detail));
+	CHECK_NUMBER(p.transform.score, ==, 60);
+}
+
 static void test_each_switch_goes_both_ways(void)
 {
 	CHECK(transform("enlarge", "1").enlarge);
@@ -224,7 +260,7 @@ static void test_all_fit_into_one_query(void)
 		{ "progressive", "1" }, { "optimize", "1" },
 		{ "strict", "0" },      { "filter", "box" },
 		{ "light", "linear" },  { "gainmap", "keep" },
-		{ "metadata", "keep" },
+		{ "metadata", "keep" }, { "target", "ssimulacra2:75" },
 	};
 	char detail[PARAMS_DETAIL_BYTES];
 	struct params p;
@@ -269,6 +305,14 @@ static const struct {
 	{ "trim", "1.5" },
 	{ "trim", "auto" },
 	{ "q", "0" },
+	{ "q", "automatic" },
+	{ "target", "75" },
+	{ "target", "ssimulacra2:" },
+	{ "target", "ssimulacra2:29.9" },
+	{ "target", "ssimulacra2:95.1" },
+	{ "target", "ssimulacra2:7e1" },
+	{ "target", "psnr:40" },
+	{ "target", NULL },
 	{ "q", "101" },
 	{ "Q", "80" },
 	{ "", "" },
@@ -320,8 +364,8 @@ static void test_detail_names_the_parameter_and_its_range(void)
 
 	params_init(&p);
 	CHECK(!set(&p, "q", "101", detail));
-	CHECK_TEXT(detail, "q must be a whole number from 1 to 100, "
-			   "not '101'.");
+	CHECK_TEXT(detail, "q must be a whole number from 1 to 100, or "
+			   "auto, not '101'.");
 	CHECK(!set(&p, "icc", "drop", detail));
 	CHECK_TEXT(detail, "icc must be srgb or keep, not 'drop'.");
 	/* The longest range, with the longest value that is shown. */
@@ -426,6 +470,7 @@ int main(void)
 	test_rectangles_and_points();
 	test_sides_are_as_in_css();
 	test_colours();
+	test_a_score_takes_the_place_of_a_quality();
 	test_each_switch_goes_both_ways();
 	test_all_fit_into_one_query();
 	test_bad_values_leave_all_as_it_was();

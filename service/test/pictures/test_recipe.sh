@@ -178,6 +178,29 @@ test_encoder() {
 	[ "$optimized" -lt "$plain" ] || fail "optimize saves nothing"
 }
 
+# Results of a grainy picture that is looked at more closely have more bytes,
+# in each format.
+test_target() {
+	local format low high
+	for format in jpeg webp; do
+		post "w=320&target=ssimulacra2:50&format=$format"
+		low=$(stat -c %s "$work/out")
+		post "w=320&target=ssimulacra2:85&format=$format"
+		high=$(stat -c %s "$work/out")
+		[ "$low" -lt "$high" ] ||
+			fail "$format: $low bytes for 50, $high for 85"
+	done
+	post 'w=320&q=auto'
+	cp "$work/out" "$work/auto"
+	post 'w=320&target=ssimulacra2:75&q=30'
+	cmp "$work/auto" "$work/out" || fail "q=auto is not the target 75"
+	post 'w=320&q=30'
+	! cmp -s "$work/auto" "$work/out" || fail "the target changes nothing"
+	cp "$work/out" "$work/alone"
+	post 'w=320&q=auto&variant=a:q=30'
+	cmp "$work/alone" "$work/out" || fail "the variant's q does not count"
+}
+
 # write_text FILE: strokes of red on blue, as a PPM of 64 x 64
 write_text() {
 	local x y
@@ -330,6 +353,7 @@ test_bad_values_are_named() {
 	bad progressive yes
 	bad optimize ''
 	bad strict -1
+	bad target 75
 }
 
 start
@@ -340,6 +364,7 @@ test_filters
 test_light
 test_orientation
 test_encoder
+test_target
 test_chroma_is_chosen_by_the_picture
 test_profile_is_applied_or_kept
 test_gain_map_is_left_out_or_kept

@@ -147,6 +147,10 @@ static void print_number(char *value, size_t bytes, enum param_kind kind,
 		(void)snprintf(value, bytes, "%u,%u,%u,%u", k == 0, k == 1,
 			       k == 2, k == 3);
 		break;
+	case PARAM_SCORE:
+		(void)snprintf(value, bytes, PARAMS_SCORE_PREFIX "%.10g",
+			       number);
+		break;
 	case PARAM_NAME:
 		(void)snprintf(value, bytes, "mark-%u", k);
 		break;

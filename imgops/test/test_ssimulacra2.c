@@ -6,7 +6,10 @@
  * With a folder as argument, the pictures are written there as PPM files, so
  * that another version of that program can be asked.
  */
-#include "imgops/bench/rgb.h"
+#include "imgops/ssimulacra2.h"
+
+#include "imgops/image.h"
+#include "imgops/test/support.h"
 
 #include "base/test/check.h"
 
@@ -92,22 +95,35 @@ static uint8_t block(const struct picture *p, uint32_t c, uint32_t x,
 			 4);
 }
 
-static struct light light_of(const struct picture *p, change_fn *change)
+static struct image rgb_of(const struct picture *p, change_fn *change,
+			   struct heap *h)
 {
-	static uint8_t samples[CHANNELS][SIDES_MAX];
-	struct rgb rgb;
+	struct image img = { .memory = &h->memory };
 
-	for (uint32_t c = 0; c < CHANNELS; c++) {
+	image_shape(&img, (struct img_size){ p->width, p->height }, IMG_RGB,
+		    true);
+	CHECK(image_alloc(&img, &h->memory));
+	for (uint32_t c = 0; c < CHANNELS; c++)
 		for (uint32_t y = 0; y < p->height; y++)
 			for (uint32_t x = 0; x < p->width; x++)
-				samples[c][y * p->width + x] =
-					change(p, c, x, y);
-		rgb.planes[c] = (struct img_plane){ .samples = samples[c],
-						    .width = p->width,
-						    .height = p->height,
-						    .stride_bytes = p->width };
-	}
-	return rgb_light(&rgb);
+				image_row(&img, c, y)[x] = change(p, c, x, y);
+	return img;
+}
+
+/* The score of the second picture if `pixels` are compared. */
+static double score_of(const struct image *reference, const struct image *img,
+		       uint64_t pixels, struct heap *h)
+{
+	struct ssimulacra2 *s = ssimulacra2_new(reference, pixels, &h->memory);
+	double score, again;
+
+	CHECK(s != NULL);
+	score = ssimulacra2_score(s, img);
+	/* Nothing is left of the first time. */
+	again = ssimulacra2_score(s, img);
+	CHECK_NUMBER(again, ==, score);
+	ssimulacra2_free(s);
+	return score;
 }
 
 static void write_ppm(const char *dir, const char *name,
@@ -148,17 +164,19 @@ static const struct {
 static void test_scores_are_the_authors(const char *dir)
 {
 	static struct picture p;
+	struct heap h;
 
+	heap_init(&h);
 	for (size_t s = 0; s < ARRAY_SIZE(sizes); s++) {
 		draw(&p, sizes[s].width, sizes[s].height);
 		for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
-			struct light a = light_of(&p, keep);
-			struct light b = light_of(&p, changes[i].change);
-			double error =
-				ssimulacra2(&a, &b) - changes[i].scores[s];
+			struct image a = rgb_of(&p, keep, &h);
+			struct image b = rgb_of(&p, changes[i].change, &h);
+			double error = score_of(&a, &b, UINT64_MAX, &h) -
+				       changes[i].scores[s];
 
-			light_release(&a);
-			light_release(&b);
+			img_release(&a);
+			img_release(&b);
 			if (dir != NULL)
 				write_ppm(dir, changes[i].name, &p,
 					  changes[i].change);
@@ -166,10 +184,104 @@ static void test_scores_are_the_authors(const char *dir)
 				CHECK_NUMBER(fabs(error), <, 0.06);
 		}
 	}
+	CHECK_NUMBER(h.live_count, ==, 0);
+}
+
+/*
+ * Parts that differ stay out of a sample, but not those of the whole picture.
+ */
+static void test_a_sample_of_rows_is_near(void)
+{
+	static struct picture p;
+	struct heap h;
+
+	heap_init(&h);
+	draw(&p, 200, 133);
+	for (size_t i = 1; i < ARRAY_SIZE(changes); i++) {
+		struct image a = rgb_of(&p, keep, &h);
+		struct image b = rgb_of(&p, changes[i].change, &h);
+		double all = score_of(&a, &b, UINT64_MAX, &h);
+
+		check_case("%s", changes[i].name);
+		CHECK_NUMBER(fabs(score_of(&a, &b, 200 * 133 / 4, &h) - all), <,
+			     4);
+		/* Even one row of pixels is enough for a score. */
+		CHECK(isfinite(score_of(&a, &b, 1, &h)));
+		img_release(&a);
+		img_release(&b);
+	}
+	CHECK_NUMBER(h.live_count, ==, 0);
+}
+
+/* The same picture in grey, RGB, Y'CbCr and over white. */
+static void test_spaces_of_one_picture_are_alike(void)
+{
+	const struct img_size size = { 96, 64 };
+	struct heap h;
+
+	heap_init(&h);
+
+	struct image grey = image_make(size, IMG_GREY, waves, &h);
+	struct image rgb = { 0 }, ycc = { 0 }, rgba = { 0 };
+
+	image_shape(&rgb, size, IMG_RGB, true);
+	image_shape(&ycc, size, IMG_YCBCR, false);
+	image_shape(&rgba, size, IMG_RGBA, true);
+	CHECK(image_alloc(&rgb, &h.memory) && image_alloc(&ycc, &h.memory) &&
+	      image_alloc(&rgba, &h.memory));
+	for (uint32_t y = 0; y < size.height_px; y++)
+		for (uint32_t x = 0; x < size.width_px; x++) {
+			uint8_t v = image_row(&grey, 0, y)[x];
+
+			for (uint32_t c = 0; c < CHANNELS; c++) {
+				image_row(&rgb, c, y)[x] = v;
+				/* As if white shone through. */
+				image_row(&rgba, c, y)[x] = v / 2;
+			}
+			image_row(&rgba, 3, y)[x] = 255 - (v - v / 2);
+			image_row(&ycc, 0, y)[x] = v;
+			image_row(&ycc, 1, y / 2)[x / 2] = 128;
+			image_row(&ycc, 2, y / 2)[x / 2] = 128;
+		}
+	CHECK_NUMBER(score_of(&grey, &rgb, UINT64_MAX, &h), ==, 100);
+	CHECK_NUMBER(score_of(&grey, &ycc, UINT64_MAX, &h), ==, 100);
+	CHECK_NUMBER(score_of(&ycc, &rgb, UINT64_MAX, &h), ==, 100);
+	for (uint32_t y = 0; y < size.height_px; y++)
+		for (uint32_t x = 0; x < size.width_px; x++)
+			for (uint32_t c = 0; c < CHANNELS; c++)
+				image_row(&rgb, c, y)[x] =
+					(uint8_t)(image_row(&rgba, c, y)[x] +
+						  255 -
+						  image_row(&rgba, 3, y)[x]);
+	CHECK_NUMBER(score_of(&rgb, &rgba, UINT64_MAX, &h), ==, 100);
+	img_release(&grey);
+	img_release(&rgb);
+	img_release(&ycc);
+	img_release(&rgba);
+	CHECK_NUMBER(h.live_count, ==, 0);
+}
+
+static void test_no_memory_is_no_score(void)
+{
+	static struct picture p;
+	struct heap h;
+
+	heap_init(&h);
+	draw(&p, 64, 64);
+
+	struct image a = rgb_of(&p, keep, &h);
+
+	h.fail_at = h.alloc_count + 1;
+	CHECK(ssimulacra2_new(&a, UINT64_MAX, &h.memory) == NULL);
+	ssimulacra2_free(NULL);
+	img_release(&a);
 }
 
 int main(int argc, char **argv)
 {
 	test_scores_are_the_authors(argc > 1 ? argv[1] : NULL);
+	test_a_sample_of_rows_is_near();
+	test_spaces_of_one_picture_are_alike();
+	test_no_memory_is_no_score();
 	return 0;
 }
