@@ -24,37 +24,49 @@ struct bits bits_refill_slowly(struct bits b)
 }
 
 /* Fill `count` entries, a power of 2. */
-static void fill(uint16_t *codes, uint32_t count, uint16_t entry)
+static void fill(uint16_t *looks, uint32_t count, uint16_t entry)
 {
 	uint64_t four = entry * UINT64_C(0x0001000100010001);
 
 	for (uint32_t i = 0; count >= 4 && i < count; i += 4)
-		memcpy(codes + i, &four, sizeof(four));
+		memcpy(looks + i, &four, sizeof(four));
 	for (uint32_t i = 0; count < 4 && i < count; i++)
-		codes[i] = entry;
+		looks[i] = entry;
+}
+
+bool huffman_codes_make(struct huffman_codes *c,
+			const uint8_t counts[CODE_BITS_MAX + 1],
+			const uint8_t *symbols, uint32_t symbol_max)
+{
+	uint32_t code = 0, index = 0;
+
+	*c = (struct huffman_codes){ .symbols = symbols };
+	for (uint32_t n = 1; n <= CODE_BITS_MAX; n++) {
+		c->offsets[n] = (int32_t)index - (int32_t)code;
+		for (uint32_t i = 0; i < counts[n]; i++, code++, index++)
+			if (code + 1 >= 1u << n || index >= SYMBOLS_MAX ||
+			    symbols[index] > symbol_max)
+				return false;
+		c->limits[n] = code << (CODE_BITS_MAX - n);
+		code <<= 1;
+	}
+	return true;
 }
 
 bool huffman_make(struct huffman *t, const uint8_t counts[CODE_BITS_MAX + 1],
 		  const uint8_t *symbols, uint32_t symbol_max)
 {
-	uint32_t code = 0, index = 0;
+	uint16_t *looks = t->looks;
 
-	memset(t, 0, sizeof(*t));
-	t->symbols = symbols;
-	for (uint32_t n = 1; n <= CODE_BITS_MAX; n++) {
-		t->offsets[n] = (int32_t)index - (int32_t)code;
-		for (uint32_t i = 0; i < counts[n]; i++, code++, index++) {
-			if (code + 1 >= 1u << n || index >= SYMBOLS_MAX ||
-			    symbols[index] > symbol_max)
-				return false;
-			if (n > LOOK_BITS)
-				continue;
-			fill(t->codes + (code << (LOOK_BITS - n)),
-			     (uint32_t)LOOKS >> n,
-			     (uint16_t)(n << 8 | symbols[index]));
+	memset(looks, 0, sizeof(t->looks));
+	if (!huffman_codes_make(&t->codes, counts, symbols, symbol_max))
+		return false;
+	/* Codes are in the order of their bits. */
+	for (uint32_t n = 1; n <= LOOK_BITS; n++)
+		for (uint32_t i = 0; i < counts[n]; i++) {
+			fill(looks, (uint32_t)LOOKS >> n,
+			     (uint16_t)(n << 8 | *symbols++));
+			looks += LOOKS >> n;
 		}
-		t->limits[n] = code << (CODE_BITS_MAX - n);
-		code <<= 1;
-	}
 	return true;
 }

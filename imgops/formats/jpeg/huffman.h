@@ -38,14 +38,19 @@ struct bits {
 	int32_t made_up; /* number of zeros added after the last real bit */
 };
 
-/* A table of codes. */
-struct huffman {
-	uint16_t codes[LOOKS]; /* length << 8 | symbol; 0: the code is longer */
+/* The codes of a table. */
+struct huffman_codes {
 	/* Codes of length n, left-aligned in 16 bits, are below limits[n]. */
 	uint32_t limits[CODE_BITS_MAX + 1];
 	/* A code of length n plus offsets[n] is the index of its symbol. */
 	int32_t offsets[CODE_BITS_MAX + 1];
 	const uint8_t *symbols; /* in the order of their codes */
+};
+
+/* The same, with a table for short codes. */
+struct huffman {
+	uint16_t looks[LOOKS]; /* length << 8 | symbol; 0: the code is longer */
+	struct huffman_codes codes;
 };
 
 static inline uint64_t bits_load(const uint8_t *from)
@@ -87,24 +92,31 @@ static inline void bits_drop(struct bits *b, int32_t count)
 	b->count -= count;
 }
 
+/* The next symbol, whose code has `least` bits or more; -1: no such code. */
+static inline int32_t
+huffman_search(struct bits *b, const struct huffman_codes *c, int32_t least)
+{
+	uint32_t code = (uint32_t)(b->next >> (64 - CODE_BITS_MAX));
+
+	for (int32_t n = least; n <= CODE_BITS_MAX; n++)
+		if (code < c->limits[n]) {
+			bits_drop(b, n);
+			return c->symbols[(int32_t)(code >>
+						    (CODE_BITS_MAX - n)) +
+					  c->offsets[n]];
+		}
+	return -1;
+}
+
 /* The next symbol, or -1: no such code. */
 static inline int32_t huffman_symbol(struct bits *b, const struct huffman *t)
 {
-	uint32_t code = t->codes[b->next >> (64 - LOOK_BITS)];
+	uint32_t look = t->looks[b->next >> (64 - LOOK_BITS)];
 
-	if (code != 0) {
-		bits_drop(b, (int32_t)(code >> 8));
-		return code & 0xff;
-	}
-	code = (uint32_t)(b->next >> (64 - CODE_BITS_MAX));
-	for (int32_t n = LOOK_BITS + 1; n <= CODE_BITS_MAX; n++)
-		if (code < t->limits[n]) {
-			bits_drop(b, n);
-			return t->symbols[(int32_t)(code >>
-						    (CODE_BITS_MAX - n)) +
-					  t->offsets[n]];
-		}
-	return -1;
+	if (look == 0)
+		return huffman_search(b, &t->codes, LOOK_BITS + 1);
+	bits_drop(b, (int32_t)(look >> 8));
+	return look & 0xff;
 }
 
 /* The value of `size` bits, negative if the first bit is 0 (T.81 F.2.2.1). */
@@ -135,10 +147,15 @@ static inline uint32_t bits_take(struct bits *b, int32_t count)
 }
 
 /*
- * Make a table from a DHT segment: the number of codes of each length, and
- * `symbols`, which must outlive the table.  False: codes overflow or are all
- * ones, there are more than SYMBOLS_MAX, or a symbol is over `symbol_max`.
+ * Make the codes of a DHT segment: the number of codes of each length, and
+ * `symbols`, which must outlive them.  False: codes overflow or are all ones,
+ * there are more than SYMBOLS_MAX, or a symbol is over `symbol_max`.
  */
+MUST_CHECK bool huffman_codes_make(struct huffman_codes *c,
+				   const uint8_t counts[CODE_BITS_MAX + 1],
+				   const uint8_t *symbols, uint32_t symbol_max);
+
+/* The same, with the table. */
 MUST_CHECK bool huffman_make(struct huffman *t,
 			     const uint8_t counts[CODE_BITS_MAX + 1],
 			     const uint8_t *symbols, uint32_t symbol_max);
