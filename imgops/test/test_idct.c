@@ -2,7 +2,8 @@
 /*
  * Promises: idct_block() is the inverse DCT of n x n points, within one level
  * of double precision, with vectors and without; a flat block stays flat;
- * nothing overflows.  idct_full() gives libjpeg's samples, with vectors and
+ * nothing overflows.  A row of
+ * blocks is the same as each alone.  idct_full() gives libjpeg's samples, with vectors and
  * without.
  */
 #include "imgops/formats/jpeg/idct_full.h"
@@ -104,6 +105,46 @@ static void test_vectors_give_the_same(void)
 	}
 }
 
+/*
+ * Rows of up to 9 blocks are blocks side by side, with vectors and without.
+ */
+static void test_rows_are_blocks(void)
+{
+	enum { BLOCKS = 9, APART = 17, STRIDE = BLOCKS * IDCT_MAX + 1 };
+
+	for (uint32_t i = 0; i < 40000; i++) {
+		uint32_t n = 1 + i % IDCT_MAX, count = i / 4 % (BLOCKS + 1);
+		uint8_t out[3][IDCT_MAX * STRIDE] = { 0 };
+		int16_t dc[BLOCKS], values[BLOCKS * APART];
+		uint16_t steps[IDCT_COEFFICIENTS];
+
+		for (uint32_t k = 0; k < IDCT_COEFFICIENTS; k++)
+			steps[k] = (uint16_t)(scramble(i * 16 + k) % 32768 >>
+					      i % 16);
+		for (uint32_t k = 0; k < BLOCKS * APART; k++)
+			values[k] =
+				(int16_t)(scramble(i * 256 + k) >> i / 16 % 16);
+		for (uint32_t x = 0; x < count; x++) {
+			const int16_t *from = &values[x * APART];
+			int16_t c[IDCT_COEFFICIENTS] = { 0 };
+
+			for (uint32_t k = 0; k < n * n; k++) {
+				uint32_t at = k / n * IDCT_MAX + k % n;
+
+				c[at] = from[n == 2 ? k : at];
+			}
+			dc[x] = c[0] = (int16_t)scramble(i * 16 + x);
+			idct_block_portable(&out[0][x * n], STRIDE, c, steps,
+					    n);
+		}
+		idct_row(out[1], STRIDE, dc, values, APART, steps, n, count);
+		idct_row_portable(out[2], STRIDE, dc, values, APART, steps, n,
+				  count);
+		CHECK(memcmp(out[0], out[1], sizeof(out[0])) == 0);
+		CHECK(memcmp(out[0], out[2], sizeof(out[0])) == 0);
+	}
+}
+
 enum { FULL_STRIDE = 9, FULL_BYTES = 8 * FULL_STRIDE };
 
 /* A block, and what two implementations make of it. */
@@ -196,6 +237,7 @@ int main(void)
 	test_flat_stays_flat();
 	test_the_largest_coefficients_do_not_overflow();
 	test_vectors_give_the_same();
+	test_rows_are_blocks();
 	test_full_blocks_are_the_same();
 	test_flat_blocks_are_full_ones();
 	return 0;

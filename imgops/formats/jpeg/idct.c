@@ -68,7 +68,7 @@ void idct_choose_steps(uint16_t steps[IDCT_COEFFICIENTS],
 			steps[idct_positions[k]] = quant[k];
 }
 
-static uint8_t limit(int32_t v)
+static inline uint8_t limit(int32_t v)
 {
 	return (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
 }
@@ -77,7 +77,7 @@ static uint8_t limit(int32_t v)
  * Gives the same as libjpeg's jpeg_idct_1x1(), whose table of limits is indexed
  * by the lowest ten bits.
  */
-static uint8_t block1(int32_t dc)
+static inline uint8_t block1(int32_t dc)
 {
 	int32_t v = (dc + 4) >> 3;
 
@@ -250,11 +250,8 @@ static inline void pass(__m128i *low, __m128i *high, __m128i of_02,
 }
 
 /* Eight coefficients, dequantised and limited. */
-static inline __m128i dequantised(const int16_t *coefficients,
-				  const uint16_t *steps)
+static inline __m128i dequantised(__m128i c, __m128i step)
 {
-	__m128i c = _mm_loadu_si128((const __m128i *)coefficients);
-	__m128i step = _mm_loadu_si128((const __m128i *)steps);
 	__m128i low = _mm_mullo_epi16(c, step), high = _mm_mulhi_epi16(c, step);
 	__m128i most = _mm_set1_epi16(IDCT_LIMIT);
 	__m128i all = _mm_packs_epi32(_mm_unpacklo_epi16(low, high),
@@ -262,6 +259,11 @@ static inline __m128i dequantised(const int16_t *coefficients,
 
 	return _mm_max_epi16(_mm_min_epi16(all, most),
 			     _mm_sub_epi16(_mm_setzero_si128(), most));
+}
+
+static inline __m128i load(const void *from)
+{
+	return _mm_loadu_si128((const __m128i *)from);
 }
 
 /* Of two rows of four values: 0 and 2 of both, then 1 and 3 of both. */
@@ -281,17 +283,14 @@ static inline __m128i turned(__m128i bytes)
 	return bytes;
 }
 
-/* Sums down the columns, then along the rows; n is 3 or 4. */
-static inline void vector_block(uint8_t *out, size_t stride,
-				const int16_t *coefficients,
-				const uint16_t *steps, uint32_t n)
+/*
+ * Sums down the columns, then along the rows.  The rows of samples, of four
+ * bytes each; if n is 3, the third is of no use, and so is the third of a row.
+ */
+static inline __m128i samples_of(__m128i rows01, __m128i rows23,
+				 struct points p)
 {
-	__m128i rows01 = dequantised(coefficients, steps);
-	__m128i rows23 =
-		dequantised(coefficients + 2 * IDCT_MAX, steps + 2 * IDCT_MAX);
 	__m128i middle = _mm_set1_epi16(MIDDLE), low, high;
-	struct points p = points_of(n);
-	uint8_t samples[IDCT_COEFFICIENTS];
 
 	pass(&low, &high, _mm_unpacklo_epi16(rows01, rows23),
 	     _mm_unpackhi_epi16(rows01, rows23), p, FIRST_SHIFT);
@@ -299,15 +298,42 @@ static inline void vector_block(uint8_t *out, size_t stride,
 	high = pairs_of_rows(high);
 	pass(&low, &high, _mm_unpacklo_epi64(low, high),
 	     _mm_unpackhi_epi64(low, high), p, LAST_SHIFT);
-	low = _mm_packus_epi16(_mm_add_epi16(low, middle),
-			       _mm_add_epi16(high, middle));
-	_mm_storeu_si128((__m128i *)samples, turned(low));
-	for (uint32_t y = 0; y < n; y++) {
-		uint8_t *row = samples + (y == 2 && n == 3 ? 3 : y) * IDCT_MAX;
+	return turned(_mm_packus_epi16(_mm_add_epi16(low, middle),
+				       _mm_add_epi16(high, middle)));
+}
 
+static inline void store_rows(uint8_t *out, size_t stride, __m128i samples,
+			      uint32_t n)
+{
+	for (uint32_t y = 0; y < IDCT_MAX; y++) {
+		uint32_t row = (uint32_t)_mm_cvtsi128_si32(samples);
+
+		samples = _mm_srli_si128(samples, IDCT_MAX);
+		if (n == 3 && y == 2)
+			continue;
 		if (n == 3)
-			row[2] = row[3];
-		memcpy(out + y * stride, row, n);
+			row = (row & 0xffff) | row >> 24 << 16;
+		memcpy(out, &row, n);
+		out += stride;
+	}
+}
+
+/* idct_row() for n of 3 or 4. */
+static inline void vector_row(uint8_t *out, size_t stride, const int16_t *dc,
+			      const int16_t *values, size_t apart,
+			      const uint16_t *steps, uint32_t n, uint32_t count)
+{
+	__m128i steps01 = load(steps), steps23 = load(steps + 2 * IDCT_MAX);
+	struct points p = points_of(n);
+
+	for (uint32_t x = 0; x < count; x++, out += n, values += apart) {
+		__m128i rows01 = _mm_insert_epi16(load(values), dc[x], 0);
+		__m128i rows23 = load(values + 2 * IDCT_MAX);
+
+		store_rows(out, stride,
+			   samples_of(dequantised(rows01, steps01),
+				      dequantised(rows23, steps23), p),
+			   n);
 	}
 }
 
@@ -319,13 +345,135 @@ void idct_block(uint8_t *out, size_t stride_bytes,
 {
 #ifdef __SSE2__
 	if (n == 4) {
-		vector_block(out, stride_bytes, coefficients, steps, 4);
+		vector_row(out, stride_bytes, coefficients, coefficients, 0,
+			   steps, 4, 1);
 		return;
 	}
 	if (n == 3) {
-		vector_block(out, stride_bytes, coefficients, steps, 3);
+		vector_row(out, stride_bytes, coefficients, coefficients, 0,
+			   steps, 3, 1);
 		return;
 	}
 #endif
 	idct_block_portable(out, stride_bytes, coefficients, steps, n);
+}
+
+void idct_row_portable(uint8_t *out, size_t stride_bytes, const int16_t *dc,
+		       const int16_t *values, size_t apart,
+		       const uint16_t steps[IDCT_COEFFICIENTS], uint32_t n,
+		       uint32_t count)
+{
+	for (uint32_t x = 0; x < count; x++, out += n, values += apart) {
+		int16_t c[IDCT_COEFFICIENTS] = { 0 };
+
+		if (n == 2)
+			for (uint32_t i = 1; i < 4; i++)
+				c[i / 2 * IDCT_MAX + i % 2] = values[i];
+		if (n > 2)
+			memcpy(c, values, sizeof(c));
+		c[0] = dc[x];
+		idct_block_portable(out, stride_bytes, c, steps, n);
+	}
+}
+
+#ifdef __SSE2__
+
+/* Four values of two blocks each; the first of a block is in `dc`. */
+static inline __m128i two_blocks(const int16_t *values, size_t apart,
+				 __m128i dc)
+{
+	const __m128i first = _mm_set1_epi64x(0xffff);
+	__m128i a = _mm_loadl_epi64((const __m128i *)values);
+	__m128i b = _mm_loadl_epi64((const __m128i *)(values + apart));
+
+	return _mm_or_si128(_mm_andnot_si128(first, _mm_unpacklo_epi64(a, b)),
+			    dc);
+}
+
+/* `v`, with the sign changed where `signs` is -1. */
+static inline __m128i with_signs(__m128i v, __m128i signs)
+{
+	return _mm_sub_epi16(_mm_xor_si128(v, signs), signs);
+}
+
+/*
+ * The samples of two blocks, before they are limited: two of the upper row, and
+ * two of the lower.
+ */
+static inline __m128i samples_of_two(__m128i v, __m128i steps)
+{
+	const __m128i odd = _mm_set1_epi32((int32_t)0xffff0000);
+	const __m128i lower = _mm_set_epi32(-1, 0, -1, 0);
+	enum { SWAPPED = _MM_SHUFFLE(2, 3, 0, 1) };
+
+	v = dequantised(v, steps);
+	v = _mm_add_epi16(
+		_mm_shufflehi_epi16(_mm_shufflelo_epi16(v, SWAPPED), SWAPPED),
+		with_signs(v, odd));
+	v = _mm_add_epi16(_mm_shuffle_epi32(v, SWAPPED), with_signs(v, lower));
+	return _mm_add_epi16(
+		_mm_srai_epi16(_mm_add_epi16(v, _mm_set1_epi16(4)), 3),
+		_mm_set1_epi16(MIDDLE));
+}
+
+/* Four blocks. */
+static inline void four_blocks(uint8_t *out, size_t stride_bytes,
+			       const int16_t *dc, const int16_t *values,
+			       size_t apart, __m128i steps)
+{
+	const __m128i zero = _mm_setzero_si128();
+	enum { ROWS = _MM_SHUFFLE(3, 1, 2, 0) };
+	__m128i firsts =
+		_mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)dc), zero);
+	__m128i a = two_blocks(values, apart, _mm_unpacklo_epi32(firsts, zero));
+	__m128i b = two_blocks(values + 2 * apart, apart,
+			       _mm_unpackhi_epi32(firsts, zero));
+	__m128i bytes = _mm_packus_epi16(samples_of_two(a, steps),
+					 samples_of_two(b, steps));
+
+	bytes = _mm_shufflehi_epi16(_mm_shufflelo_epi16(bytes, ROWS), ROWS);
+	bytes = _mm_shuffle_epi32(bytes, ROWS);
+	_mm_storel_epi64((__m128i *)out, bytes);
+	_mm_storel_epi64((__m128i *)(out + stride_bytes),
+			 _mm_srli_si128(bytes, 8));
+}
+
+#endif
+
+void idct_row(uint8_t *out, size_t stride_bytes, const int16_t *dc,
+	      const int16_t *values, size_t apart,
+	      const uint16_t steps[IDCT_COEFFICIENTS], uint32_t n,
+	      uint32_t count)
+{
+#ifdef __SSE2__
+	__m128i steps_2 = _mm_setr_epi16(
+		(int16_t)steps[0], (int16_t)steps[1], (int16_t)steps[IDCT_MAX],
+		(int16_t)steps[IDCT_MAX + 1], 0, 0, 0, 0);
+
+	steps_2 = _mm_unpacklo_epi64(steps_2, steps_2);
+	if (n == 4) {
+		vector_row(out, stride_bytes, dc, values, apart, steps, 4,
+			   count);
+		return;
+	}
+	if (n == 3) {
+		vector_row(out, stride_bytes, dc, values, apart, steps, 3,
+			   count);
+		return;
+	}
+	for (; n == 2 && count >= 4; count -= 4) {
+		four_blocks(out, stride_bytes, dc, values, apart, steps_2);
+		out += 8;
+		dc += 4;
+		values += 4 * apart;
+	}
+#endif
+	if (n > 1) {
+		idct_row_portable(out, stride_bytes, dc, values, apart, steps,
+				  n, count);
+		return;
+	}
+	/* Compilers make vectors of it. */
+	for (uint32_t x = 0; x < count; x++)
+		out[x] = block1(dc[x] * steps[0]);
 }

@@ -82,4 +82,19 @@ void idct_block_portable(uint8_t *out, size_t stride_bytes,
 			 const int16_t coefficients[IDCT_COEFFICIENTS],
 			 const uint16_t steps[IDCT_COEFFICIENTS], uint32_t n);
 
+/*
+ * The same for `count` blocks side by side.  Coefficient (0, 0) of block i is
+ * dc[i]; its others are at values[i * apart], as for idct_block() if n is 3 or
+ * 4, and (u, v) at [v * 2 + u] if n is 2.  The first of them is not read.
+ */
+void idct_row(uint8_t *out, size_t stride_bytes, const int16_t *dc,
+	      const int16_t *values, size_t apart,
+	      const uint16_t steps[IDCT_COEFFICIENTS], uint32_t n,
+	      uint32_t count);
+
+void idct_row_portable(uint8_t *out, size_t stride_bytes, const int16_t *dc,
+		       const int16_t *values, size_t apart,
+		       const uint16_t steps[IDCT_COEFFICIENTS], uint32_t n,
+		       uint32_t count);
+
 #endif
