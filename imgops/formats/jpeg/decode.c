@@ -703,7 +703,7 @@ static uint64_t our_decode_bytes(const struct img_header *h,
 {
 	const struct jpeg_own *own = jpeg_own(h);
 	struct img_size most = image_factors_max(h);
-	struct block_count blocks = { 0, 0 };
+	struct block_count blocks = { 0 };
 
 	if (!h->is_progressive)
 		return sequential_bytes(

@@ -69,11 +69,12 @@ progressive_read(struct image *img, struct reduction how,
 		 uint32_t scan_count, const struct memory *memory);
 
 /*
- * Blocks of all components in one row of MCUs, and at most how many of them
- * need all of their values: those that the frame cuts (edge.h), or all at 8/8.
+ * Blocks of all components in one row of MCUs, how many of them may need only
+ * low values, and at most how many need all: those that the frame cuts
+ * (edge.h), or all at 8/8.
  */
 struct block_count {
-	uint64_t all, whole;
+	uint64_t all, low, whole;
 };
 
 /*
