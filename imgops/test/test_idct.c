@@ -2,9 +2,8 @@
 /*
  * Promises: idct_block() is the inverse DCT of n x n points, within one level
  * of double precision, with vectors and without; a flat block stays flat;
- * nothing overflows.  A row of
- * blocks is the same as each alone.  idct_full() gives libjpeg's samples, with vectors and
- * without.
+ * nothing overflows.  A row of blocks is the same as each alone.  idct_full()
+ * gives libjpeg's samples, with vectors and without.
  */
 #include "imgops/formats/jpeg/idct_full.h"
 

@@ -126,7 +126,7 @@ struct fast {
 	int16_t values[BLOCKS * VALUES_MAX];
 };
 
-/* Of some kinds, only the lowest coefficients are needed, or only every third. */
+/* Of some, only the lowest coefficients are needed, or only every third. */
 static void make_layout(struct layout *l, uint32_t seed)
 {
 	uint32_t last = seed % 4 == 0 ? DCTSIZE2 - 1 : seed / 4 % DCTSIZE2;

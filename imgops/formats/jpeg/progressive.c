@@ -45,7 +45,7 @@ struct component {
 	struct edge edge;
 	struct texture texture;
 	bool keeps_light;
-	uint64_t left_out; /* those of the coefficients before MEASURED */
+	uint64_t left_out; /* coefficients before MEASURED */
 };
 
 /* One table in a DHT segment. */
@@ -60,7 +60,7 @@ struct progressive {
 	uint32_t component_count;
 	uint32_t columns, rows; /* of MCUs */
 	struct block_count count;
-	/* Of a row of MCUs: of all blocks, and of those that need all values. */
+	/* Of a row of MCUs; `whole_values`: of blocks that need all. */
 	uint64_t *is_set;
 	int16_t *values, *whole_values, *dc;
 	struct layout low, measured, all;
@@ -78,8 +78,8 @@ struct progressive {
 /* --- Samples --- */
 
 /*
- * Where idct_row() expects coefficient k.  0: it does not need it.  At 3/8 it is
- * where 4/8 needs it.
+ * Where idct_row() expects coefficient k.  0: it does not need it.  At 3/8 it
+ * is where 4/8 needs it.
  */
 static uint8_t low_place(uint32_t k, uint32_t n)
 {

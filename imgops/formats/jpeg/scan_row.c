@@ -195,28 +195,31 @@ INLINED bool refine_dc(struct scan *s, struct slot *slots, uint32_t count,
 
 /* --- Blocks of AC scans --- */
 
-INLINED void set_value(const struct layout *l, int16_t *values, uint32_t k,
-		       int32_t value)
+/* `largest` is that of the layout, in which the value's place is `place`. */
+INLINED void set_value(int16_t *values, uint32_t place, int32_t value,
+		       uint32_t largest)
 {
-	uint32_t place = l->places[k];
-
 	values[place] = (int16_t)value;
-	if (l->largest != 0 && place == 0 && abs(value) > values[l->largest])
-		values[l->largest] = (int16_t)abs(value);
+	if (largest != 0 && place == 0 && abs(value) > values[largest])
+		values[largest] = (int16_t)abs(value);
 }
 
 INLINED bool read_first_ac(struct scan *s, struct strip t)
 {
+	/* These stay in registers; compilers cannot know it. */
+	const struct scan_table *table = s->tables[0];
+	const uint8_t *places = t.layout->places;
+	uint32_t first = s->first, last = s->last, x = s->eob_run;
+	uint32_t apart = t.layout->values, largest = t.layout->largest;
 	struct bits b = s->bits;
-	uint32_t x = s->eob_run, last = s->last;
 
 	while (x < t.count) {
-		int16_t *values = t.values + (size_t)x * t.layout->values;
-		uint32_t k = s->first, blocks = 1;
+		int16_t *values = t.values + (size_t)x * apart;
+		uint32_t k = first, blocks = 1;
 		uint64_t set = 0;
 
 		while (k <= last) {
-			uint32_t entry = next_entry(&b, s->tables[0]);
+			uint32_t entry = next_entry(&b, table);
 
 			if ((entry & ENTRY_IS_VALUE) == 0) {
 				if (entry == 0)
@@ -231,7 +234,7 @@ INLINED bool read_first_ac(struct scan *s, struct strip t)
 			if (k > last)
 				return false;
 			set |= coefficient_bit(k);
-			set_value(t.layout, values, k, value_of(entry));
+			set_value(values, places[k], value_of(entry), largest);
 			k++;
 		}
 		t.is_set[x] |= set;
