@@ -70,6 +70,7 @@ static const struct img_transform transforms[] = {
 	{ STRETCHED(2000, 2000), .progressive = true,
 	  .chroma = IMG_CHROMA_444 },
 	{ STRETCHED(2000, 2000), .optimize = true, .blur_sigma_px = 50 },
+	{ STRETCHED(2000, 2000), .effort = 9 },
 	{ STRETCHED(2000, 2000), .sharpen_sigma_px = 6 },
 	{ .quality = 80,
 	  .box = { 16, 16 },

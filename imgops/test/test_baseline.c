@@ -2,7 +2,8 @@
 /*
  * Promise: img_encode() writes a baseline JPEG with the same bytes as
  * libjpeg-turbo with its accurate DCT, of any size, shape, content and quality,
- * with libjpeg's Huffman tables or with those made for the picture.
+ * with libjpeg's Huffman tables or with those made for the picture.  A result
+ * with `effort` is the same on any CPU.
  */
 /* encode.c as it is where there is no AVX2. */
 #include "imgops/formats/jpeg/fdct.h"
@@ -169,6 +170,30 @@ static struct bytes encode_by_libjpeg(const struct image *img,
 	return (struct bytes){ data, count };
 }
 
+/* With AVX2 and without it. */
+static void check_effort(struct image *img, int quality, struct heap *h)
+{
+	for (int progressive = 0; progressive <= 1; progressive++) {
+		struct img_transform t = { .quality = quality,
+					   .progressive = progressive,
+					   .effort = 9 };
+		struct bytes own = { 0 }, slow = { 0 };
+		enum img_err err;
+
+		set_padding(img, true);
+		err = img_encode(&own.data, &own.count, img, &t, &h->memory);
+		CHECK_NUMBER(err, ==, IMG_OK);
+		set_padding(img, true);
+		err = encode_without_avx2(&slow.data, &slow.count, img, &t,
+					  quality, &h->memory);
+		CHECK_NUMBER(err, ==, IMG_OK);
+		CHECK_NUMBER(own.count, ==, slow.count);
+		CHECK(memcmp(own.data, slow.data, own.count) == 0);
+		memory_free(&h->memory, own.data);
+		memory_free(&h->memory, slow.data);
+	}
+}
+
 static void check_bytes(struct img_size size, enum shape shape,
 			picture_fn *picture, int quality)
 {
@@ -200,6 +225,7 @@ static void check_bytes(struct img_size size, enum shape shape,
 		memory_free(&h.memory, own.data);
 		memory_free(&h.memory, slow.data);
 	}
+	check_effort(&img, quality, &h);
 	img_release(&img);
 	CHECK_NUMBER(h.live_count, ==, 0);
 }

@@ -114,6 +114,8 @@ static const struct img_transform transforms[] = {
 	  .blur_sigma_px = 2 },
 	{ .quality = 80, .progressive = true },
 	{ .quality = 80, .box = { 90, 90 }, .optimize = true },
+	{ .quality = 80, .effort = 1 },
+	{ .quality = 80, .box = { 90, 90 }, .progressive = true, .effort = 9 },
 	{ .quality = 100, .box = { 90, 90 }, .fit = IMG_FIT_FILL },
 	{ .quality = 80, .box = { 60, 60 }, .filter = IMG_BOX },
 	{ .quality = 80,
@@ -220,11 +222,14 @@ static void test_memory_is_enough_for_noise(void)
 	struct bytes jpeg = jpeg_make(&spec);
 
 	for (int quality = 50; quality <= 100; quality += 5) {
-		struct img_transform transform = { .quality = quality };
-		size_t peak;
-		struct img_cost cost = cost_of(jpeg, &transform, &peak);
+		for (int effort = 0; effort <= 1; effort++) {
+			struct img_transform transform = { .quality = quality,
+							   .effort = effort };
+			size_t peak;
+			struct img_cost cost = cost_of(jpeg, &transform, &peak);
 
-		CHECK_NUMBER(cost.bytes, >=, peak);
+			CHECK_NUMBER(cost.bytes, >=, peak);
+		}
 	}
 	free(jpeg.data);
 }

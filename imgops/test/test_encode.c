@@ -2,8 +2,8 @@
 /*
  * Promises: img_encode() writes a JPEG of any size in 4:2:0, 4:4:4 or grey, as
  * the transform says.  It is similar to the picture, and has no metadata except
- * the profile.  Higher quality gives more bytes; the output buffer grows if it
- * is too small.
+ * the profile.  Higher quality gives more bytes, and `effort` fewer for about
+ * the same picture; the output buffer grows if it is too small.
  */
 #include "base/test/check.h"
 #include "imgops/formats/jpeg/markers.h"
@@ -136,6 +136,8 @@ static void check(struct img_size size, enum img_space space)
 		{ .quality = 90 },
 		{ .quality = 90, .optimize = true },
 		{ .quality = 90, .progressive = true },
+		{ .quality = 90, .effort = 5 },
+		{ .quality = 90, .effort = 5, .progressive = true },
 	};
 	struct heap h;
 
@@ -213,6 +215,69 @@ static void test_optimised_files_are_smaller_and_decode_the_same(void)
 	img_release(&plain_back);
 	heap_return(&h, plain);
 	img_release(&img);
+	CHECK_NUMBER(h.live_count, ==, 0);
+}
+
+/* Like a photo: the finer, the weaker, with edges and some noise. */
+static double scenery(uint32_t component, double x, double y)
+{
+	double v = fmod(x + y / 3, 90) < 45 ? 100 : 140;
+
+	for (int i = 0; i < 7; i++) {
+		double angle = 2.4 * i + component, period = 150 / pow(1.7, i);
+
+		v += period / 8 *
+		     sin((x * cos(angle) + y * sin(angle)) / period);
+	}
+	v += scramble((uint32_t)x * 7919 + (uint32_t)y) % 9;
+	return component == 0 ? v : 128 + (v - 128) / 4;
+}
+
+enum { EFFORTS = 10 };
+
+static void check_efforts(struct image *img, int quality, struct heap *h)
+{
+	struct img_size size = { img->planes[0].width, img->planes[0].height };
+	size_t counts[EFFORTS];
+	double psnrs[EFFORTS];
+
+	for (int effort = 0; effort < EFFORTS; effort++) {
+		struct img_transform t = { .quality = quality,
+					   .optimize = true,
+					   .effort = effort };
+		struct bytes jpeg = encode_as(img, &t, h);
+		struct image back = must_decode(jpeg, size, h);
+
+		counts[effort] = jpeg.count;
+		psnrs[effort] = plane_psnr(&img->planes[0], &back.planes[0]);
+		img_release(&back);
+		heap_return(h, jpeg);
+	}
+	for (int effort = 1; effort < EFFORTS; effort++) {
+		check_case("quality %d, effort %d", quality, effort);
+		CHECK_NUMBER(counts[effort], <, counts[0] * 0.96);
+		CHECK_NUMBER(psnrs[effort], >, psnrs[0] - 1);
+	}
+}
+
+static void test_effort_gives_fewer_bytes_and_about_the_same(void)
+{
+	struct img_size size = { 321, 243 };
+	struct heap h;
+
+	heap_init(&h);
+	struct image half = image_make(size, IMG_YCBCR, scenery, &h);
+	struct image full = image_full(size, scenery, &h);
+	struct image grey = image_make(size, IMG_GREY, scenery, &h);
+
+	for (int quality = 60; quality <= 90; quality += 10) {
+		check_efforts(&half, quality, &h);
+		check_efforts(&full, quality, &h);
+		check_efforts(&grey, quality, &h);
+	}
+	img_release(&half);
+	img_release(&full);
+	img_release(&grey);
 	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
@@ -374,6 +439,32 @@ static void test_output_is_copied_if_much_smaller_and_grows_if_it_must(void)
 	CHECK_NUMBER(wildest_count, ==, wild_count + 1);
 }
 
+static void test_rows_pause(void)
+{
+	static const struct img_transform transforms[] = {
+		{ .quality = 90 },
+		{ .quality = 90, .optimize = true },
+		{ .quality = 90, .progressive = true },
+		{ .quality = 90, .effort = 5 },
+		{ .quality = 90, .effort = 5, .progressive = true },
+	};
+	struct img_size size = { 40, 1600 };
+	struct heap h;
+
+	heap_init(&h);
+	struct image img = image_make(size, IMG_YCBCR, waves, &h);
+
+	for (size_t i = 0; i < ARRAY_SIZE(transforms); i++) {
+		uint32_t before = h.pause_count;
+		struct bytes jpeg = encode_as(&img, &transforms[i], &h);
+
+		CHECK_NUMBER(h.pause_count - before, >=, 1600 / 16);
+		heap_return(&h, jpeg);
+	}
+	img_release(&img);
+	CHECK_NUMBER(h.live_count, ==, 0);
+}
+
 static void fail_each_allocation(const struct img_transform *transform)
 {
 	enum img_err err = IMG_ERR_NO_MEMORY;
@@ -413,6 +504,10 @@ static void test_no_memory_is_an_error(void)
 		&(struct img_transform){ .quality = 100, .progressive = true });
 	fail_each_allocation(
 		&(struct img_transform){ .quality = 100, .optimize = true });
+	fail_each_allocation(
+		&(struct img_transform){ .quality = 100, .effort = 9 });
+	fail_each_allocation(&(struct img_transform){
+		.quality = 100, .effort = 9, .progressive = true });
 }
 
 int main(void)
@@ -420,10 +515,12 @@ int main(void)
 	test_every_size_decodes_to_about_the_same();
 	test_the_longest_pictures();
 	test_optimised_files_are_smaller_and_decode_the_same();
+	test_effort_gives_fewer_bytes_and_about_the_same();
 	test_the_profile_is_written();
 	test_padding_does_not_show();
 	test_better_quality_is_larger_and_nearer();
 	test_output_is_copied_if_much_smaller_and_grows_if_it_must();
+	test_rows_pause();
 	test_no_memory_is_an_error();
 	return 0;
 }

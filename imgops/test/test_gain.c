@@ -270,6 +270,7 @@ static void test_shows_the_same_part(void)
 		{ "as stored", { .box = { 200, 200 }, .as_stored = true } },
 		{ "progressive", { .box = { 200, 200 }, .progressive = true } },
 		{ "optimised", { .box = { 200, 200 }, .optimize = true } },
+		{ "effort", { .box = { 200, 200 }, .effort = 5 } },
 	};
 
 	for (uint32_t orientation = 1; orientation <= 8; orientation++) {

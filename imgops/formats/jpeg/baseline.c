@@ -10,6 +10,7 @@
  */
 #include "imgops/formats/jpeg/baseline.h"
 
+#include "imgops/formats/jpeg/effort.h"
 #include "imgops/formats/jpeg/fdct.h"
 #include "imgops/formats/jpeg/huffman.h"
 #include "imgops/image.h"
@@ -541,7 +542,7 @@ static void set_components(struct baseline *b, const struct image *src)
 }
 
 struct baseline *baseline_new(const struct image *src,
-			      struct jpeg_compress_struct *jpeg,
+			      struct jpeg_compress_struct *jpeg, int effort,
 			      const struct memory *memory)
 {
 	struct baseline *b = memory_alloc(
@@ -553,9 +554,14 @@ struct baseline *baseline_new(const struct image *src,
 	b->memory = memory;
 	b->jpeg = jpeg;
 	set_components(b, src);
-	for (uint32_t i = 0; i < table_count(b); i++)
-		fdct_steps_make(&b->steps[i],
-				jpeg->quant_tbl_ptrs[i]->quantval);
+	for (uint32_t i = 0; i < table_count(b); i++) {
+		const uint16_t *quant = jpeg->quant_tbl_ptrs[i]->quantval;
+
+		if (effort > 0)
+			effort_steps_make(&b->steps[i], quant);
+		else
+			fdct_steps_make(&b->steps[i], quant, NULL);
+	}
 	return b;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Inside imgops: the scan of a baseline JPEG, from planes, byte for byte as
- * libjpeg-turbo writes it, in less time.  It needs fdct_is_supported().
+ * libjpeg-turbo writes it, in less time.  With `effort`, its coefficients are
+ * those of effort.h.  It needs fdct_is_supported().
  *
  *	planes -> coefficients (fdct.c) -> symbols -> codes
  *
@@ -26,7 +27,7 @@ struct baseline;
  * of `src` has all samples of its last blocks.  NULL: no memory.
  */
 struct baseline *baseline_new(const struct image *src,
-			      struct jpeg_compress_struct *jpeg,
+			      struct jpeg_compress_struct *jpeg, int effort,
 			      const struct memory *memory);
 
 /*

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Encode planes, as they are.  All bytes are those that libjpeg-turbo writes,
- * with its parameters and tables.  It writes progressive results itself, and
- * all on CPUs without AVX2; baseline.c writes the others.  As in reader.c, all
- * state is in one struct, because libjpeg reports errors by longjmp.
+ * with its parameters and tables; with `effort` its coefficients are those of
+ * effort.c.  It writes progressive results itself, and all on CPUs without
+ * AVX2; baseline.c writes the others.  As in reader.c, all state is in one
+ * struct, because libjpeg reports errors by longjmp.
  *
  * Memory besides the result: tables, and a row of MCUs; for progressive or
  * optimised results all coefficients, about 2 bytes for each sample.  The
@@ -18,6 +19,7 @@
 #include "imgops/estimate.h"
 
 #include "imgops/formats/jpeg/baseline.h"
+#include "imgops/formats/jpeg/effort.h"
 #include "imgops/formats/jpeg/fdct.h"
 #include "imgops/formats/jpeg/gain.h"
 #include "imgops/formats/jpeg/header.h"
@@ -313,6 +315,11 @@ static int table_percent(double quality)
 	return (int)(quality < 50 ? 5000 / quality : 200 - 2 * quality);
 }
 
+static bool is_optimised(const struct img_transform *t)
+{
+	return t->optimize || t->effort > 0;
+}
+
 static void set_parameters(struct encoder *e)
 {
 	struct jpeg_compress_struct *jpeg = &e->jpeg;
@@ -328,10 +335,13 @@ static void set_parameters(struct encoder *e)
 		jpeg->comp_info[0].h_samp_factor = 1;
 		jpeg->comp_info[0].v_samp_factor = 1;
 	}
-	jpeg_set_linear_quality(jpeg, table_percent(e->quality), TRUE);
+	if (e->transform->effort > 0)
+		effort_set_tables(jpeg, e->quality);
+	else
+		jpeg_set_linear_quality(jpeg, table_percent(e->quality), TRUE);
 	jpeg->dct_method = JDCT_ISLOW;
 	jpeg->raw_data_in = TRUE;
-	jpeg->optimize_coding = e->transform->optimize;
+	jpeg->optimize_coding = is_optimised(e->transform);
 	if (e->transform->progressive)
 		/* Also optimises the Huffman tables. */
 		jpeg_simple_progression(jpeg);
@@ -354,18 +364,14 @@ static void pad_plane(struct img_plane *p)
 			memcpy(row, row - p->stride_bytes, width);
 }
 
-static void write_by_libjpeg(struct encoder *e)
+/* It does not read the rows past the last blocks, which are not set. */
+static void write_rows(struct encoder *e)
 {
 	struct jpeg_compress_struct *jpeg = &e->jpeg;
 	const struct image *src = e->src;
 	JSAMPROW rows[IMG_PLANES_MAX][2 * DCTSIZE];
 	JSAMPARRAY planes[IMG_PLANES_MAX] = { rows[0], rows[1], rows[2] };
 
-	/* It does not read the rows past the last blocks, which are not set. */
-	jpeg_start_compress(jpeg, TRUE);
-	destination_end(jpeg);
-	write_segments(e);
-	destination_set(e);
 	while (jpeg->next_scanline < jpeg->image_height) {
 		uint32_t group = jpeg->next_scanline /
 				 (jpeg->max_v_samp_factor * DCTSIZE);
@@ -381,6 +387,25 @@ static void write_by_libjpeg(struct encoder *e)
 		(void)jpeg_write_raw_data(jpeg, planes,
 					  jpeg->max_v_samp_factor * DCTSIZE);
 	}
+}
+
+static void write_by_libjpeg(struct encoder *e)
+{
+	struct jpeg_compress_struct *jpeg = &e->jpeg;
+	bool has_effort = e->transform->effort > 0;
+	struct effort_blocks blocks;
+
+	if (has_effort)
+		effort_begin(&blocks, e->src, jpeg);
+	else
+		jpeg_start_compress(jpeg, TRUE);
+	destination_end(jpeg);
+	write_segments(e);
+	destination_set(e);
+	if (has_effort)
+		effort_transform(&blocks, e->src, jpeg, e->memory);
+	else
+		write_rows(e);
 	jpeg_finish_compress(jpeg);
 }
 
@@ -454,7 +479,8 @@ static void write_baseline(struct encoder *e)
 	uint32_t table_count = e->src->plane_count > 1 ? 2 : 1;
 	struct jpeg_compress_struct *jpeg = &e->jpeg;
 
-	e->baseline = baseline_new(e->src, jpeg, e->memory);
+	e->baseline =
+		baseline_new(e->src, jpeg, e->transform->effort, e->memory);
 	if (e->baseline == NULL)
 		longjmp(e->failed, 1);
 	if (jpeg->optimize_coding)
@@ -679,8 +705,9 @@ static uint64_t encode_bytes(const struct workload *w)
 	uint64_t room = room_bytes(img, w->profile_bytes, t->quality);
 
 	if (!is_for_libjpeg(t))
-		working = ARENA_CHUNK_BYTES + baseline_bytes(img, t->optimize);
-	else if (t->progressive || t->optimize)
+		working = ARENA_CHUNK_BYTES +
+			  baseline_bytes(img, is_optimised(t));
+	else if (t->progressive || is_optimised(t))
 		working = coefficient_bytes(img, t->progressive);
 	/* A result is copied only if it takes at most half of its room. */
 	return image_bytes(img) + w->profile_bytes + room +
@@ -709,10 +736,10 @@ static void encode_count(double *counts, const struct workload *w)
 					     ROW_SAMPLES_MIN, DCTSIZE);
 	}
 	if (!t->progressive && is_for_libjpeg(t))
-		samples *=
-			t->optimize ? LIBJPEG_OPTIMIZED_TIMES : LIBJPEG_TIMES;
+		samples *= is_optimised(t) ? LIBJPEG_OPTIMIZED_TIMES :
+					     LIBJPEG_TIMES;
 	counts[TERM_RESULTS] = 1;
-	counts[TERM_OPTIMIZED_RESULTS] = t->optimize;
+	counts[TERM_OPTIMIZED_RESULTS] = is_optimised(t);
 	counts[TERM_PROGRESSIVE_RESULTS] = t->progressive;
 	counts[TERM_SAMPLES] = samples;
 	counts[TERM_FINE_SAMPLE_BITS] = samples * fine_bits(t->quality);
@@ -720,7 +747,7 @@ static void encode_count(double *counts, const struct workload *w)
 		counts[TERM_PROGRESSIVE_SAMPLES] = samples;
 		counts[TERM_FINE_PROGRESSIVE_SAMPLE_BITS] =
 			samples * fine_bits(t->quality);
-	} else if (t->optimize) {
+	} else if (is_optimised(t)) {
 		counts[TERM_OPTIMIZED_SAMPLES] = samples;
 		counts[TERM_FINE_OPTIMIZED_SAMPLE_BITS] =
 			samples * fine_bits(t->quality);

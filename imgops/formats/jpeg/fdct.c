@@ -26,15 +26,17 @@ enum {
 
 /*
  * A division by d that rounds is two multiplications of 16 by 16 bits, of which
- * the upper halves are kept (as in libjpeg's jcdctmgr.c).
+ * the upper halves are kept (as in libjpeg's jcdctmgr.c).  Before them, half of
+ * d is added, less what the quotient is to be smaller.
  */
-static void steps_divide(struct fdct_steps *s, uint32_t i, uint32_t d)
+static void steps_divide(struct fdct_steps *s, uint32_t i, uint32_t d,
+			 uint32_t shrink)
 {
 	uint32_t y = i / DCTSIZE, x = i % DCTSIZE;
 	uint32_t shift = 31 - (uint32_t)__builtin_clz(d);
 	uint32_t whole = (1U << 16 << shift) / d;
 	uint32_t rest = (1U << 16 << shift) % d;
-	uint32_t correction = d / 2;
+	uint32_t correction = d / 2 - d * shrink / FDCT_SHRINK_STEP;
 
 	if (rest == 0) { /* a power of two; `whole` has a bit too much */
 		whole >>= 1;
@@ -51,7 +53,8 @@ static void steps_divide(struct fdct_steps *s, uint32_t i, uint32_t d)
 	}
 }
 
-void fdct_steps_make(struct fdct_steps *s, const uint16_t quant[DCTSIZE2])
+void fdct_steps_make(struct fdct_steps *s, const uint16_t quant[DCTSIZE2],
+		     const uint8_t shrink[DCTSIZE2])
 {
 	memset(s->zigzag, 0x80, sizeof(s->zigzag)); /* none */
 	for (uint32_t k = 0; k < DCTSIZE2; k++) {
@@ -61,13 +64,12 @@ void fdct_steps_make(struct fdct_steps *s, const uint16_t quant[DCTSIZE2])
 
 		assert(quant[i] >= 1 && quant[i] <= 255);
 		/* Outputs of the DCT are 8 times too large. */
-		steps_divide(s, i, 8U * quant[i]);
+		steps_divide(s, i, 8U * quant[i],
+			     shrink != NULL ? shrink[i] : 0);
 		to[0] = to[2 * DCTSIZE] = (uint8_t)x;
 		to[1] = to[2 * DCTSIZE + 1] = (uint8_t)(x + 1);
 	}
 }
-
-#ifdef __x86_64__
 
 /*
  * Output 2i + 1, of the differences of samples 3 - 4, 2 - 5, 1 - 6 and 0 - 7.
@@ -88,6 +90,88 @@ static const int16_t even_factors[2][2] = {
 	{ F_0_541, F_0_541 + F_0_765 },
 	{ F_0_541 - F_1_847, F_0_541 },
 };
+
+/* --- Portable --- */
+
+static int32_t descaled_sum(int32_t sum, int bits)
+{
+	return (sum + (1 << (bits - 1))) >> bits;
+}
+
+/* The DCT of eight points, `step` apart. */
+static void points(int32_t *v, size_t step, bool is_first)
+{
+	int bits =
+		is_first ? FACTOR_BITS - FIRST_BITS : FACTOR_BITS + FIRST_BITS;
+	int32_t s[4], d[4], first, middle;
+
+	for (size_t i = 0; i < 4; i++) {
+		s[i] = v[i * step] + v[(7 - i) * step];
+		d[i] = v[i * step] - v[(7 - i) * step];
+	}
+	first = s[0] + s[3] + s[1] + s[2];
+	middle = s[0] + s[3] - s[1] - s[2];
+	if (is_first) {
+		v[0] = first * (1 << FIRST_BITS) - LEVEL;
+		v[4 * step] = middle * (1 << FIRST_BITS);
+	} else {
+		v[0] = descaled_sum(first, FIRST_BITS);
+		v[4 * step] = descaled_sum(middle, FIRST_BITS);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		const int16_t *f = even_factors[i];
+
+		v[(4 * i + 2) * step] = descaled_sum(
+			(s[1] - s[2]) * f[0] + (s[0] - s[3]) * f[1], bits);
+	}
+	for (size_t i = 0; i < 4; i++) {
+		const int16_t *f = odd_factors[i];
+
+		v[(2 * i + 1) * step] = descaled_sum(
+			d[3] * f[0] + d[2] * f[1] + d[1] * f[2] + d[0] * f[3],
+			bits);
+	}
+}
+
+/* As divide(), with the same numbers. */
+static int16_t divided(int32_t v, const struct fdct_steps *s, size_t i)
+{
+	size_t y = i / DCTSIZE, x = i % DCTSIZE;
+	uint32_t n = (uint32_t)(v < 0 ? -v : v) + s->corrections[y][0][x];
+
+	n = n * s->reciprocals[y][0][x] >> 16;
+	n = n * s->scales[y][0][x] >> 16;
+	return (int16_t)(v < 0 ? -(int32_t)n : (int32_t)n);
+}
+
+void fdct_row_portable(struct fdct_block *out, const uint8_t *samples,
+		       size_t stride_bytes, uint32_t count,
+		       const struct fdct_steps *steps)
+{
+	for (uint32_t n = 0; n < count; n++) {
+		int32_t v[DCTSIZE2];
+
+		for (size_t i = 0; i < DCTSIZE2; i++)
+			v[i] = samples[i / DCTSIZE * stride_bytes +
+				       n * DCTSIZE + i % DCTSIZE];
+		for (size_t y = 0; y < DCTSIZE; y++)
+			points(v + y * DCTSIZE, 1, true);
+		for (size_t x = 0; x < DCTSIZE; x++)
+			points(v + x, DCTSIZE, false);
+		out[n].nonzero = 0;
+		for (size_t k = 0; k < DCTSIZE2; k++) {
+			int16_t value =
+				divided(v[idct_order[k]], steps, idct_order[k]);
+
+			out[n].at[k] = value;
+			out[n].nonzero |= (uint64_t)(value != 0) << k;
+		}
+	}
+}
+
+/* --- With AVX2 --- */
+
+#ifdef __x86_64__
 
 #define AVX2 __attribute__((target("avx2")))
 #define INLINED __attribute__((always_inline)) static inline
@@ -310,8 +394,7 @@ void fdct_row(struct fdct_block *out, const uint8_t *samples,
 	      size_t stride_bytes, uint32_t count,
 	      const struct fdct_steps *steps)
 {
-	(void)out, (void)samples, (void)stride_bytes, (void)count, (void)steps;
-	assert(false);
+	fdct_row_portable(out, samples, stride_bytes, count, steps);
 }
 
 #endif

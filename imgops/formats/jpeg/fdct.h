@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Inside imgops: from samples to quantised coefficients, with AVX2.
+ * Inside imgops: from samples to quantised coefficients.
  *
  * The forward DCT is libjpeg's integer one (Loeffler, Ligtenberg and
  * Moschytz), rows first, and coefficients are divided as libjpeg divides them,
  * so they are those that libjpeg gives.
  *
- * There is no form for other CPUs: libjpeg's vector code for them is faster
- * than what a compiler makes of C.
+ * On a CPU without AVX2 libjpeg's vector code is faster than what a compiler
+ * makes of C, so fdct_row() is of use there only for steps that shrink
+ * coefficients, which libjpeg cannot do.
  */
 #ifndef IMGOPS_FORMATS_JPEG_FDCT_H
 #define IMGOPS_FORMATS_JPEG_FDCT_H
@@ -39,15 +40,29 @@ struct fdct_block {
 /* True: the CPU has AVX2, BMI1 and BMI2, which baseline.c uses, too. */
 bool fdct_is_supported(void);
 
-/* `quant` has steps of 1 to 255, row after row. */
-void fdct_steps_make(struct fdct_steps *steps, const uint16_t quant[DCTSIZE2]);
+/* An entry of `shrink` is in this part of a step. */
+enum { FDCT_SHRINK_STEP = 128 };
+
+/*
+ * `quant` has steps of 1 to 255, row after row.  Each quotient is rounded to
+ * the nearest number, or, unless `shrink` is NULL, made smaller by shrink[i]
+ * before, but for its sign: so more coefficients are zeros.  An entry is
+ * FDCT_SHRINK_STEP / 2 at most.
+ */
+void fdct_steps_make(struct fdct_steps *steps, const uint16_t quant[DCTSIZE2],
+		     const uint8_t shrink[DCTSIZE2]);
 
 /*
  * The first `count` blocks of eight rows.  If `count` is odd, it reads the
- * samples of one block more, and writes to it.
+ * samples of one block more, and writes to it.  It needs fdct_is_supported().
  */
 void fdct_row(struct fdct_block *out, const uint8_t *samples,
 	      size_t stride_bytes, uint32_t count,
 	      const struct fdct_steps *steps);
+
+/* The same without vectors, on any CPU. */
+void fdct_row_portable(struct fdct_block *out, const uint8_t *samples,
+		       size_t stride_bytes, uint32_t count,
+		       const struct fdct_steps *steps);
 
 #endif
