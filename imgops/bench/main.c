@@ -64,6 +64,8 @@ static const struct flag flags[] = {
 	  FIELD(transform.progressive) },
 	{ "optimize", NULL, NULL, "Huffman tables for each picture",
 	  FIELD(transform.optimize) },
+	{ "effort", "N", "0", "time to spend for fewer bytes",
+	  FIELD(transform.effort), .most = 9 },
 	{ "keep-profile", NULL, NULL,
 	  "keep ICC profiles instead of converting to sRGB",
 	  FIELD(transform.keep_profile) },
