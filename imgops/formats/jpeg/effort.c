@@ -12,25 +12,29 @@ enum { TABLES = 2, STEP_MAX = 255 };
  * The steps, before part_of(): that of the mean, and the others, which grow
  * with the square of the frequency.
  */
-static const struct shape {
+struct shape {
 	double mean, least, growth;
-} shapes[TABLES] = {
-	{ 12, 24, 1.3 }, /* luma */
-	{ 9, 11, 2 },    /* chroma */
 };
+
+static const struct shape luma = { 12, 24, 1.3 };
+static const struct shape half_chroma = { 9, 11, 2 };
+/* The same number means twice the frequency, which is seen less. */
+static const struct shape full_chroma = { 24, 32, 8 };
 
 /* What is taken from each quotient, in parts of FDCT_SHRINK_STEP. */
 enum { DEAD_ZONE = 12 };
 
 /*
  * What steps are multiplied by.  libjpeg multiplies its own by `part`; with the
- * other number photos get about the same score by these tables.
+ * other numbers photos get about the same score by these tables.  Without
+ * colours of half size, which libjpeg's tables treat worst, they gain less.
  */
-static double part_of(double quality)
+static double part_of(double quality, bool has_half_chroma)
 {
 	double part = quality < 50 ? 50 / quality : 2 - quality / 50;
+	double same = fmin(part, 0.72 * part + 0.03);
 
-	return fmin(part, 0.72 * part + 0.03);
+	return has_half_chroma ? same : 0.77 * same;
 }
 
 static unsigned int step_of(const struct shape *s, int i, double part)
@@ -54,13 +58,17 @@ void effort_steps_make(struct fdct_steps *steps, const uint16_t quant[DCTSIZE2])
 
 void effort_set_tables(struct jpeg_compress_struct *jpeg, double quality)
 {
-	double part = part_of(quality);
+	bool has_half_chroma = jpeg->comp_info[0].h_samp_factor == 2;
+	const struct shape *shapes[TABLES] = { &luma, has_half_chroma ?
+							      &half_chroma :
+							      &full_chroma };
+	double part = part_of(quality, has_half_chroma);
 
 	for (int table = 0; table < TABLES; table++) {
 		unsigned int steps[DCTSIZE2];
 
 		for (int i = 0; i < DCTSIZE2; i++)
-			steps[i] = step_of(&shapes[table], i, part);
+			steps[i] = step_of(shapes[table], i, part);
 		jpeg_add_quant_table(jpeg, table, steps, 100, TRUE);
 	}
 }
