@@ -294,9 +294,9 @@ static void test_time_grows_with_the_work(void)
 {
 	struct jpeg_spec small = { .width = 640, .height = 480 };
 	struct jpeg_spec large = { .width = 1280, .height = 960 };
-	struct jpeg_spec scans = {
-		.width = 640, .height = 480, .quality = 70, .progressive = true
-	};
+	struct jpeg_spec scans = { .width = 640,
+				   .height = 480,
+				   .progressive = true };
 	struct img_transform plain = { .quality = 80 }, thumb = plain;
 	struct img_transform blurred = plain, progressive = plain;
 
