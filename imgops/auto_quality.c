@@ -95,12 +95,13 @@ int quality_first_level(const struct img_transform *transform)
 			transform);
 }
 
-/* The most memory to decode a result: for each pixel, and once. */
+/* The most memory to decode a result. */
 static uint64_t decode_bytes(const struct image *src,
 			     const struct img_transform *transform)
 {
 	const struct img_codec *c = format_of_result(transform);
-	struct img_size size = { src->planes[0].width, src->planes[0].height };
+	struct img_size size = { src->planes[0].width + c->own_edge_px,
+				 src->planes[0].height + c->own_edge_px };
 
 	return img_pixels(size) * c->own_pixel_bytes + c->own_bytes;
 }

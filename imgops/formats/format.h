@@ -106,9 +106,10 @@ struct img_codec {
 	bool has_whole_qualities;
 	/*
 	 * If there are qualities: what decode() asks of struct memory for a
-	 * file that encode() has written, at most, for each pixel and once.
+	 * file that encode() has written, at most, for each pixel, of a picture
+	 * whose sides are this much longer, and once.
 	 */
-	uint32_t own_pixel_bytes, own_bytes;
+	uint32_t own_pixel_bytes, own_edge_px, own_bytes;
 
 	/* For img_scale(), which makes what encode() gets. */
 	enum format_planes (*planes)(const struct img_transform *transform);

@@ -243,6 +243,10 @@ static void test_memory_to_meet_a_score_is_enough(void)
 		{ .quality = 80, .score = 90, .optimize = true },
 		{ .quality = 80, .score = 90, .progressive = true },
 		{ .quality = 80, .score = 90, .chroma = IMG_CHROMA_444 },
+		{ .quality = 80,
+		  .score = 90,
+		  .chroma = IMG_CHROMA_444,
+		  .progressive = true },
 #ifdef IMG_WEBP
 		{ .quality = 80,
 		  .score = 90,

@@ -410,6 +410,7 @@ static const struct img_codec codec = {
 	.qualities = avif_qualities,
 	.has_whole_qualities = true,
 	.own_pixel_bytes = 32,
+	.own_edge_px = 128,
 	.own_bytes = 8 << 20,
 	.planes = avif_planes,
 	.holds_alpha = true,

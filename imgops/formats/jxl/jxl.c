@@ -70,6 +70,7 @@ static const struct img_codec codec = {
 	.encode_estimate = &jxl_encode_estimate,
 	.qualities = jxl_qualities,
 	.own_pixel_bytes = 72,
+	.own_edge_px = 64,
 	.own_bytes = 48 << 20,
 	.planes = jxl_planes,
 	.holds_alpha = true,

@@ -522,6 +522,7 @@ static const struct img_codec codec = {
 	.encode_estimate = &webp_encode_estimate,
 	.qualities = webp_qualities,
 	.own_pixel_bytes = 12,
+	.own_edge_px = 48,
 	.own_bytes = 2 << 20,
 	.planes = webp_planes,
 	.holds_alpha = true,
