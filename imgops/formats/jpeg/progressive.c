@@ -558,7 +558,7 @@ static bool make_components(struct progressive *p, struct image *img,
 				.columns = from->width_in_blocks,
 			},
 			.is_set = p->is_set + at,
-			.values = p->values + at * MEASURED_VALUES,
+			.values = p->values + at * p->measured.values,
 		};
 		at += (size_t)c->row.stride * down;
 		if (!set_component(c, p, jpeg, from, image_has_light(img, i)))
