@@ -60,9 +60,9 @@ struct progressive {
 	uint32_t component_count;
 	uint32_t columns, rows; /* of MCUs */
 	struct block_count count;
-	/* Of a row of MCUs; `whole_values`: of blocks that need all. */
+	/* Of a row of MCUs; `all_values`: of blocks that need all. */
 	uint64_t *is_set;
-	int16_t *values, *whole_values, *dc;
+	int16_t *values, *all_values, *dc;
 	struct layout low, measured, all;
 	scan_row_fn *read_row;
 	struct scan scans[PROGRESSIVE_SCANS_MAX];
@@ -146,7 +146,7 @@ static uint64_t energy_of(const struct component *c, const struct layout *l,
 	return energy;
 }
 
-/* Have the samples of whole blocks keep their light. */
+/* Have the samples of blocks that are not cut keep their light. */
 static void keep_light(uint8_t *out, const struct component *c,
 		       const struct strip *s, uint32_t n)
 {
@@ -278,18 +278,19 @@ static bool watch_row(struct progressive *p)
 }
 
 /* The first of the row's blocks that needs all values. */
-static uint32_t first_whole(const struct progressive *p,
-			    const struct component *c, uint32_t y)
+static uint32_t first_with_all(const struct progressive *p,
+			       const struct component *c, uint32_t y)
 {
 	return p->how.n == DCTSIZE ? 0 : edge_whole(&c->edge, c->columns, y);
 }
 
 /*
- * Say where the blocks of a component are in a row of MCUs; `whole` is where
- * the next that needs all values is.
+ * Say where the blocks of a component are in a row of MCUs: in each row, those
+ * that the frame does not cut, then those that need all values.  The first of
+ * the latter is at `next`; returns where the one after the last is.
  */
 static int16_t *place_blocks(struct progressive *p, struct component *c,
-			     uint32_t row, int16_t *whole)
+			     uint32_t row, int16_t *next)
 {
 	bool measures = watches_row(p, row) || c->keeps_light;
 	const struct layout *l = measures ? &p->measured : &p->low;
@@ -298,32 +299,32 @@ static int16_t *place_blocks(struct progressive *p, struct component *c,
 	c->row.rows = min_u32(c->row.down, c->rows - from);
 	for (uint32_t y = 0; y < c->row.rows; y++) {
 		struct strip *s = c->row.strips[y];
-		uint32_t first = first_whole(p, c, from + y);
+		uint32_t first = first_with_all(p, c, from + y);
 		size_t at = (size_t)y * c->row.stride;
 
 		s[0] = (struct strip){ l, c->is_set + at,
 				       c->values + at * l->values, first };
-		s[1] = (struct strip){ &p->all, s->is_set + first, whole,
+		s[1] = (struct strip){ &p->all, s->is_set + first, next,
 				       c->columns - first };
-		whole += (size_t)s[1].count * DCTSIZE2;
+		next += (size_t)s[1].count * DCTSIZE2;
 		memset(s[0].values, 0,
 		       (size_t)first * l->values * sizeof(*s->values));
 	}
-	return whole;
+	return next;
 }
 
 /* Clear the blocks for a row of MCUs. */
 static void clear_row(struct progressive *p, uint32_t row)
 {
-	int16_t *whole = p->whole_values;
+	int16_t *next = p->all_values;
 
 	memset(p->is_set, 0, p->count.all * sizeof(*p->is_set));
 	for (uint32_t i = 0; i < p->component_count; i++)
-		whole = place_blocks(p, &p->components[i], row, whole);
+		next = place_blocks(p, &p->components[i], row, next);
 	/* At 8/8, idct_full.h leaves them cleared. */
 	if (p->how.n < DCTSIZE || row == 0)
-		memset(p->whole_values, 0,
-		       (size_t)(whole - p->whole_values) * sizeof(*whole));
+		memset(p->all_values, 0,
+		       (size_t)(next - p->all_values) * sizeof(*next));
 }
 
 static enum img_err read_rows(struct progressive *p)
@@ -626,8 +627,8 @@ static struct progressive *open(const struct jpeg_decompress_struct *jpeg,
 		.scan_count_max = scan_count,
 	};
 	p->is_set = (uint64_t *)(p->tables + table_count);
-	p->whole_values = (int16_t *)(p->is_set + count.all);
-	p->values = p->whole_values + count.whole * DCTSIZE2;
+	p->all_values = (int16_t *)(p->is_set + count.all);
+	p->values = p->all_values + count.whole * DCTSIZE2;
 	p->dc = p->values + count.low * MEASURED_VALUES;
 	memset(p->dc, 0, count.all * sizeof(*p->dc));
 	make_layouts(p);

@@ -303,8 +303,10 @@ INLINED void refine_values(const struct layout *l, int16_t *values,
 }
 
 /*
- * Read a block that may have new values.  `left` and `zeros` are the
- * coefficients after the last new one that are not 0, and that are.
+ * Read a block that may have new values.  `zeros` are the coefficients of the
+ * scan that are 0 so far.  A symbol says how many of them come before the next
+ * new one.  After it, `zeros` has those that are left, and `left` the
+ * coefficients that are not 0 and whose bits have not been read.
  */
 INLINED bool read_refinement(struct scan *s, struct bits *b,
 			     struct refinement *r, uint64_t zeros,

@@ -54,10 +54,10 @@ static inline uint32_t coefficient_take(uint64_t *set)
 
 /* Where the AC values of a block are. */
 struct layout {
-	uint32_t values; /* of a block */
+	uint32_t values; /* how many a block has */
 	/*
-	 * Of coefficient k in zigzag order.  0: it is not needed.  Nothing
-	 * reads the value at 0.
+	 * Of coefficient k in zigzag order.  0: it is not needed; scans write
+	 * there, but nobody reads what they wrote.
 	 */
 	uint8_t places[DCTSIZE2];
 	uint64_t needed; /* the coefficient_bit() of those that are */
@@ -84,6 +84,7 @@ struct component_row {
 	uint32_t stride;
 	/* Those in the picture. */
 	uint32_t columns, rows;
+	/* Of each of `rows`: its blocks are in two strips, side by side. */
 	struct strip strips[SAMPLING_MAX][2];
 };
 
