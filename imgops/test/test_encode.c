@@ -367,31 +367,50 @@ static double noise(uint32_t component, double x, double y)
 	       256;
 }
 
-static void test_better_quality_is_larger_and_nearer(void)
+static void check_qualities(struct image *img, int effort, struct heap *h)
 {
-	static const int qualities[] = { 1, 25, 50, 75, 90, 100 };
-	struct img_size size = { 64, 48 };
+	static const int qualities[] = { 1,  10, 25, 40, 50, 60, 75,
+					 85, 90, 94, 96, 98, 99, 100 };
+	struct img_size size = { img->planes[0].width, img->planes[0].height };
 	size_t count_before = 0;
 	double psnr_before = 0;
-	struct heap h;
-
-	heap_init(&h);
-	struct image img = image_make(size, IMG_YCBCR, noise, &h);
 
 	for (size_t i = 0; i < ARRAY_SIZE(qualities); i++) {
-		struct bytes jpeg = must_encode(&img, qualities[i], &h);
-		struct image back = must_decode(jpeg, size, &h);
-		double now = plane_psnr(&img.planes[0], &back.planes[0]);
+		struct img_transform t = { .quality = qualities[i],
+					   .effort = effort };
+		struct bytes jpeg = encode_as(img, &t, h);
+		struct image back = must_decode(jpeg, size, h);
+		double now = plane_psnr(&img->planes[0], &back.planes[0]);
 
+		check_case("quality %d, effort %d", qualities[i], effort);
 		CHECK_NUMBER(jpeg.count, >, count_before);
 		CHECK_NUMBER(now, >, psnr_before);
 		count_before = jpeg.count;
 		psnr_before = now;
 		img_release(&back);
-		heap_return(&h, jpeg);
+		heap_return(h, jpeg);
 	}
 	CHECK_NUMBER(psnr_before, >, 45);
-	img_release(&img);
+}
+
+static void test_better_quality_is_larger_and_nearer(void)
+{
+	struct img_size size = { 64, 48 };
+	struct heap h;
+
+	heap_init(&h);
+	struct image half = image_make(size, IMG_YCBCR, noise, &h);
+	struct image full = image_full(size, noise, &h);
+	struct image grey = image_make(size, IMG_GREY, noise, &h);
+
+	for (int effort = 0; effort <= 1; effort++) {
+		check_qualities(&half, effort, &h);
+		check_qualities(&full, effort, &h);
+		check_qualities(&grey, effort, &h);
+	}
+	img_release(&half);
+	img_release(&full);
+	img_release(&grey);
 	CHECK_NUMBER(h.live_count, ==, 0);
 }
 

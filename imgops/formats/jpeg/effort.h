@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Inside imgops: how a JPEG with `effort` is quantised, which gives fewer bytes
- * at the same score of SSIMULACRA2, and takes hardly any time.
+ * at the same score of SSIMULACRA2, and takes no longer than `optimize`.
  *
  * Its tables have finer steps for colours, for means and for high frequencies
  * than those of T.81, annex K, which libjpeg uses.  And quotients are rounded

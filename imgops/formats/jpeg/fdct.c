@@ -27,7 +27,8 @@ enum {
 /*
  * A division by d that rounds is two multiplications of 16 by 16 bits, of which
  * the upper halves are kept (as in libjpeg's jcdctmgr.c).  Before them, half of
- * d is added, less what the quotient is to be smaller.
+ * d is added, so that the quotient is rounded, less the part of d by which the
+ * quotient is made smaller.
  */
 static void steps_divide(struct fdct_steps *s, uint32_t i, uint32_t d,
 			 uint32_t shrink)

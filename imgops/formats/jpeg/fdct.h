@@ -40,13 +40,14 @@ struct fdct_block {
 /* True: the CPU has AVX2, BMI1 and BMI2, which baseline.c uses, too. */
 bool fdct_is_supported(void);
 
-/* An entry of `shrink` is in this part of a step. */
+/* The parts of a step in which `shrink` is counted. */
 enum { FDCT_SHRINK_STEP = 128 };
 
 /*
- * `quant` has steps of 1 to 255, row after row.  Each quotient is rounded to
- * the nearest number, or, unless `shrink` is NULL, made smaller by shrink[i]
- * before, but for its sign: so more coefficients are zeros.  An entry is
+ * `quant` has steps of 1 to 255, row after row.  A coefficient is divided by
+ * its step, and rounded to the nearest whole number.  With `shrink`, which may
+ * be NULL, shrink[i] / FDCT_SHRINK_STEP is first taken from the size of
+ * quotient i, so that more coefficients become 0.  An entry is
  * FDCT_SHRINK_STEP / 2 at most.
  */
 void fdct_steps_make(struct fdct_steps *steps, const uint16_t quant[DCTSIZE2],
