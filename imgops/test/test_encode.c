@@ -281,6 +281,52 @@ static void test_effort_gives_fewer_bytes_and_about_the_same(void)
 	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
+/* As a sky: in each block it changes by less than two levels. */
+static double sky(uint32_t component, double x, double y)
+{
+	(void)y;
+	return component == 0 ? 100 + 0.22 * x : 128;
+}
+
+static int largest_step(const struct img_plane *p)
+{
+	int largest = 0;
+
+	for (uint32_t y = 0; y < p->height; y++) {
+		const uint8_t *row = p->samples + y * p->stride_bytes;
+
+		for (uint32_t x = 1; x < p->width; x++)
+			if (abs(row[x] - row[x - 1]) > largest)
+				largest = abs(row[x] - row[x - 1]);
+	}
+	return largest;
+}
+
+static void test_effort_gives_a_sky_no_edges(void)
+{
+	struct img_size size = { 400, 16 };
+	struct img_transform transforms[] = {
+		{ .quality = 80 },
+		{ .quality = 80, .effort = 1 },
+	};
+	struct heap h;
+
+	heap_init(&h);
+	struct image img = image_make(size, IMG_YCBCR, sky, &h);
+
+	for (size_t i = 0; i < ARRAY_SIZE(transforms); i++) {
+		struct bytes jpeg = encode_as(&img, &transforms[i], &h);
+		struct image back = must_decode(jpeg, size, &h);
+
+		check_case("effort %d", transforms[i].effort);
+		CHECK_NUMBER(largest_step(&back.planes[0]), <=, 1);
+		img_release(&back);
+		heap_return(&h, jpeg);
+	}
+	img_release(&img);
+	CHECK_NUMBER(h.live_count, ==, 0);
+}
+
 static void test_the_profile_is_written(void)
 {
 	/* One chunk, sizes near its limit, and several chunks. */
@@ -535,6 +581,7 @@ int main(void)
 	test_the_longest_pictures();
 	test_optimised_files_are_smaller_and_decode_the_same();
 	test_effort_gives_fewer_bytes_and_about_the_same();
+	test_effort_gives_a_sky_no_edges();
 	test_the_profile_is_written();
 	test_padding_does_not_show();
 	test_better_quality_is_larger_and_nearer();

@@ -10,7 +10,7 @@ enum { TABLES = 2, STEP_MAX = 255 };
 
 /*
  * The steps, before part_of(): that of the mean, and the others, which grow
- * with the square of the frequency.
+ * with the square of the frequency, from `least` on.
  */
 struct shape {
 	double mean, least, growth;
@@ -24,24 +24,44 @@ static const struct shape full_chroma = { 24, 32, 8 };
 /* What is taken from each quotient, in parts of FDCT_SHRINK_STEP. */
 enum { DEAD_ZONE = 12 };
 
+static bool has_half_chroma(const struct jpeg_compress_struct *jpeg)
+{
+	return jpeg->comp_info[0].h_samp_factor == 2;
+}
+
 /*
  * What steps are multiplied by.  libjpeg multiplies its own by `part`; with the
- * other numbers photos get about the same score by these tables.  In
- * 4:2:0 the finer steps for colours gain so much that all steps can be larger;
- * in 4:4:4 they gain less, and in grey nothing.
+ * other numbers photos get about the same score by these tables.  In 4:2:0 the
+ * finer steps for colours gain so much that all steps can be larger than in
+ * 4:4:4 and in grey.
  */
-static double part_of(double quality, bool has_half_chroma)
+static double part_of(double quality, const struct jpeg_compress_struct *jpeg)
 {
 	double part = quality < 50 ? 50 / quality : 2 - quality / 50;
-	double same = fmin(part, 0.72 * part + 0.03);
+	double same = fmin(part, 0.75 * part + 0.03);
 
-	return has_half_chroma ? same : 0.77 * same;
+	if (jpeg->num_components == 1)
+		return 0.86 * same;
+	return has_half_chroma(jpeg) ? same : 0.77 * same;
+}
+
+/*
+ * The lowest frequencies of luma are between the mean and the others: in a
+ * smooth sky they are all there is, and without them blocks have edges.
+ */
+static double least_of(const struct shape *s, int square)
+{
+	enum { LOWEST = 4 }; /* below the square of two */
+
+	if (s != &luma || square >= LOWEST)
+		return s->least;
+	return s->mean + (s->least - s->mean) * square / LOWEST;
 }
 
 static unsigned int step_of(const struct shape *s, int i, double part)
 {
-	int u = i % DCTSIZE, v = i / DCTSIZE;
-	double step = i == 0 ? s->mean : s->least + s->growth * (u * u + v * v);
+	int u = i % DCTSIZE, v = i / DCTSIZE, square = u * u + v * v;
+	double step = least_of(s, square) + s->growth * square;
 
 	return (unsigned int)fmin(fmax(part * step + 0.5, 1), STEP_MAX);
 }
@@ -62,11 +82,11 @@ void effort_steps_make(struct fdct_steps *steps, const uint16_t quant[DCTSIZE2])
 
 void effort_set_tables(struct jpeg_compress_struct *jpeg, double quality)
 {
-	bool has_half_chroma = jpeg->comp_info[0].h_samp_factor == 2;
-	const struct shape *shapes[TABLES] = { &luma, has_half_chroma ?
-							      &half_chroma :
-							      &full_chroma };
-	double part = part_of(quality, has_half_chroma);
+	const struct shape *shapes[TABLES] = {
+		&luma,
+		has_half_chroma(jpeg) ? &half_chroma : &full_chroma,
+	};
+	double part = part_of(quality, jpeg);
 
 	for (int table = 0; table < TABLES; table++) {
 		unsigned int steps[DCTSIZE2];
