@@ -227,8 +227,9 @@ static bool check_scan(struct fast f[2], struct slow *slow, struct scan *s,
 		       uint32_t seed)
 {
 	scan_row_fn *read[2] = { scan_row_portable, scan_row_best() };
+	/* `s` and the table keep pointers to these. */
+	static uint8_t symbols[SYMBOLS_MAX], data[DATA_BYTES];
 	static struct scan_table table;
-	uint8_t symbols[SYMBOLS_MAX], data[DATA_BYTES];
 	bool ok;
 
 	make_table(&table, symbols, s, seed);

@@ -280,7 +280,8 @@ static const struct {
 	{ "variant=a:w=1&variant=a:w=2", "variant a is given twice." },
 	{ "variant=thumb&variant=thumb:", "variant thumb is given twice." },
 	{ "variant=a:q=101",
-	  "variant a: q must be a whole number from 1 to 100, not '101'." },
+	  "variant a: q must be a whole number from 1 to 100, or auto, "
+	  "not '101'." },
 	{ "variant=a:w=1,q=5,w=2", "variant a: w is given twice." },
 	{ "variant=a:w=1;q=5", "variant a: w must be" },
 	{ "variant=a:w", "variant a: w must be" },
