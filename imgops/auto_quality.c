@@ -20,7 +20,6 @@
 #include "imgops/ssimulacra2.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
 	RESULTS_MAX = 6,

@@ -5,7 +5,6 @@
  */
 #include "imgops/quality.h"
 
-#include "imgops/estimate.h"
 #include "imgops/image.h"
 
 #include <assert.h>

@@ -40,10 +40,11 @@ enum {
 #define LEAST_WEIGHT 0.01
 
 /*
- * By channel (X, Y, B), scale, norm (mean, 4-norm) and map (unlike structure,
+ * By channel, scale, norm (mean, 4-norm) and map (unlike structure,
  * new edges, lost edges).
  */
 static const double weights[CHANNELS * SCALES * NORMS * MAPS] = {
+	/* X */
 	0.0,
 	0.0007376606707406586,
 	0.0,
@@ -81,6 +82,7 @@ static const double weights[CHANNELS * SCALES * NORMS * MAPS] = {
 	0.0,
 	0.0,
 
+	/* Y */
 	0.0,
 	0.0,
 	0.0,
@@ -118,6 +120,7 @@ static const double weights[CHANNELS * SCALES * NORMS * MAPS] = {
 	0.0,
 	0.0,
 
+	/* B */
 	0.0,
 	0.0008680556573291698,
 	0.0,
@@ -187,7 +190,9 @@ struct level {
  * each side.  Strips do not overlap.
  */
 struct bands {
+	uint32_t height; /* of the picture at this scale */
 	uint32_t rows, first, period, count;
+	bool are_alone; /* only strips are kept, one below the other */
 };
 
 struct row_steps;
@@ -199,10 +204,7 @@ struct ssimulacra2 {
 	uint32_t width, height;
 	uint32_t scales;
 	struct bands bands[SCALES];
-	/*
-	 * In XYB.  At the first scale, strips one below the other, each with
-	 * room for all its rows.
-	 */
+	/* In XYB. */
 	struct level reference[SCALES];
 	struct level strips;    /* of the result, at the first scale */
 	struct level result[2]; /* at two other scales, in turn */
@@ -489,7 +491,7 @@ INLINE void add_errors(float *restrict sums, float *restrict fourths,
 	}
 }
 
-/* Row `y` of a channel, of which all rows near it have been taken. */
+/* A row of a channel, of which all rows near it have been taken. */
 INLINE void compare_row(struct ssimulacra2 *s, const float *a, const float *b,
 			uint32_t width)
 {
@@ -636,7 +638,8 @@ static struct bands bands_of(uint32_t width, uint32_t height, uint64_t pixels)
 	uint32_t all = (height + BAND_ROWS - 1) / BAND_ROWS;
 	uint32_t step =
 		(uint32_t)min_u64((uint64_t)width * height / pixels, all);
-	struct bands b = { .rows = height,
+	struct bands b = { .height = height,
+			   .rows = height,
 			   .period = height + 2 * REACH,
 			   .count = 1 };
 
@@ -660,32 +663,31 @@ struct range {
 	uint32_t from, end;
 };
 
-static struct range band_at(const struct bands *b, uint32_t i, uint32_t height)
+static struct range band_at(const struct bands *b, uint32_t i)
 {
 	uint32_t from = b->first + i * b->period;
 
-	return (struct range){ from, min_u32(from + b->rows, height) };
+	return (struct range){ from, min_u32(from + b->rows, b->height) };
 }
 
-static struct range strip_at(const struct bands *b, uint32_t i, uint32_t height)
+static struct range strip_at(const struct bands *b, uint32_t i)
 {
-	struct range r = band_at(b, i, height);
+	struct range r = band_at(b, i);
 
 	return (struct range){ r.from > REACH ? r.from - REACH : 0,
-			       min_u32(r.end + REACH, height) };
+			       min_u32(r.end + REACH, b->height) };
 }
 
-/* The rows of strip `i` of all strips. */
-static struct level level_of_strip(const struct ssimulacra2 *s,
-				   const struct level *strips, uint32_t i)
+/* The rows of strip `i` of a picture, or of its strips. */
+static struct level level_of_strip(const struct bands *b,
+				   const struct level *all, uint32_t i)
 {
-	const struct bands *b = &s->bands[0];
-	struct range r = strip_at(b, i, s->height);
-	struct level l = { s->width, r.end - r.from, { NULL } };
-	size_t at = (size_t)i * strip_rows(b) * s->width;
+	struct range r = strip_at(b, i);
+	struct level l = { all->width, r.end - r.from, { NULL } };
+	uint32_t row = b->are_alone ? i * strip_rows(b) : r.from;
 
 	for (int c = 0; c < CHANNELS; c++)
-		l.planes[c] = strips->planes[c] + at;
+		l.planes[c] = all->planes[c] + (size_t)row * all->width;
 	return l;
 }
 
@@ -700,11 +702,11 @@ static void keep_row(const struct ssimulacra2 *s, const struct level *strips,
 
 	if (i >= b->count)
 		return;
-	r = strip_at(b, i, s->height);
+	r = strip_at(b, i);
 	if (y < r.from || y >= r.end)
 		return;
 
-	struct level l = level_of_strip(s, strips, i);
+	struct level l = level_of_strip(b, strips, i);
 
 	for (int c = 0; c < CHANNELS; c++)
 		memcpy(l.planes[c] + (size_t)(y - r.from) * s->width,
@@ -732,7 +734,7 @@ static void read_picture(const struct ssimulacra2 *s,
 		memory_pause(s->memory);
 	}
 	for (uint32_t i = 0; i < s->bands[0].count; i++) {
-		struct level l = level_of_strip(s, strips, i);
+		struct level l = level_of_strip(&s->bands[0], strips, i);
 
 		convert(s, &l);
 	}
@@ -826,24 +828,17 @@ static double compare_channel(struct ssimulacra2 *s, uint32_t scale,
 			      const struct level *result, uint32_t c,
 			      const double w[NORMS * MAPS])
 {
-	const struct level *reference = &s->reference[scale];
 	const struct bands *bands = &s->bands[scale];
 
 	clear_sums(s, result->width);
 	for (uint32_t i = 0; i < bands->count; i++) {
-		struct range r = band_at(bands, i, reference->height);
+		struct level a = level_of_strip(bands, &s->reference[scale], i);
+		struct level b = level_of_strip(bands, result, i);
+		struct range strip = strip_at(bands, i);
+		struct range band = band_at(bands, i);
 
-		if (scale == 0) {
-			struct range strip = strip_at(bands, i, s->height);
-			struct level a = level_of_strip(s, reference, i);
-			struct level b = level_of_strip(s, result, i);
-
-			r = band_at(bands, i, s->height);
-			compare_rows(s, &a, &b, c, r.from - strip.from,
-				     r.end - strip.from);
-		} else {
-			compare_rows(s, reference, result, c, r.from, r.end);
-		}
+		compare_rows(s, &a, &b, c, band.from - strip.from,
+			     band.end - strip.from);
 	}
 	return weighted_sum(s, result->width, w);
 }
@@ -936,16 +931,14 @@ static size_t place_arrays(struct ssimulacra2 *s, uint64_t pixels, float *room)
 	s->scales = count_scales(width, height);
 	for (uint32_t i = 0; i < s->scales; i++) {
 		s->bands[i] = bands_of(width, height, pixels);
-		if (i == 0) {
-			rows = strip_rows(&s->bands[0]) * s->bands[0].count;
-			place_level(&s->strips, width, rows, room, &used);
-		} else {
-			rows = height;
-		}
+		if (i == 0)
+			s->bands[0].are_alone = true;
+		rows = i == 0 ? strip_rows(&s->bands[0]) * s->bands[0].count :
+				height;
 		place_level(&s->reference[i], width, rows, room, &used);
-		if (i == 1 || i == 2)
-			place_level(&s->result[i % 2], width, height, room,
-				    &used);
+		if (i <= 2)
+			place_level(i == 0 ? &s->strips : &s->result[i % 2],
+				    width, rows, room, &used);
 		width = (width + 1) / 2;
 		height = (height + 1) / 2;
 	}
@@ -971,9 +964,9 @@ static void fill_reference(struct ssimulacra2 *s, const struct image *reference)
 		convert(s, &s->reference[i]);
 }
 
-struct ssimulacra2 *ssimulacra2_new(const struct image *reference,
-				    uint64_t pixels,
-				    const struct memory *memory)
+static struct ssimulacra2 *start(const struct image *reference, uint64_t pixels,
+				 const struct row_steps *steps,
+				 const struct memory *memory)
 {
 	uint32_t width = reference->planes[0].width;
 	uint32_t height = reference->planes[0].height;
@@ -985,13 +978,27 @@ struct ssimulacra2 *ssimulacra2_new(const struct image *reference,
 	if (s == NULL)
 		return NULL;
 	*s = (struct ssimulacra2){ .memory = memory,
-				   .steps = best_steps(),
+				   .steps = steps,
 				   .width = width,
 				   .height = height };
 	place_arrays(s, pixels, (float *)(s + 1));
 	memset(s->zeros, 0, width * sizeof(*s->zeros));
 	fill_reference(s, reference);
 	return s;
+}
+
+struct ssimulacra2 *ssimulacra2_new(const struct image *reference,
+				    uint64_t pixels,
+				    const struct memory *memory)
+{
+	return start(reference, pixels, best_steps(), memory);
+}
+
+struct ssimulacra2 *ssimulacra2_new_portable(const struct image *reference,
+					     uint64_t pixels,
+					     const struct memory *memory)
+{
+	return start(reference, pixels, &portable_steps, memory);
 }
 
 /* Of a result, in the shape of the reference. */

@@ -35,6 +35,11 @@ struct ssimulacra2 *ssimulacra2_new(const struct image *reference,
 				    uint64_t pixels,
 				    const struct memory *memory);
 
+/* The same without vectors, which gives the same scores; for tests. */
+struct ssimulacra2 *ssimulacra2_new_portable(const struct image *reference,
+					     uint64_t pixels,
+					     const struct memory *memory);
+
 /*
  * The score of a result of the same sides.  100: no difference.  The authors
  * call 90 visually lossless, 70 high, 50 medium and 30 low quality; there is no

@@ -115,14 +115,17 @@ static double score_of(const struct image *reference, const struct image *img,
 		       uint64_t pixels, struct heap *h)
 {
 	struct ssimulacra2 *s = ssimulacra2_new(reference, pixels, &h->memory);
-	double score, again;
+	struct ssimulacra2 *portable =
+		ssimulacra2_new_portable(reference, pixels, &h->memory);
+	double score;
 
-	CHECK(s != NULL);
+	CHECK(s != NULL && portable != NULL);
 	score = ssimulacra2_score(s, img);
+	CHECK_NUMBER(ssimulacra2_score(portable, img), ==, score);
 	/* Nothing is left of the first time. */
-	again = ssimulacra2_score(s, img);
-	CHECK_NUMBER(again, ==, score);
+	CHECK_NUMBER(ssimulacra2_score(s, img), ==, score);
 	ssimulacra2_free(s);
+	ssimulacra2_free(portable);
 	return score;
 }
 
