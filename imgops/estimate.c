@@ -24,6 +24,16 @@
 #include "imgops/trim.h"
 
 #include <assert.h>
+#include <stdio.h>
+
+/* The steps of img_retouch(). */
+enum { RETOUCH_ESTIMATES = 3 };
+static const struct step_estimate
+	*const retouch_estimates[RETOUCH_ESTIMATES] = {
+		&blur_estimate,
+		&pad_estimate,
+		&watermark_estimate,
+	};
 
 /*
  * True: the file's profile may not be sRGB, so its pixels will be converted,
@@ -135,41 +145,102 @@ static uint64_t encode_bytes(const struct workload *w)
 							   bytes;
 }
 
-static uint64_t step_ns(const struct step_estimate *step,
-			const struct workload *w)
+/*
+ * The ways of a group of estimates, of which each has one for each of its
+ * terms, and one for a search.
+ */
+enum {
+	WAYS_EACH = ESTIMATE_TERMS_MAX + 1,
+	WAY_SEARCH = ESTIMATE_TERMS_MAX,
+	WAYS_DECODE = 0,
+	WAYS_SCALE = WAYS_DECODE + IMG_FORMATS * WAYS_EACH,
+	WAYS_RETOUCH = WAYS_SCALE + WAYS_EACH,
+	WAYS_ENCODE = WAYS_RETOUCH + RETOUCH_ESTIMATES * WAYS_EACH,
+	WAYS_END = WAYS_ENCODE + IMG_RESULT_FORMATS * WAYS_EACH,
+};
+_Static_assert((int)IMG_WAYS == (int)WAYS_END, "imgops.h counts them, too");
+
+struct step_cost {
+	uint64_t ns;
+	uint32_t way;
+};
+
+/* `ways`: the number of the first way of this estimate. */
+static struct step_cost step_cost(const struct step_estimate *step,
+				  const struct workload *w, uint32_t ways)
 {
-	double counts[ESTIMATE_TERMS_MAX] = { 0 }, sum = 0;
+	double counts[ESTIMATE_TERMS_MAX] = { 0 }, sum = 0, most = 0;
+	struct step_cost cost = { .way = ways };
 
 	assert(step->term_count <= ESTIMATE_TERMS_MAX);
 	step->count(counts, w);
-	for (uint32_t i = 0; i < step->term_count; i++)
-		sum += counts[i] * step->terms[i].ns;
-	return (uint64_t)sum;
+	for (uint32_t i = 0; i < step->term_count; i++) {
+		double ns = counts[i] * step->terms[i].ns;
+
+		sum += ns;
+		if (ns > most) {
+			most = ns;
+			cost.way = ways + i;
+		}
+	}
+	cost.ns = (uint64_t)sum;
+	return cost;
 }
 
-static uint64_t encode_ns(const struct workload *w)
+static struct step_cost decode_cost(const struct workload *w)
+{
+	uint32_t format = 0;
+
+	while (img_formats[format] != w->header->format)
+		format++;
+	return step_cost(decode_of(w), w, WAYS_DECODE + format * WAYS_EACH);
+}
+
+static struct step_cost encode_cost(const struct workload *w)
 {
 	enum { USUAL_QUALITY = 75 };
 	struct result room;
 	struct workload e = encoded(w, &room, USUAL_QUALITY);
-	double once = (double)step_ns(encode_of(w), &e);
+	uint32_t ways =
+		WAYS_ENCODE + (uint32_t)w->transform->format * WAYS_EACH;
+	struct step_cost cost = step_cost(encode_of(w), &e, ways);
+	double once = (double)cost.ns;
 
-	return (uint64_t)(auto_quality_ns(&e.scaled, w->transform, once) +
-			  (max_bytes_work(&e.scaled, w->transform) - 1) * once);
+	cost.ns = (uint64_t)(auto_quality_ns(&e.scaled, w->transform, once) +
+			     (max_bytes_work(&e.scaled, w->transform) - 1) *
+				     once);
+	if (w->transform->score > 0 || w->transform->bytes_max > 0)
+		cost.way = ways + WAY_SEARCH;
+	return cost;
 }
 
-/* The time, and the most memory, of img_retouch(). */
-static uint64_t retouch_ns(const struct workload *w)
+/* The time of img_retouch(): its way is that of what takes most of it. */
+static struct step_cost retouch_cost(const struct workload *w)
 {
-	return step_ns(&blur_estimate, w) + step_ns(&pad_estimate, w) +
-	       step_ns(&watermark_estimate, w);
+	struct step_cost all = { .way = WAYS_RETOUCH };
+	uint64_t most_ns = 0;
+
+	for (uint32_t i = 0; i < RETOUCH_ESTIMATES; i++) {
+		struct step_cost cost = step_cost(retouch_estimates[i], w,
+						  WAYS_RETOUCH + i * WAYS_EACH);
+
+		all.ns += cost.ns;
+		if (cost.ns > most_ns) {
+			most_ns = cost.ns;
+			all.way = cost.way;
+		}
+	}
+	return all;
 }
 
+/* The most memory of img_retouch(). */
 static uint64_t retouch_bytes(const struct workload *w)
 {
-	uint64_t most = max_u64(blur_estimate.bytes(w), pad_estimate.bytes(w));
+	uint64_t most = 0;
 
-	return max_u64(most, watermark_estimate.bytes(w));
+	for (uint32_t i = 0; i < RETOUCH_ESTIMATES; i++)
+		most = max_u64(most, retouch_estimates[i]->bytes(w));
+	return most;
 }
 
 /*
@@ -250,7 +321,7 @@ static uint64_t search_ns(const struct workload *w,
 		if (trim_is_same(w->header, parts[i].transform,
 				 parts[index].transform))
 			return 0;
-	return step_ns(&trim_estimate, w);
+	return step_cost(&trim_estimate, w, 0).ns;
 }
 
 /* How a result treats a picture of the file: the first, or its gain map. */
@@ -264,6 +335,14 @@ static struct gainmap_result treatment(const struct workload *w,
 		gainmap_result(&r, &w->decoded, w->header->stored, base->stored,
 			       part->view, part->transform);
 	return r;
+}
+
+/* The way of several pictures is that of the first. */
+static void add_step(uint64_t *ns, uint32_t *way, struct step_cost cost)
+{
+	if (*ns == 0)
+		*way = cost.way;
+	*ns += cost.ns;
 }
 
 /*
@@ -284,7 +363,7 @@ static void add_cost(struct img_cost *all, const struct img_header *header,
 	struct peak peak = { .gap_least = UINT64_MAX };
 
 	workload_set_decoded(&w, scale);
-	all->decode_ns += step_ns(decode_of(&w), &w);
+	add_step(&all->decode_ns, &all->decode_way, decode_cost(&w));
 	for (uint32_t i = 0; i < count; i++) {
 		struct img_cost_part *part = &parts[i];
 		struct gainmap_result r = treatment(&w, base, part);
@@ -298,9 +377,10 @@ static void add_cost(struct img_cost *all, const struct img_header *header,
 		else
 			all->decode_ns += search_ns(&w, parts, i);
 		add_to_peak(&peak, &w);
-		part->scale_ns += step_ns(&scale_estimate, &w);
-		part->blur_ns += retouch_ns(&w);
-		part->encode_ns += encode_ns(&w);
+		add_step(&part->scale_ns, &part->scale_way,
+			 step_cost(&scale_estimate, &w, WAYS_SCALE));
+		add_step(&part->blur_ns, &part->blur_way, retouch_cost(&w));
+		add_step(&part->encode_ns, &part->encode_way, encode_cost(&w));
 	}
 	all->bytes += peak_bytes(&peak, &w);
 }
@@ -342,6 +422,43 @@ struct img_cost img_cost_parts(const struct img_header *header, uint32_t scale,
 	}
 	all.cpu_ns = all.decode_ns + all.scale_ns + all.blur_ns + all.encode_ns;
 	return all;
+}
+
+/* The estimate of which `way` is a way, and the step. */
+static const struct step_estimate *estimate_of_way(uint32_t way, char *step,
+						   size_t bytes)
+{
+	uint32_t index = way / WAYS_EACH;
+
+	if (way < WAYS_SCALE) {
+		(void)snprintf(step, bytes, "decode %s",
+			       img_formats[index]->word);
+		return img_formats[index]->codec->decode_estimate;
+	}
+	if (way >= WAYS_ENCODE) {
+		index -= WAYS_ENCODE / WAYS_EACH;
+		(void)snprintf(step, bytes, "encode %s",
+			       img_formats[index]->word);
+		return img_formats[index]->codec->encode_estimate;
+	}
+	(void)snprintf(step, bytes, "%s",
+		       way < WAYS_RETOUCH ? "scale" : "retouch");
+	return way < WAYS_RETOUCH ?
+		       &scale_estimate :
+		       retouch_estimates[index - WAYS_RETOUCH / WAYS_EACH];
+}
+
+void img_way_name(uint32_t way, char *text, size_t bytes)
+{
+	char step[32];
+	const struct step_estimate *e;
+	uint32_t term = way % WAYS_EACH;
+
+	assert(way < IMG_WAYS);
+	e = estimate_of_way(way, step, sizeof(step));
+	(void)snprintf(text, bytes, "%s: %s", step,
+		       term < e->term_count ? e->terms[term].name :
+					      "search for a quality");
 }
 
 struct img_cost img_cost(const struct img_header *header,

@@ -623,6 +623,17 @@ uint32_t img_decode_scale(const struct img_header *header,
 
 /* --- Cost, estimated from the header before anything is decoded --- */
 
+/*
+ * A *way* is what takes most of a step's time, such as the bytes of a JPEG that
+ * is decoded at 2/8.  On another machine, steps of one way take about the same
+ * number of times as long as was estimated; those of another way, another
+ * number.  The caller can learn it.
+ */
+enum { IMG_WAYS = (IMG_FORMATS + IMG_RESULT_FORMATS + 4) * 49 };
+
+/* For people: "decode jpeg: byte, decoded at 2/8". */
+void img_way_name(uint32_t way, char *text, size_t bytes);
+
 struct img_cost {
 	/*
 	 * Estimated CPU time of each step, and the sum.  The constants were
@@ -634,6 +645,7 @@ struct img_cost {
 	uint64_t blur_ns; /* of img_retouch() */
 	uint64_t encode_ns;
 	uint64_t cpu_ns;
+	uint32_t decode_way; /* less than IMG_WAYS; of no time: any */
 	/*
 	 * The largest sum of blocks of struct memory in use at one time, from
 	 * img_decode() to img_encode().  This is right if the caller releases
@@ -662,6 +674,7 @@ struct img_cost_part {
 	uint64_t scale_ns;
 	uint64_t blur_ns;
 	uint64_t encode_ns;
+	uint32_t scale_way, blur_way, encode_way;
 };
 
 /*

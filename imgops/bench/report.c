@@ -356,6 +356,13 @@ static void add_file(struct json *j, const struct measure *m,
 		     const struct row *row)
 {
 	const struct run *r = &row->first;
+	const struct img_cost *cost = &r->cost;
+	const double foretold_s[STEP_COUNT] = {
+		[STEP_DECODE] = (double)cost->decode_ns / 1e9,
+		[STEP_SCALE] = (double)cost->scale_ns / 1e9,
+		[STEP_BLUR] = (double)cost->blur_ns / 1e9,
+		[STEP_ENCODE] = (double)cost->encode_ns / 1e9,
+	};
 
 	json_open_object(j, NULL);
 	json_add_text(j, "path", row->file->path);
@@ -374,7 +381,7 @@ static void add_file(struct json *j, const struct measure *m,
 	json_add_whole(j, "result_height_px", r->view.size.height_px);
 	json_add_whole(j, "bytes_out", r->jpeg_bytes);
 	json_add_whole(j, "peak_bytes", row->peak_bytes);
-	json_add_number(j, "foretold_cpu_ms", (double)r->cost.cpu_ns / 1e6);
+	add_steps(j, "foretold_ms", foretold_s, 1);
 	json_add_whole(j, "foretold_bytes", r->cost.bytes);
 	json_add_whole(j, "blocks", row->alloc_count);
 	add_steps(j, "ms", row->cpu_s, (double)m->passes);

@@ -457,6 +457,71 @@ static void test_time_grows_with_a_search(void)
 		     cost_of_spec(spec, &plain).encode_ns);
 }
 
+/* The ways of a spec's decode, scale and encode. */
+struct ways {
+	uint32_t decode, scale, encode;
+};
+
+static struct ways ways_of(struct jpeg_spec spec,
+			   const struct img_transform *transform)
+{
+	struct bytes jpeg = jpeg_make(&spec);
+	struct img_header header;
+	struct img_view view;
+	struct img_cost_part part = { .view = &view, .transform = transform };
+	struct img_cost cost;
+
+	CHECK_NUMBER(img_probe(&header, jpeg.data, jpeg.count, &no_limits), ==,
+		     IMG_OK);
+	view = img_fit(&header, transform);
+	cost = img_cost_parts(
+		&header, img_decode_scale(&header, &view, transform), &part, 1);
+	free(jpeg.data);
+	return (struct ways){ cost.decode_way, part.scale_way,
+			      part.encode_way };
+}
+
+static bool is_named(uint32_t way, const char *part)
+{
+	char name[128];
+
+	img_way_name(way, name, sizeof(name));
+	return strstr(name, part) != NULL;
+}
+
+/* Each kind of work has its own number, whatever the size of the picture. */
+static void test_ways_tell_kinds_of_work_apart(void)
+{
+	struct jpeg_spec spec = { .width = 640, .height = 480 };
+	struct jpeg_spec large = { .width = 1280, .height = 960 };
+	struct img_transform full = { .quality = 80 };
+	struct img_transform small = full, progressive = full, sought = full;
+	struct ways a, b, c, d;
+
+	small.box = (struct img_size){ 100, 100 };
+	progressive.progressive = true;
+	sought.score = 75;
+	a = ways_of(spec, &full);
+	b = ways_of(spec, &small);
+	c = ways_of(spec, &progressive);
+	d = ways_of(spec, &sought);
+	CHECK(is_named(a.decode, "decode jpeg: "));
+	CHECK(is_named(a.scale, "scale: "));
+	CHECK(is_named(a.encode, "encode jpeg: "));
+	CHECK(is_named(c.encode, "progressive"));
+	CHECK(is_named(d.encode, "search"));
+	CHECK_NUMBER(b.decode, !=, a.decode);
+	CHECK_NUMBER(c.decode, ==, a.decode);
+	CHECK_NUMBER(c.encode, !=, a.encode);
+	CHECK_NUMBER(ways_of(large, &full).decode, ==, a.decode);
+	CHECK_NUMBER(ways_of(large, &full).encode, ==, a.encode);
+	spec.progressive = true;
+	CHECK(is_named(ways_of(spec, &full).decode, "progressive"));
+	for (uint32_t way = 0; way < IMG_WAYS; way++)
+		if (is_named(way, "decode "))
+			CHECK(!is_named(way, "encode "));
+}
+
 int main(void)
 {
 	test_memory_is_enough_and_not_much_more();
@@ -470,5 +535,6 @@ int main(void)
 	test_time_grows_with_the_head();
 	test_time_grows_with_quality();
 	test_time_grows_with_a_search();
+	test_ways_tell_kinds_of_work_apart();
 	return 0;
 }

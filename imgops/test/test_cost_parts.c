@@ -131,9 +131,9 @@ static void test_memory_of_several_pictures_is_within_a_tenth(void)
 		CHECK_NUMBER(err, ==, IMG_OK);
 		for (uint32_t i = 0; i < PARTS; i++) {
 			views[i] = img_fit(&header, &site[i]);
-			parts[i] = (struct img_cost_part){ &views[i], &site[i],
-							   NULL,      0,
-							   0,         0 };
+			parts[i] =
+				(struct img_cost_part){ .view = &views[i],
+							.transform = &site[i] };
 		}
 		measure(&measured, jpeg, &header, views);
 
@@ -163,8 +163,8 @@ static void test_time_of_several_pictures_is_told_by_picture(void)
 	CHECK_NUMBER(err, ==, IMG_OK);
 	for (uint32_t i = 0; i < PARTS; i++) {
 		views[i] = img_fit(&header, &site[i]);
-		parts[i] = (struct img_cost_part){ &views[i], &site[i], NULL,
-						   0,         0,        0 };
+		parts[i] = (struct img_cost_part){ .view = &views[i],
+						   .transform = &site[i] };
 	}
 
 	struct img_cost first = img_cost(&header, &views[0], &site[0]);
