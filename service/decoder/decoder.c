@@ -561,16 +561,17 @@ static enum img_err ask(struct decoder *d, struct lane *l,
 
 static enum img_err
 ask_for_image(struct decoder *d, struct lane *l, struct image *dst,
-	      struct decoder_request *request, uint64_t end_ns,
+	      struct decoder_request *request, struct decoder_time *time,
 	      const struct img_header *header, const struct memory *memory)
 {
 	struct decoder_reply reply;
 	enum img_err err;
 
 	request->format = number_of(header->format);
-	err = ask(d, l, request, end_ns, &reply);
+	err = ask(d, l, request, time->end_ns, &reply);
 	if (err != IMG_OK)
 		return is_possible(err, header) ? err : IMG_ERR_LOST;
+	time->cpu_ns = reply.cpu_ns;
 	return take_image(dst, &reply, d, l, header,
 			  request->transform.keep_gainmap, memory);
 }
@@ -631,12 +632,13 @@ enum img_err decoder_decode(struct decoder *d, struct image *dst,
 			    const struct img_header *header,
 			    const struct img_view *view,
 			    const struct img_transform *transform,
-			    const struct img_limits *limits, uint64_t cpu_ns,
-			    uint64_t end_ns, const struct memory *memory)
+			    const struct img_limits *limits,
+			    struct decoder_time *time,
+			    const struct memory *memory)
 {
 	struct decoder_request request = {
 		.operation = DECODER_DECODE,
-		.cpu_ns = cpu_ns,
+		.cpu_ns = time->cpu_ns_max,
 		.file_bytes = count,
 		.header = *header,
 		.view = *view,
@@ -647,13 +649,13 @@ enum img_err decoder_decode(struct decoder *d, struct image *dst,
 	struct memory unpaused = *memory;
 	struct lane *l;
 	enum img_err err;
-
 	unpaused.pause = NULL;
+	time->cpu_ns = 0;
 	if (count > d->file_bytes)
 		return IMG_ERR_TOO_LARGE;
 	request.header.format = NULL;
 	l = begin(d, bytes, count);
-	err = decoder_is_up(d) ? ask_for_image(d, l, dst, &request, end_ns,
+	err = decoder_is_up(d) ? ask_for_image(d, l, dst, &request, time,
 					       header, &unpaused) :
 				 IMG_ERR_NO_DECODER;
 	err = end(d, l, err);

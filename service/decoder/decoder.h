@@ -71,10 +71,16 @@ uint32_t decoder_lanes(const struct decoder *d);
 /* Is this format decoded in another process?  `d` may be NULL: no. */
 bool decoder_takes(const struct decoder *d, const struct img_format *format);
 
+/* How long decoding may take, and has taken. */
+struct decoder_time {
+	uint64_t cpu_ns_max, end_ns;
+	uint64_t cpu_ns; /* set on success, by the program; else 0 */
+};
+
 /*
- * As img_decode().  A process that uses more CPU time than `cpu_ns`, that is
- * stopped, or that has not replied at `end_ns` (0: any time) is ended.  After a
- * quarter of that CPU time it has a low priority.
+ * As img_decode().  A process that uses more CPU time than time->cpu_ns_max,
+ * that is stopped, or that has not replied at time->end_ns (0: any time) is
+ * ended.  After a quarter of that CPU time it has a low priority.
  * IMG_ERR_LOST: the process has ended, or was ended.  IMG_ERR_NO_DECODER: the
  * program has.
  */
@@ -84,9 +90,8 @@ MUST_CHECK enum img_err decoder_decode(struct decoder *d, struct image *dst,
 				       const struct img_view *view,
 				       const struct img_transform *transform,
 				       const struct img_limits *limits,
-				       uint64_t cpu_ns, uint64_t end_ns,
+				       struct decoder_time *time,
 				       const struct memory *memory);
-
 /* The arguments of decoder_repack(). */
 struct decoder_repack {
 	enum img_repack what;
@@ -99,7 +104,7 @@ struct decoder_repack {
 	 * does this alone.
 	 */
 	bool is_idle;
-	uint64_t cpu_ns, end_ns; /* as of decoder_decode() */
+	uint64_t cpu_ns, end_ns; /* cpu_ns_max and end_ns of decoder_decode() */
 };
 
 /*

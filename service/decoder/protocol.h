@@ -99,6 +99,7 @@ struct decoder_reply {
 	struct decoder_image image, map;
 	struct decoder_gain gain; /* of the map */
 	uint64_t result_bytes;    /* packed or restored */
+	uint64_t cpu_ns;          /* that it took */
 };
 
 enum { DECODER_VERSION_CHARS = 128 };
@@ -107,7 +108,7 @@ enum { DECODER_VERSION_CHARS = 128 };
 static inline void decoder_version(char out[DECODER_VERSION_CHARS])
 {
 	int at = snprintf(out, DECODER_VERSION_CHARS,
-			  "protocol 4, %zu and %zu bytes, formats",
+			  "protocol 5, %zu and %zu bytes, formats",
 			  sizeof(struct decoder_request),
 			  sizeof(struct decoder_reply));
 

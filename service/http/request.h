@@ -191,6 +191,7 @@ extern const struct handler page_handler; /* control.c */
 extern const struct handler health_handler;
 extern const struct handler ready_handler;
 extern const struct handler load_handler;
+extern const struct handler estimates_handler;
 extern const struct handler report_handler;
 extern const struct handler trace_handler;
 extern const struct handler blocking_handler;

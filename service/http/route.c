@@ -69,6 +69,8 @@ static const struct route routes[] = {
 	  .report = REPORT_TRACE },
 	{ "/v1/blocking-graph", METHOD_GET, ROLE_REPORT,
 	  .handler = &blocking_handler, .report = REPORT_BLOCKING },
+	{ "/v1/estimates", METHOD_GET, ROLE_REPORT,
+	  .handler = &estimates_handler },
 	{ "/v1/live", METHOD_GET, ROLE_REPORT, .handler = &live_handler,
 	  .report = REPORT_HELLO },
 	{ "/v1/load", METHOD_GET, ROLE_REPORT, .handler = &load_handler },

@@ -21,23 +21,15 @@
 #include <assert.h>
 #include <math.h>
 
-#define PACE_NS 0.5e9 /* estimated work over which the mean is taken */
-#define PACE_MIN 0.125
-#define PACE_MAX 32
-#define OVERRUN_SHARE_MIN 0.75 /* from here on, the machine is slow */
-
 enum {
 	LOOK_AGAIN_MS = 250, /* is_over() is asked after this time */
 	/* struct memory_estimate */
 	WEIGHT = 8, /* the latest upload counts as an eighth */
 	/*
 	 * A sample counts as at most this many times the mean, so that one very
-	 * large upload does not outweigh all others.  Of struct pace, too.
+	 * large upload does not outweigh all others.
 	 */
 	SAMPLE_MAX = 4,
-	OVERRUN = 3,        /* a step took this many times what it should */
-	OVERRUN_STEPS = 32, /* the last steps of which the share is known */
-	DOUBTS = 16,        /* pace_doubt() until about a third is left */
 	/*
 	 * The estimate before the first upload: a photo that becomes a web
 	 * picture.
@@ -542,61 +534,4 @@ uint32_t departures_retry_after_s(struct departures *d, uint32_t inside_count,
 		 NS_PER_S;
 	s = wait_s < WAIT_S_MAX ? (uint32_t)wait_s + 1 : WAIT_S_MAX;
 	return s + turn % (s + 1);
-}
-
-void pace_init(struct pace *p)
-{
-	atomic_init(&p->factor, 1);
-	/* Nothing is known: the first steps are those of the machine. */
-	atomic_init(&p->overrun_share, 1);
-}
-
-/* True: the step's estimate was wrong. */
-static bool is_unusual(struct pace *p, bool is_overrun)
-{
-	double share =
-		atomic_load_explicit(&p->overrun_share, memory_order_relaxed);
-
-	share += ((is_overrun ? 1 : 0) - share) / OVERRUN_STEPS;
-	atomic_store_explicit(&p->overrun_share, share, memory_order_relaxed);
-	return is_overrun && share < OVERRUN_SHARE_MIN;
-}
-
-/*
- * Steps count by their estimated work, so that the mean is that of the time,
- * not that of the many short steps.
- */
-void pace_learn(struct pace *p, uint64_t estimated_ns, uint64_t took_ns)
-{
-	double factor = pace_factor(p), estimated = (double)estimated_ns,
-	       took = (double)took_ns;
-
-	if (is_unusual(p, took > OVERRUN * factor * estimated))
-		return;
-	/* No step, however wrong its estimate, may change the mean much. */
-	if (estimated > PACE_NS / 8) {
-		took *= PACE_NS / 8 / estimated;
-		estimated = PACE_NS / 8;
-	}
-	if (took > SAMPLE_MAX * factor * estimated)
-		took = SAMPLE_MAX * factor * estimated;
-	factor += (took - factor * estimated) / PACE_NS;
-	if (factor < PACE_MIN)
-		factor = PACE_MIN;
-	if (factor > PACE_MAX)
-		factor = PACE_MAX;
-	atomic_store_explicit(&p->factor, factor, memory_order_relaxed);
-}
-
-void pace_doubt(struct pace *p)
-{
-	double factor = pace_factor(p);
-
-	atomic_store_explicit(&p->factor, factor - (factor - 1) / DOUBTS,
-			      memory_order_relaxed);
-}
-
-double pace_factor(const struct pace *p)
-{
-	return atomic_load_explicit(&p->factor, memory_order_relaxed);
 }

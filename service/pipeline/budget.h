@@ -10,8 +10,6 @@
  * struct memory_estimate  memory that an upload will take, estimated from the
  *                         length of its body and from recent uploads.
  * struct departures       how fast uploads leave, which gives Retry-After.
- * struct pace             how long image work takes here, compared with its
- *                         estimates.
  *
  * Waiting    Instead of being refused, the owner of a charge may wait until it
  *            fits, and until there is a slot: budget_wait().  Uploads inside,
@@ -231,34 +229,5 @@ void departures_count(struct departures *d, uint64_t now_ns);
  */
 uint32_t departures_retry_after_s(struct departures *d, uint32_t inside_count,
 				  uint64_t now_ns);
-
-/*
- * The estimates of imgops/ are CPU times of one machine.  `factor` is how many
- * times as long the steps take here, with all that uses the cores besides: a
- * mean of the last half second or so of estimated work, 1 at the start.
- *
- * A step that takes more than three times as long as it should says nothing
- * about the machine: its file is unusual, and its estimate was wrong.  But if
- * nearly all steps do so, the machine has become slower.
- *
- * A factor that was learned while other programs were busy may be too large
- * later.  If then all uploads are refused because of it, none teaches a better
- * one; pace_doubt() makes it smaller until an upload gets through.
- */
-struct pace {
-	_Atomic double factor; /* 1/8 .. 32 */
-	/* The share of the last steps that took far too long, 0 to 1. */
-	_Atomic double overrun_share;
-};
-
-void pace_init(struct pace *p);
-
-/* A step that was estimated at `estimated_ns` took `took_ns`. */
-void pace_learn(struct pace *p, uint64_t estimated_ns, uint64_t took_ns);
-
-/* An upload is refused that would have been accepted with a factor of 1. */
-void pace_doubt(struct pace *p);
-
-double pace_factor(const struct pace *p);
 
 #endif

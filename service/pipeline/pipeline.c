@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "service/pipeline/buffers.h"
+#include "service/pipeline/pace.h"
 #include "service/pipeline/steps.h"
 #include "stages/stage.h"
 #include "stages/threads/resources.h"
@@ -157,8 +158,20 @@ static void count_result(struct pipeline_counts *c, const struct upload *u)
 	histogram_add(&c->inside, inside_ns);
 }
 
-static void count_end(struct pipeline_counts *c, const struct upload *u)
+static void count_error(struct pipeline *p, const struct upload *u)
 {
+	uint64_t cpu_ns = 0;
+
+	for (uint32_t i = 0; i < u->variant_count; i++)
+		cpu_ns += u->variants[i].cpu_ns;
+	if (!u->header.has_findings)
+		pace_count_error(&p->pace, u->expected_cpu_ns, cpu_ns);
+}
+
+static void count_end(struct pipeline *p, const struct upload *u)
+{
+	struct pipeline_counts *c = &p->counts;
+
 	if (atomic_load(&u->is_failed)) {
 		atomic_fetch_add(&c->failed, 1);
 		atomic_fetch_add(&c->late, u->end == UPLOAD_LATE);
@@ -169,6 +182,7 @@ static void count_end(struct pipeline_counts *c, const struct upload *u)
 		atomic_fetch_add(u->store != NULL ? &c->stored : &c->unstored,
 				 1);
 		count_result(c, u);
+		count_error(p, u);
 	}
 }
 
@@ -198,7 +212,7 @@ static void finish_upload(struct pipeline *p, struct upload *u)
 		upload_free_results(u);
 	budget_lower(&u->charge, u->jpeg_charge_bytes + upload_result_bytes(u));
 	/* Before done(): a client that sees the reply sees it counted. */
-	count_end(&p->counts, u);
+	count_end(p, u);
 	atomic_fetch_sub(&p->in_flight_count, 1);
 	budget_give_slot(&u->charge);
 	buffers_touch(p->buffers);
@@ -506,6 +520,16 @@ static enum upload_end charge_estimate(struct pipeline *p, struct upload *u)
 	abort();
 }
 
+/* The CPU time that a step takes on this machine. */
+static double cpu_ns_here(const struct pipeline *p, const struct variant *v,
+			  enum pipeline_step step)
+{
+	uint64_t ns = v->nominal_ns[step];
+
+	return ns > 0 ? pace_way_times(&p->pace, v->ways[step]) * (double)ns :
+			0;
+}
+
 /*
  * From here on, the upload's estimates are those of this machine.  The limit
  * --max-cpu is compared with the estimates before, so that the same request
@@ -513,21 +537,24 @@ static enum upload_end charge_estimate(struct pipeline *p, struct upload *u)
  */
 static void adopt_pace(struct pipeline *p, struct upload *u)
 {
+	double factor = pace_factor(&p->pace);
+	double cpu_ns = 0;
 	uint64_t sum_ns = 0;
 
-	u->pace = pace_factor(&p->pace);
 	for (uint32_t i = 0; i < u->variant_count; i++) {
-		uint64_t *estimated_ns = u->variants[i].estimated_ns;
+		struct variant *v = &u->variants[i];
 
 		for (uint32_t step = PIPELINE_DECODE; step <= PIPELINE_ENCODE;
 		     step++) {
-			estimated_ns[step] =
-				(uint64_t)(u->pace *
-					   (double)estimated_ns[step]);
-			sum_ns += estimated_ns[step];
+			double step_ns = cpu_ns_here(p, v, step);
+
+			v->estimated_ns[step] = (uint64_t)(factor * step_ns);
+			sum_ns += v->estimated_ns[step];
+			cpu_ns += step_ns;
 		}
 	}
 	u->estimated_ns = sum_ns;
+	u->expected_cpu_ns = (uint64_t)cpu_ns;
 	event_predict(&u->closure.event, sum_ns);
 	atomic_store(&u->left_ns, sum_ns);
 }
@@ -688,26 +715,43 @@ static enum upload_end call_step(struct pipeline *p, enum pipeline_step step,
 	return end;
 }
 
+/*
+ * Learn from a step that has run, with a CPU time of `cpu_ns` of this thread;
+ * 0: it is not known, because the step has waited, and others have run.
+ */
+static void learn_pace(struct pipeline *p, enum pipeline_step step,
+		       struct variant *v, uint64_t cpu_ns)
+{
+	uint64_t took_ns = v->service_ns[step];
+
+	if (step == PIPELINE_DECODE && is_decoded_by_task(p, v->upload))
+		cpu_ns = v->upload->decoder_cpu_ns;
+	else if (cpu_ns == 0)
+		cpu_ns = (uint64_t)((double)took_ns / pace_factor(&p->pace));
+	/* While threads share cores, a step takes as long as they are many. */
+	else if (!schedule_shares_cores(&p->config.schedule))
+		pace_learn_factor(&p->pace, cpu_ns, took_ns);
+	pace_learn(&p->pace, v->ways[step], v->nominal_ns[step], cpu_ns);
+	v->cpu_ns += cpu_ns;
+}
+
 /* As call_step(), and measure it.  `ev`: of the closure that runs. */
 static enum upload_end time_step(struct pipeline *p, enum pipeline_step step,
 				 struct variant *v, const struct event *ev,
 				 enum img_err *err)
 {
-	struct upload *u = v->upload;
-	uint64_t start_ns = clock_now_ns();
+	uint64_t start_ns = clock_now_ns(), cpu_ns = clock_thread_cpu_ns();
 	uint64_t waited_ns = ev->waited_ns;
 	enum upload_end end = call_step(p, step, v, err);
 
+	waited_ns = ev->waited_ns - waited_ns;
+	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
 	v->begun_ns[step] = start_ns;
-	v->service_ns[step] =
-		clock_now_ns() - start_ns - (ev->waited_ns - waited_ns);
-	if (end == UPLOAD_ENDED && *err == IMG_OK && !u->header.has_findings &&
-	    step != PIPELINE_STATISTICS && /* it has no estimate */
-	    !(step == PIPELINE_DECODE && is_decoded_by_task(p, u)) &&
-	    !schedule_shares_cores(&p->config.schedule))
-		pace_learn(&p->pace,
-			   (uint64_t)((double)v->estimated_ns[step] / u->pace),
-			   v->service_ns[step]);
+	v->service_ns[step] = clock_now_ns() - start_ns - waited_ns;
+	if (end == UPLOAD_ENDED && *err == IMG_OK &&
+	    !v->upload->header.has_findings &&
+	    step != PIPELINE_STATISTICS /* it has no estimate */)
+		learn_pace(p, step, v, waited_ns == 0 ? cpu_ns : 0);
 	return end;
 }
 
@@ -1148,6 +1192,11 @@ struct pipeline_load pipeline_load(const struct pipeline *p)
 		.pace = pace_factor(&p->pace),
 		.core_count = cores_count(p->config.cores),
 	};
+}
+
+const struct pace *pipeline_pace(const struct pipeline *p)
+{
+	return &p->pace;
 }
 
 uint64_t pipeline_left_per_core_ns(const struct pipeline_load *load)

@@ -133,7 +133,7 @@ struct pipeline_load {
 	 * inside.  A step counts in full until it ends.
 	 */
 	uint64_t left_ns;
-	double pace; /* of struct pace (budget.h), which left_ns includes */
+	double pace; /* factor of struct pace, which left_ns includes */
 	uint32_t core_count;
 };
 
@@ -289,6 +289,9 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out);
 
 /* Any thread may call it at any time: it takes no lock and never waits. */
 struct pipeline_load pipeline_load(const struct pipeline *p);
+
+/* What it has learned of this machine; see pace.h. */
+const struct pace *pipeline_pace(const struct pipeline *p);
 
 /* The part of left_ns that each core has to do. */
 uint64_t pipeline_left_per_core_ns(const struct pipeline_load *load);

@@ -153,6 +153,13 @@ static enum img_err analyse(struct upload *u, const struct steps *steps)
 	return err;
 }
 
+static void set_step(struct variant *v, enum pipeline_step step, uint64_t ns,
+		     uint32_t way)
+{
+	v->nominal_ns[step] = v->estimated_ns[step] = ns;
+	v->ways[step] = way;
+}
+
 enum img_err steps_estimate(struct upload *u, const struct steps *steps)
 {
 	const struct img_limits *limits = &steps->limits;
@@ -182,16 +189,17 @@ enum img_err steps_estimate(struct upload *u, const struct steps *steps)
 			      is_to_decode ? dct_scale : u->decoded_scale,
 			      parts, u->variant_count);
 	for (uint32_t i = 0; i < u->variant_count; i++) {
-		uint64_t *estimated_ns = u->variants[i].estimated_ns;
+		struct variant *v = &u->variants[i];
 
-		estimated_ns[PIPELINE_SCALE] = parts[i].scale_ns;
-		estimated_ns[PIPELINE_BLUR] = parts[i].blur_ns;
-		estimated_ns[PIPELINE_ENCODE] = parts[i].encode_ns;
+		set_step(v, PIPELINE_SCALE, parts[i].scale_ns,
+			 parts[i].scale_way);
+		set_step(v, PIPELINE_BLUR, parts[i].blur_ns, parts[i].blur_way);
+		set_step(v, PIPELINE_ENCODE, parts[i].encode_ns,
+			 parts[i].encode_way);
 	}
 	left_ns = is_to_decode ? cost.cpu_ns : cost.cpu_ns - cost.decode_ns;
-	u->decode_ns = cost.decode_ns;
-	u->variants[0].estimated_ns[PIPELINE_DECODE] =
-		is_to_decode ? cost.decode_ns : 0;
+	set_step(&u->variants[0], PIPELINE_DECODE,
+		 is_to_decode ? cost.decode_ns : 0, cost.decode_way);
 	u->estimated_ns = cost.cpu_ns;
 	atomic_store(&u->left_ns, left_ns);
 	if (is_to_be_hashed(u, steps))
@@ -370,19 +378,23 @@ static enum img_err decode(struct upload *u, const struct steps *steps,
 	struct img_transform transform = u->decoded_as;
 	struct decoder *decoder =
 		decoders_find(steps->decoders, u->header.format);
-	uint64_t expected_ns = (uint64_t)(u->pace * (double)u->decode_ns);
-	uint64_t end_ns = atomic_load(&u->is_accepted) ? 0 : u->deadline_ns;
-
+	uint64_t expected_ns = u->variants[0].estimated_ns[PIPELINE_DECODE];
+	struct decoder_time time = {
+		.cpu_ns_max = LOST_NS_MIN + LOST_TIMES * expected_ns,
+		.end_ns = atomic_load(&u->is_accepted) ? 0 : u->deadline_ns,
+	};
+	enum img_err err;
 	for (uint32_t i = 0; i < u->variant_count; i++)
 		transform.keep_gainmap |= u->variants[i].transform.keep_gainmap;
 	if (decoder == NULL)
 		return img_decode(&u->decoded, u->jpeg, u->jpeg_bytes,
 				  &u->header, &u->decoded_view, &transform,
 				  &steps->limits, memory);
-	return decoder_decode(
-		decoder, &u->decoded, u->jpeg, u->jpeg_bytes, &u->header,
-		&u->decoded_view, &transform, &steps->limits,
-		LOST_NS_MIN + LOST_TIMES * expected_ns, end_ns, memory);
+	err = decoder_decode(decoder, &u->decoded, u->jpeg, u->jpeg_bytes,
+			     &u->header, &u->decoded_view, &transform,
+			     &steps->limits, &time, memory);
+	u->decoder_cpu_ns = time.cpu_ns;
+	return err;
 }
 
 /* The borders that variants leave out.  BORDER: at least one is news. */

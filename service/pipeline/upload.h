@@ -95,11 +95,14 @@ struct variant {
 	struct closure closure; /* a child of upload.closure */
 	struct img_view view;
 	struct image image;
-	uint64_t estimated_ns[PIPELINE_STEPS]; /* times upload.pace */
+	/* CPU time of each step by imgops/, and what takes most of it. */
+	uint64_t nominal_ns[PIPELINE_STEPS];
+	uint32_t ways[PIPELINE_STEPS];
+	uint64_t estimated_ns[PIPELINE_STEPS]; /* as long as here, by pace.h */
 	uint64_t begun_ns[PIPELINE_STEPS];
 	uint64_t service_ns[PIPELINE_STEPS];
+	uint64_t cpu_ns; /* of its steps that have a way */
 };
-
 /* The file format of its result. */
 static inline const struct img_format *variant_format(const struct variant *v)
 {
@@ -212,6 +215,7 @@ struct upload {
 	/* Stores the results; before, decodes if another process does. */
 	struct task task;
 	struct postponed held;
+	uint64_t decoder_cpu_ns; /* of another process that has decoded it */
 	enum img_err decode_err; /* of the task for which it has waited */
 	uint64_t queued_ns;      /* when it was sent to its first stage */
 	/* More memory than it has reserved; it waits for it before decode. */
@@ -224,10 +228,9 @@ struct upload {
 	struct img_view decoded_view;
 	struct img_transform decoded_as;
 	const struct variant *smallest; /* the placeholder is made of it */
-	uint64_t decode_ns; /* estimated, without `pace`, also if it has run */
-	uint64_t output_pixels; /* sum over variants */
-	uint64_t estimated_ns;  /* CPU time, sum over variants */
-	double pace;            /* factor of struct pace */
+	uint64_t output_pixels;         /* sum over variants */
+	uint64_t estimated_ns;          /* sum over variants */
+	uint64_t expected_cpu_ns;       /* the CPU time in it */
 	uint64_t estimated_bytes;
 	/*
 	 * For UPLOAD_UNREACHABLE: the time that the remaining steps need, and

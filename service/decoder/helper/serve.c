@@ -10,6 +10,7 @@
  */
 #include "service/decoder/helper/serve.h"
 
+#include "base/clock.h"
 #include "base/take.h"
 #include "base/util.h"
 #include "service/decoder/helper/jail.h"
@@ -212,10 +213,12 @@ static void answer(struct decoder_reply *reply, struct decoder_request *q,
 	if (q->is_idle && !work->is_prompt)
 		jail_be_idle();
 	limit_cpu_in_parts(q->cpu_ns);
+	reply->cpu_ns = clock_cpu_ns();
 	if (q->operation == DECODER_DECODE)
 		decode(reply, q, l, work->decode);
 	else
 		repack(reply, q, l, work->repack);
+	reply->cpu_ns = clock_cpu_ns() - reply->cpu_ns;
 	limit_cpu(0);
 }
 

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/take.h"
+#include "service/pipeline/pace.h"
 #include "service/pipeline/pipeline.h"
 #include "service/store/store.h"
 #include "service/web/web.h"
@@ -298,8 +299,43 @@ static void add_load(struct json *j, const struct http *h)
 	json_close(j);
 }
 
+static void add_way(struct json *j, const struct pace *p, uint32_t way)
+{
+	char name[96];
+
+	if (pace_way_steps(p, way) == 0)
+		return;
+	img_way_name(way, name, sizeof(name));
+	json_open_object(j, NULL);
+	json_add_text(j, "way", name);
+	json_add_number(j, "times", pace_way_times(p, way));
+	json_add_whole(j, "steps", pace_way_steps(p, way));
+	json_close(j);
+}
+
+static void add_estimates(struct json *j, const struct http *h)
+{
+	const struct pace *p = pipeline_pace(h->config.pipeline);
+	struct histogram_copy errors = { 0 };
+
+	histogram_read(&p->errors, &errors);
+	json_add_number(j, "pace", pace_factor(p));
+	json_open_object(j, "error");
+	json_add_whole(j, "uploads", errors.count);
+	json_add_number(j, "p50",
+			(double)histogram_quantile(&errors, 0.5) / 1000);
+	json_add_number(j, "p90",
+			(double)histogram_quantile(&errors, 0.9) / 1000);
+	json_close(j);
+	json_open_array(j, "ways");
+	for (uint32_t way = 0; way < IMG_WAYS; way++)
+		add_way(j, p, way);
+	json_close(j);
+}
+
 /* NULL: no memory. */
-static char *load_json(const struct http *h)
+static char *object_json(const struct http *h,
+			 void (*add)(struct json *, const struct http *))
 {
 	char *text = NULL;
 	size_t bytes;
@@ -310,7 +346,7 @@ static char *load_json(const struct http *h)
 		return NULL;
 	json_begin(&j, to, JSON_COMPACT);
 	json_open_object(&j, NULL);
-	add_load(&j, h);
+	add(&j, h);
 	json_close(&j);
 	(void)fputc('\n', to);
 	if (fclose(to) == 0)
@@ -323,9 +359,10 @@ static char *load_json(const struct http *h)
  * The thread that serves the connection makes it: it takes less time than to
  * ask the thread of reports, and does not wait behind them.
  */
-static bool reply_load(struct request *r)
+static bool reply_object(struct request *r,
+			 void (*add)(struct json *, const struct http *))
 {
-	char *text = load_json(r->http);
+	char *text = object_json(r->http, add);
 	struct reply p;
 
 	if (text == NULL)
@@ -335,6 +372,16 @@ static bool reply_load(struct request *r)
 	p.arg = text;
 	reply_add_header(&p, "Cache-Control", "no-store");
 	return reply_send(r, STATUS_OK, "application/json", &p);
+}
+
+static bool reply_load(struct request *r)
+{
+	return reply_object(r, add_load);
+}
+
+static bool reply_estimates(struct request *r)
+{
+	return reply_object(r, add_estimates);
 }
 
 /* NULL: no memory. */
@@ -570,6 +617,7 @@ const struct handler health_handler = { .reply = reply_health };
 const struct handler ready_handler = { .reply = reply_ready };
 
 const struct handler load_handler = { .reply = reply_load };
+const struct handler estimates_handler = { .reply = reply_estimates };
 
 const struct handler report_handler = {
 	.state_bytes = sizeof(struct report_request),

@@ -73,19 +73,25 @@ static enum img_err decode(struct decoder *d, struct image *img,
 			   struct bytes file, uint64_t ns,
 			   const struct memory *memory)
 {
-	uint64_t end_ns = give_up_ms > 0 ? clock_after_ms(give_up_ms) : 0;
+	struct decoder_time time = {
+		.cpu_ns_max = ns,
+		.end_ns = give_up_ms > 0 ? clock_after_ms(give_up_ms) : 0,
+	};
 	const struct img_transform t = { .quality = 80 };
 	struct img_header h;
 	struct img_view view;
+	enum img_err err;
 
 	CHECK_NUMBER(img_probe(&h, file.data, file.count, &no_limits), ==,
 		     IMG_OK);
 	view = img_fit(&h, &t);
-	return d == NULL ?
-		       img_decode(img, file.data, file.count, &h, &view, &t,
-				  &no_limits, memory) :
-		       decoder_decode(d, img, file.data, file.count, &h, &view,
-				      &t, &no_limits, ns, end_ns, memory);
+	if (d == NULL)
+		return img_decode(img, file.data, file.count, &h, &view, &t,
+				  &no_limits, memory);
+	err = decoder_decode(d, img, file.data, file.count, &h, &view, &t,
+			     &no_limits, &time, memory);
+	CHECK(err == IMG_OK || time.cpu_ns == 0);
+	return err;
 }
 
 static bool has_same_planes(const struct image *a, const struct image *b)

@@ -93,7 +93,7 @@ free_ports() {
 inside_stays_inside() {
 	local path how status
 	for path in / /?w=64 // /web/app.js /stats /metrics /trace /readyz \
-		/v1/live /v1/%6cive /v1/load /v1/%6coad /v1/blocking-graph \
+		/v1/live /v1/%6cive /v1/load /v1/%6coad /v1/estimates /v1/blocking-graph \
 		/v1/blocking%2dgraph /v1/images /v1/images?limit=1 \
 		/v1/%69mages; do
 		for how in --get --head; do

@@ -56,7 +56,13 @@ test_weight_follows_the_load() {
 	holds "$work/load" '.weight == 100 and .left_ms == 0 and
 		.uploads.in_flight == 0 and .uploads.waiting == 0 and
 		.pace > 0 and .pace != 1'
+	curl -fsS "$admin/v1/estimates" >"$work/estimates"
+	holds "$work/estimates" '.error.uploads == 3 and .error.p50 >= 0 and
+		.error.p90 >= .error.p50 and (.ways | length) >= 3 and
+		all(.ways[]; .times > 0 and .steps == 3) and
+		any(.ways[]; .way | startswith("decode jpeg: "))'
 	expect_problem 404 not_found "$url/v1/load"
+	expect_problem 404 not_found "$url/v1/estimates"
 	stop
 }
 

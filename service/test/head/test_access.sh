@@ -143,7 +143,7 @@ from_elsewhere() {
 	done
 	expect_problem 403 cross_site "${from[@]}" -X DELETE "$url$image"
 	for path in /stats /metrics /trace /v1/live /v1/load \
-		/v1/blocking-graph; do
+		/v1/estimates /v1/blocking-graph; do
 		expect_problem 403 cross_site "${from[@]}" "$url$path"
 	done
 	# Allowed are links to the page, and pictures that other sites show.
@@ -427,7 +427,7 @@ told() {
 	shift
 	start "$@"
 	[ "$where" = main ] || for path in /stats /metrics /trace /v1/live /v1/load \
-		/v1/blocking-graph; do
+		/v1/estimates /v1/blocking-graph; do
 		expect_problem 404 not_found "$url$path"
 		jq -r .detail "$work/body" | has -F -- --admin-listen ||
 			fail "does not say where: $(shown "$work/body")"

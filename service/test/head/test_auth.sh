@@ -351,7 +351,8 @@ test_metrics_keys() {
 	grep -q '^darkroom_build_info' "$work/body" || fail "no metrics"
 	[ "$(status --head -H "$(bearer another-metrics-key-0)" \
 		"$admin/metrics")" = 200 ] || fail "HEAD is not allowed"
-	for path in /stats /trace /v1/load /v1/live /v1/blocking-graph; do
+	for path in /stats /trace /v1/load /v1/estimates /v1/live \
+		/v1/blocking-graph; do
 		expect_problem 403 key_not_allowed -m 60 \
 			-H "$(bearer $metrics_key)" "$admin$path"
 		challenge 'Bearer realm="darkroom", error="insufficient_scope"'

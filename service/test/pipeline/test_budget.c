@@ -672,105 +672,6 @@ static void test_extremes_are_numbers(void)
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
 
-static void learn_pace(struct pace *p, int steps, uint64_t estimated_ns,
-		       double factor)
-{
-	for (int i = 0; i < steps; i++)
-		pace_learn(p, estimated_ns,
-			   (uint64_t)(factor * (double)estimated_ns));
-}
-
-static bool is_pace(const struct pace *p, double factor)
-{
-	return pace_factor(p) > 0.95 * factor && pace_factor(p) < 1.05 * factor;
-}
-
-/* Of a machine that is slower, and becomes faster. */
-static void test_pace_is_that_of_the_machine(void)
-{
-	struct pace p;
-
-	pace_init(&p);
-	CHECK(is_pace(&p, 1));
-	learn_pace(&p, 400, 5 * MS, 1.7);
-	CHECK(is_pace(&p, 1.7));
-	learn_pace(&p, 400, 5 * MS, 0.6);
-	CHECK(is_pace(&p, 0.6));
-}
-
-/* As much time of long steps as of short ones: the mean of their factors. */
-static void test_pace_is_that_of_the_time(void)
-{
-	struct pace p;
-
-	pace_init(&p);
-	for (int i = 0; i < 100; i++) {
-		learn_pace(&p, 100, MS / 10, 3);
-		learn_pace(&p, 1, 10 * MS, 1);
-	}
-	CHECK(is_pace(&p, 2));
-}
-
-/* One step of each upload, or of each second one, takes far too long. */
-static void test_unusual_files_teach_nothing(void)
-{
-	struct pace p;
-
-	pace_init(&p);
-	learn_pace(&p, 10, MS, 1);
-	for (int i = 0; i < 1000; i++) {
-		learn_pace(&p, 1, 50 * MS, i % 2 == 0 ? 1000 : 1);
-		learn_pace(&p, 1, MS, 1);
-		learn_pace(&p, 1, MS, 1);
-		CHECK(is_pace(&p, 1));
-	}
-}
-
-static void test_a_machine_may_become_much_slower(void)
-{
-	struct pace p;
-
-	pace_init(&p);
-	learn_pace(&p, 100, 5 * MS, 1);
-	learn_pace(&p, 1000, 5 * MS, 12);
-	CHECK(is_pace(&p, 12));
-	/* Or is it from the start. */
-	pace_init(&p);
-	learn_pace(&p, 4, 50 * MS, 12);
-	CHECK_NUMBER(pace_factor(&p), >, 2);
-}
-
-/* Learned beside other programs that have ended, and refused since. */
-static void test_refusals_do_not_go_on_for_ever(void)
-{
-	struct pace p;
-
-	pace_init(&p);
-	learn_pace(&p, 400, 5 * MS, 5);
-	for (int i = 0; i < 100; i++)
-		pace_doubt(&p);
-	CHECK(is_pace(&p, 1));
-	pace_doubt(&p);
-	CHECK_NUMBER(pace_factor(&p), >=, 1);
-}
-
-static void test_pace_has_limits(void)
-{
-	struct pace p;
-
-	pace_init(&p);
-	pace_learn(&p, 0, UINT64_MAX);
-	CHECK(is_pace(&p, 1));
-	pace_learn(&p, MS, UINT64_MAX);
-	CHECK_NUMBER(pace_factor(&p), <, 1.1);
-	pace_learn(&p, UINT64_MAX, 0);
-	CHECK_NUMBER(pace_factor(&p), >, 0.8);
-	learn_pace(&p, 1000, 100 * MS, 1e4);
-	CHECK_NUMBER(pace_factor(&p), <=, 32);
-	learn_pace(&p, 1000, 100 * MS, 0);
-	CHECK_NUMBER(pace_factor(&p), >, 0);
-}
-
 enum { ANSWERS = 240 };
 
 /* The clock of a machine that has run for days. */
@@ -904,12 +805,6 @@ int main(void)
 	test_small_bodies_do_not_spoil_it();
 	test_the_estimate_is_near_the_mean();
 	test_extremes_are_numbers();
-	test_pace_is_that_of_the_machine();
-	test_pace_is_that_of_the_time();
-	test_unusual_files_teach_nothing();
-	test_a_machine_may_become_much_slower();
-	test_refusals_do_not_go_on_for_ever();
-	test_pace_has_limits();
 	test_goes_by_the_rate_of_late();
 	test_nothing_is_known_at_start();
 	test_idle_time_does_not_count();
