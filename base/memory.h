@@ -25,21 +25,34 @@
 
 #include "base/util.h" /* MUST_CHECK */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/*
+ * Another thread for a part of long work, if a core has nothing else to do.
+ * begin() has it call run(work) soon.  False: nobody is idle, and it will not.
+ * end() waits until run() has returned; or, if it has not been called, takes it
+ * back, and returns false.  After begin(), end() comes before the next begin().
+ */
+struct helper {
+	bool (*begin)(struct helper *h, void (*run)(void *work), void *work);
+	bool (*end)(struct helper *h);
+};
 
 /*
  * What long work gets from its caller: memory, and the chance to pause.
  * `alloc` is like malloc(), `free` like free().  The work calls `pause` again
  * and again, unless `pause` is NULL.  That call may take long and may return on
  * another thread.  So the work holds no lock during the call, and afterwards
- * uses nothing that belongs to the old thread.
+ * uses nothing that belongs to the old thread.  `helper` may be NULL: none.
  */
 struct memory {
 	void *(*alloc)(void *arg, size_t bytes);
 	void (*free)(void *arg, void *block);
 	void *arg;
 	void (*pause)(void *arg);
+	struct helper *helper;
 };
 
 /* NULL: no memory. */

@@ -751,6 +751,17 @@ MUST_CHECK enum img_err img_find_border(struct img_header *header,
 					const struct img_transform *transform,
 					const struct memory *memory);
 
+/*
+ * If `memory` has a helper, another core may help img_decode() with a file of
+ * so many bytes.  That takes more memory than estimated: at most so many bytes,
+ * in so many blocks.
+ */
+enum {
+	IMG_HELP_FILE_BYTES = 192 << 10,
+	IMG_HELP_BYTES = 7 << 20,
+	IMG_HELP_BLOCKS = 3
+};
+
 /* As img_decode(), but also calls it again, at any cost. */
 MUST_CHECK enum img_err
 img_decode_any(struct image *dst, const uint8_t *bytes, size_t count,

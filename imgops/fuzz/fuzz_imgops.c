@@ -195,7 +195,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct counted_heap h = { 0 };
-	struct memory memory = { heap_alloc, heap_free, &h, NULL };
+	struct memory memory = { .alloc = heap_alloc,
+				 .free = heap_free,
+				 .arg = &h };
 
 	if (bytes < OPTION_BYTES ||
 	    !is_wanted(data + OPTION_BYTES, bytes - OPTION_BYTES))

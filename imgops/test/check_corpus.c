@@ -206,7 +206,9 @@ static void check_box(struct check *c, const char *file, const char *class,
 		      uint32_t box_px)
 {
 	struct heap h = { 0 };
-	struct memory memory = { heap_alloc, heap_free, &h, NULL };
+	struct memory memory = { .alloc = heap_alloc,
+				 .free = heap_free,
+				 .arg = &h };
 	struct img_transform transform = { .box = { box_px, box_px },
 					   .quality = 80,
 					   .blur_sigma_px =

@@ -27,7 +27,7 @@ static void heap_free(void *arg, void *block)
 }
 
 /* Pictures that stay until the end. */
-static const struct memory heap = { heap_alloc, heap_free, NULL, NULL };
+static const struct memory heap = { .alloc = heap_alloc, .free = heap_free };
 
 static bool is_known(const struct watermarks *w, const char *name)
 {

@@ -76,7 +76,9 @@ static void test_no_memory_is_not_counted(const struct memory *inner)
 int main(void)
 {
 	int inner_count = 0;
-	struct memory inner = { inner_alloc, inner_free, &inner_count, NULL };
+	struct memory inner = { .alloc = inner_alloc,
+				.free = inner_free,
+				.arg = &inner_count };
 
 	test_counts_live_and_peak(&inner);
 	test_many_blocks(&inner);

@@ -9,12 +9,14 @@
 
 #include "imgops/image.h"
 #include "imgops/formats/jpeg/ac.h"
+#include "imgops/formats/jpeg/ahead.h"
 #include "imgops/formats/jpeg/edge.h"
 #include "imgops/formats/jpeg/huffman.h"
 #include "imgops/formats/jpeg/idct.h"
 #include "imgops/formats/jpeg/idct_full.h"
 #include "imgops/formats/jpeg/light.h"
 #include "imgops/formats/jpeg/markers.h"
+#include "imgops/formats/jpeg/sequential.h"
 #include "imgops/formats/jpeg/texture.h"
 
 #include <stdlib.h>
@@ -94,21 +96,6 @@ static bool scan_tables_make(struct scan_tables *t, void *room,
 	return true;
 }
 
-struct component {
-	struct img_plane *plane;
-	const struct dc_table *dc;
-	const struct ac_table *ac;
-	int32_t last_dc;
-	uint32_t columns, rows; /* of blocks, in the picture */
-	uint32_t across, down;  /* blocks in an MCU */
-	uint16_t quant[DCTSIZE2];
-	uint16_t low_steps[IDCT_COEFFICIENTS]; /* of them, for idct_block() */
-	int16_t all_steps[DCTSIZE2];           /* for idct_full.h */
-	struct edge edge;
-	struct texture texture;
-	bool keeps_light;
-};
-
 /* A block's place in an MCU. */
 struct slot {
 	struct component *component;
@@ -165,163 +152,12 @@ struct sequential {
 	uint32_t whole_columns, whole_rows;
 	uint32_t restart_interval, mcus_left, restarts;
 	struct scan_tables tables;
+	struct ahead *ahead; /* NULL: none */
 	union {
 		struct ac_symbol symbols[LOOKS]; /* while tables are made */
 		struct full full;
 	};
 };
-
-/* How blocks are read. */
-enum how {
-	HOW_LOW,         /* only the low coefficients, at 1/8 to 4/8 */
-	HOW_KEEPS_LIGHT, /* the same, and the energy of the others */
-	HOW_WATCHES,     /* the same, and fine texture is watched for */
-	HOW_FULL,        /* all coefficients, at 8/8 */
-};
-
-/* Read DC.  *looks is how many pairs can be read before the next refill. */
-static inline __attribute__((always_inline)) bool
-read_dc(struct bits *bits, struct component *c, uint32_t *looks)
-{
-	struct bits b = bits_refill(*bits);
-	uint32_t look = c->dc->values[b.next >> (64 - PAIR_BITS)];
-
-	if (look != 0) {
-		bits_drop(&b, (int32_t)(look & DC_BITS_MASK));
-		c->last_dc += (int32_t)look >> DC_VALUE_SHIFT;
-		*looks = PAIRS_PER_REFILL - 1;
-	} else {
-		int32_t size = huffman_symbol(&b, &c->dc->codes);
-
-		if (size < 0)
-			return false;
-		c->last_dc += huffman_value(&b, size);
-		*looks = 0;
-	}
-	*bits = b;
-	return abs(c->last_dc) <= INT16_MAX;
-}
-
-/* Add the energy of the symbols of a pair, the first after coefficient k. */
-static inline uint64_t pair_energy(const struct texture *t, uint32_t k,
-				   uint64_t pair)
-{
-	uint32_t first = pair >> PAIR_FIRST_SHIFT & PAIR_ADVANCE_MASK;
-	uint32_t last = pair >> PAIR_LAST_SHIFT & PAIR_ADVANCE_MASK;
-	uint64_t energy =
-		texture_energy(t, (k + first) % DCTSIZE2,
-			       (int16_t)(pair >> PAIR_FIRST_VALUE_SHIFT));
-
-	if (last > first)
-		energy += texture_energy(
-			t, (k + last) % DCTSIZE2,
-			(int16_t)(pair >> PAIR_LAST_VALUE_SHIFT));
-	return energy;
-}
-
-/* Of one block. */
-struct reading {
-	const struct ac_table *ac;
-	const uint8_t *places; /* of coefficients, in `block` */
-	int16_t *block;
-	uint32_t looks; /* pairs that can be read before the next refill */
-	/* If energy is measured. */
-	const struct texture *texture;
-	uint64_t energy;
-};
-
-/* Read a symbol that is not among the pairs, after coefficient *k. */
-static inline bool read_long(struct reading *r, struct bits *b, uint32_t *k,
-			     enum how how)
-{
-	int32_t value;
-
-	*b = bits_refill(*b);
-	if (!ac_long(b, &r->ac->codes, k, &value))
-		return false;
-	r->block[r->places[*k]] = (int16_t)value;
-	if (how == HOW_WATCHES)
-		r->energy += texture_energy(r->texture, *k % DCTSIZE2, value);
-	return true;
-}
-
-/*
- * Read AC coefficients up to `last` at least.  *out is the index of the last
- * one, or AC_END more.  False: a code is not valid.
- */
-static inline __attribute__((always_inline)) bool
-read_values(struct reading *r, struct bits *bits, uint32_t last, uint32_t *out,
-	    enum how how)
-{
-	uint32_t k = 0, first = 0, looks = r->looks;
-	uint64_t pair = 0, next = 0;
-	struct bits b = *bits;
-
-	while (k < last) {
-		if (looks == 0) {
-			b = bits_refill(b);
-			looks = PAIRS_PER_REFILL;
-		}
-		looks--;
-		pair = r->ac->pairs[b.next >> (64 - PAIR_BITS)];
-		if (pair == 0) {
-			first = 0;
-			looks = 0;
-			if (!read_long(r, &b, &k, how))
-				return false;
-			continue;
-		}
-		if (how == HOW_WATCHES)
-			r->energy += pair_energy(r->texture, k, pair);
-		next = b.next;
-		bits_drop(&b, (int32_t)(pair & PAIR_BITS_MASK));
-		first = k + (pair >> PAIR_FIRST_SHIFT & PAIR_ADVANCE_MASK);
-		k += pair >> PAIR_LAST_SHIFT & PAIR_ADVANCE_MASK;
-		r->block[r->places[first]] =
-			(int16_t)(pair >> PAIR_FIRST_VALUE_SHIFT);
-		r->block[r->places[k]] =
-			(int16_t)(pair >> PAIR_LAST_VALUE_SHIFT);
-	}
-	/* After coefficient 63, another block begins: take the pair back. */
-	if (how == HOW_FULL && first >= AC_COEFFICIENTS && first < AC_END) {
-		b.next = next;
-		b.count += (int32_t)(pair & PAIR_BITS_MASK);
-		bits_drop(&b, pair >> PAIR_FIRST_BITS_SHIFT & PAIR_BITS_MASK);
-		k = first;
-	}
-	*bits = b;
-	*out = k;
-	r->looks = looks;
-	return true;
-}
-
-/*
- * Read the low coefficients of a block, and skip the others, whose energy is
- * measured or 0.
- */
-static inline __attribute__((always_inline)) bool
-read_low(struct sequential *s, struct bits *bits, struct component *c,
-	 int16_t *block, uint64_t *energy, bool measures)
-{
-	struct reading r = {
-		.ac = c->ac,
-		.places = s->low,
-		.block = block,
-		.texture = &c->texture,
-	};
-	uint32_t k;
-
-	if (!read_dc(bits, c, &r.looks))
-		return false;
-	block[0] = (int16_t)c->last_dc;
-	if (!read_values(&r, bits, idct_last[s->n], &k,
-			 measures ? HOW_WATCHES : HOW_LOW) ||
-	    !ac_skip(bits, c->ac, k, r.looks * PAIR_BITS / LOOK_BITS, measures,
-		     r.texture, &r.energy))
-		return false;
-	*energy = r.energy;
-	return true;
-}
 
 /*
  * Read all coefficients of a block, which is zero.  *last is AC_END: only the
@@ -415,9 +251,11 @@ read_low_block(struct sequential *s, struct bits *bits, const struct slot *slot,
 	uint64_t energy = 0;
 
 	/* Each is compiled alone. */
-	if (!(measures ? read_low(s, bits, c, block, &energy, true) :
-			 read_low(s, bits, c, block, &energy, false)))
+	if (!(measures ?
+		      read_low(c, bits, s->n, s->low, block, &energy, true) :
+		      read_low(c, bits, s->n, s->low, block, &energy, false)))
 		return false;
+	block[0] = (int16_t)c->last_dc;
 	if (how == HOW_WATCHES)
 		texture_add(&c->texture, energy);
 	idct_block(slot->out, c->plane->stride_bytes, block, c->low_steps,
@@ -512,22 +350,16 @@ read_edge_mcu(struct sequential *s, uint32_t column, uint32_t row, enum how how)
 	return true;
 }
 
-/* Read the next restart marker, which must follow directly. */
 static bool read_restart(struct sequential *s)
 {
-	struct bits *b = &s->bits;
-
-	if (!bits_are_real(b) || b->count - b->made_up >= 8 ||
-	    b->end - b->at < 2 || b->at[0] != 0xff ||
-	    b->at[1] != MARKER_RST0 + s->restarts++ % 8)
+	if (!restart_read(&s->bits, s->restarts++, s->components,
+			  s->component_count))
 		return false;
-	*b = (struct bits){ .at = b->at + 2, .end = b->end };
 	s->mcus_left = s->restart_interval;
-	for (uint32_t i = 0; i < s->component_count; i++)
-		s->components[i].last_dc = 0;
+	if (s->ahead != NULL)
+		ahead_restart(s->ahead);
 	return true;
 }
-
 /* True: fine texture has been found so far. */
 static bool has_texture(const struct sequential *s)
 {
@@ -537,25 +369,46 @@ static bool has_texture(const struct sequential *s)
 	return false;
 }
 
+/* Make the samples of MCUs that have been read ahead. */
+static bool make_run(struct sequential *s, uint32_t count)
+{
+	for (uint32_t i = 0; i < s->slot_count; i++) {
+		struct slot *slot = &s->slots[i];
+		uint32_t index = (uint32_t)(slot->component - s->components);
+
+		if (slot->x == 0 &&
+		    !ahead_make(s->ahead, index, slot->y, slot->out, count))
+			return false;
+		slot->out += count * slot->step;
+	}
+	return true;
+}
+
 /* Read the MCUs of a row from column x to before `end`. */
 static inline __attribute__((always_inline)) bool
 read_mcus(struct sequential *s, uint32_t x, uint32_t end, uint32_t row,
 	  enum how how)
 {
 	uint32_t whole = row < s->whole_rows ? s->whole_columns : 0;
+	bool has_them = false;
 
 	while (x < end) {
 		uint32_t count = x < whole ? min_u32(whole, end) - x : 1;
-
 		if (s->restart_interval > 0) {
 			if (s->mcus_left == 0 && !read_restart(s))
 				return false;
 			count = min_u32(count, s->mcus_left);
-			s->mcus_left -= count;
 		}
-		if (!(x < whole ? read_run(s, count, how) :
-				  read_edge_mcu(s, x, row, how)))
+		if (s->ahead != NULL)
+			count = ahead_look(s->ahead, &s->bits, s->components,
+					   count, &has_them);
+		s->mcus_left -= count;
+		if (!(x >= whole ? read_edge_mcu(s, x, row, how) :
+		      has_them && how == HOW_LOW ? make_run(s, count) :
+						   read_run(s, count, how)))
 			return false;
+		if (s->ahead != NULL)
+			ahead_pass(s->ahead, count, &s->bits, s->components);
 		x += count;
 	}
 	return bits_are_real(&s->bits);
@@ -698,6 +551,11 @@ static void scan_shape(struct sequential *s,
 	};
 }
 
+static bool can_read_ahead(const struct sequential *s)
+{
+	return s->n < DECODE_SCALE_FULL && !s->keeps_light;
+}
+
 static bool can_read(const struct jpeg_decompress_struct *jpeg)
 {
 	if (jpeg->progressive_mode || jpeg->arith_code ||
@@ -742,8 +600,16 @@ enum img_err sequential_read(struct image *img, struct reduction how,
 	scan_shape(s, jpeg);
 	if (scan_tables_make(&s->tables, s + 1, used,
 			     how.n != DECODE_SCALE_FULL, s->symbols, jpeg) &&
-	    components_make(s, img, jpeg))
+	    components_make(s, img, jpeg)) {
+		s->ahead =
+			can_read_ahead(s) ?
+				ahead_start(s->components, s->component_count,
+					    s->n, &s->bits, s->restart_interval,
+					    memory) :
+				NULL;
 		err = decode_scan(s);
+		ahead_stop(s->ahead);
+	}
 	memory_free(memory, s);
 	return err;
 }

@@ -44,7 +44,8 @@ static void count_free(void *arg, void *block)
 	free(block);
 }
 
-static const struct memory memory = { count_alloc, count_free, NULL, NULL };
+static const struct memory memory = { .alloc = count_alloc,
+				      .free = count_free };
 
 /* Keep the names and values that body_next_field() gives. */
 static void keep_fields(struct form *form, const struct body *b)

@@ -29,7 +29,8 @@ static void count_free(void *arg, void *block)
 	free(block);
 }
 
-static const struct memory memory = { count_alloc, count_free, NULL, NULL };
+static const struct memory memory = { .alloc = count_alloc,
+				      .free = count_free };
 
 /* Read DIR/NAME and its header; decode it all if `whole`. */
 static enum img_err probe(struct img_header *h, const char *dir,
