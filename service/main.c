@@ -518,6 +518,7 @@ static int run(const struct options *o)
 		.cores = cores,
 		.uploads_max = o->uploads_max,
 		.counts_hardware = o->counts_hardware,
+		.splits_decode = o->split_decode == SPLIT_DECODE_AUTO,
 		.limits = o->limits,
 		.output_pixels_max = o->output_pixels_max,
 		.cpu_ns_max = (uint64_t)o->cpu_ms_max * NS_PER_MS,

@@ -263,6 +263,10 @@ static const struct flag own_flags[] = {
 	  "decoders are not made for hostile files.  HEIC is read only if it\n"
 	  "is one of them and the program darkroom-heif is installed",
 	  FLAG_FIELD(struct options, isolate) },
+	{ "split-decode", "auto|off", "auto",
+	  "decode a large JPEG on several cores; auto: while cores have\n"
+	  "nothing else to do",
+	  FLAG_CHOICE_FIELD(struct options, split_decode) },
 	{ "hardware-counters", NULL, NULL,
 	  "count cycles, instructions and cache misses of each stage for\n"
 	  "/stats, if the system allows it; the sandbox then allows it too",

@@ -571,9 +571,10 @@ ask_for_image(struct decoder *d, struct lane *l, struct image *dst,
 	err = ask(d, l, request, time->end_ns, &reply);
 	if (err != IMG_OK)
 		return is_possible(err, header) ? err : IMG_ERR_LOST;
-	time->cpu_ns = reply.cpu_ns;
-	return take_image(dst, &reply, d, l, header,
-			  request->transform.keep_gainmap, memory);
+	err = take_image(dst, &reply, d, l, header,
+			 request->transform.keep_gainmap, memory);
+	time->cpu_ns = err == IMG_OK ? reply.cpu_ns : 0;
+	return err;
 }
 
 /* Copy the result out of the shared memory. */

@@ -102,7 +102,8 @@ struct pipeline {
 	struct pipeline_stage stages[PIPELINE_STEPS];
 	struct task_stage store;
 	struct task_stage decoder; /* decodes what decoder_takes() */
-
+	struct task_stage helper;  /* of cores that are idle */
+	struct help_stage help;
 	struct pipeline_counts counts;
 	_Atomic uint32_t in_flight_count;
 	_Atomic uint32_t waiting_count; /* queued: decode has not begun */
@@ -670,15 +671,54 @@ static void decode_for_waiter(struct task *t)
 	stage_wake(&u->closure.event);
 }
 
+/* Is nothing else to do for a core?  The others have an upload each. */
+static bool has_idle_core(const struct help_stage *s)
+{
+	const struct pipeline *p = container_of(s, struct pipeline, help);
+
+	return atomic_load(&p->in_flight_count) < cores_count(p->config.cores);
+}
+
+/*
+ * Is the file worth the help of another core, and is there memory for it?
+ * Raises the charge.
+ */
+static bool has_help(struct pipeline *p, struct upload *u)
+{
+	return p->help.stage != NULL && u->jpeg_bytes >= IMG_HELP_FILE_BYTES &&
+	       !is_decoded_by_task(p, u) && has_idle_core(&p->help) &&
+	       budget_try(&u->charge,
+			  u->charge.bytes +
+				  memory_pool_charges_max(IMG_HELP_BYTES,
+							  IMG_HELP_BLOCKS));
+}
+
+/* Decode, with the help of another core if one is idle. */
+static enum img_err run_decode(struct pipeline *p, struct variant *v)
+{
+	struct upload *u = v->upload;
+	uint64_t charge_bytes = u->charge.bytes;
+	enum img_err err;
+
+	if (!has_help(p, u))
+		return steps_run(PIPELINE_DECODE, v, &p->steps, &p->memory);
+	help_enter(&u->help, &p->help, &p->memory, u->number);
+	err = steps_run(PIPELINE_DECODE, v, &p->steps, &u->help.memory);
+	help_leave(&u->help);
+	u->help_cpu_ns += u->help.cpu_ns;
+	budget_lower(&u->charge, charge_bytes);
+	return err;
+}
+
 /* A user-level thread waits until the task has decoded. */
 static enum img_err run_operation(struct pipeline *p, enum pipeline_step step,
 				  struct variant *v)
 {
 	struct upload *u = v->upload;
-
-	if (step != PIPELINE_DECODE || !stage_can_wait() ||
-	    !is_decoded_by_task(p, u))
+	if (step != PIPELINE_DECODE)
 		return steps_run(step, v, &p->steps, &p->memory);
+	if (!stage_can_wait() || !is_decoded_by_task(p, u))
+		return run_decode(p, v);
 	send_task(&p->decoder, u, decode_for_waiter);
 	stage_wait();
 	return u->decode_err;
@@ -723,11 +763,12 @@ static void learn_pace(struct pipeline *p, enum pipeline_step step,
 		       struct variant *v, uint64_t cpu_ns)
 {
 	uint64_t took_ns = v->service_ns[step];
-
 	if (step == PIPELINE_DECODE && is_decoded_by_task(p, v->upload))
 		cpu_ns = v->upload->decoder_cpu_ns;
 	else if (cpu_ns == 0)
 		cpu_ns = (uint64_t)((double)took_ns / pace_factor(&p->pace));
+	else if (step == PIPELINE_DECODE && v->upload->help_cpu_ns > 0)
+		cpu_ns += v->upload->help_cpu_ns;
 	/* While threads share cores, a step takes as long as they are many. */
 	else if (!schedule_shares_cores(&p->config.schedule))
 		pace_learn_factor(&p->pace, cpu_ns, took_ns);
@@ -1172,6 +1213,7 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
 		.left_ns = atomic_load(&p->left_ns),
 	};
 	read_counts(&p->counts, out);
+	out->helped_count = atomic_load(&p->help.count);
 	buffers_read(p->buffers, &out->buffers);
 	budget_read(&p->budget, &out->memory);
 	out->steps = pipeline_own_steps(p);
@@ -1384,6 +1426,28 @@ static bool start_tasks(const struct pipeline *p, struct task_stage *t,
 	return t->stage != NULL && group_start(t->group);
 }
 
+/* True also if there is none. */
+static bool start_helper(struct pipeline *p)
+{
+	const struct pipeline_config *c = &p->config;
+	uint32_t cores = cores_count(c->cores);
+
+	p->help.is_idle = has_idle_core;
+	if (!c->splits_decode || cores == 1 ||
+	    c->schedule.policy->workers == POLICY_WORKERS_CALLER)
+		return true;
+	if (!start_tasks(p, &p->helper,
+			 &(struct stage_config){
+				 .name = "helper",
+				 .handler = help_handle,
+				 .slots = c->uploads_max,
+			 },
+			 cores - 1))
+		return false;
+	p->help.stage = p->helper.stage;
+	return true;
+}
+
 /*
  * True also if no store stage is configured.  False: no memory, or no threads.
  */
@@ -1455,7 +1519,7 @@ struct pipeline *pipeline_start(const struct pipeline_config *config)
 		.caller_threads = config->caller_threads,
 	});
 	if (p->group != NULL && add_stages(p) && start_store(p) &&
-	    start_decoder(p) && group_start(p->group))
+	    start_decoder(p) && start_helper(p) && group_start(p->group))
 		return p;
 	pipeline_free(p);
 	return NULL;
@@ -1490,6 +1554,7 @@ void pipeline_stop(struct pipeline *p)
 	if (!has_waiting_threads(p))
 		stop_tasks(&p->decoder);
 	group_stop(p->group);
+	stop_tasks(&p->helper);
 	stop_tasks(&p->decoder);
 	stop_tasks(&p->store);
 	/* All uploads have ended, so no work is left. */
@@ -1502,10 +1567,12 @@ void pipeline_free(struct pipeline *p)
 	if (p == NULL)
 		return;
 	/* They have threads if another group could not start. */
+	stop_tasks(&p->helper);
 	stop_tasks(&p->decoder);
 	stop_tasks(&p->store);
 	/* First, because its thread wakes events of the groups. */
 	budget_release(&p->budget);
+	group_free(p->helper.group);
 	group_free(p->decoder.group);
 	group_free(p->store.group);
 	group_free(p->group);

@@ -60,6 +60,8 @@ struct pipeline_config {
 	struct schedule schedule; /* complete, for the stages of `stages` */
 	enum stage_set stages;
 	const struct cores *cores; /* must outlive the pipeline */
+	/* Cores that are idle help to decode: help.h. */
+	bool splits_decode;
 	/* Count hardware events of workers, if possible: tally.h. */
 	bool counts_hardware;
 	uint32_t uploads_max;
@@ -101,6 +103,7 @@ struct pipeline_stats {
 	 * the input throughput of the thesis (4.2.4).
 	 */
 	uint64_t cleared_bytes;
+	uint64_t helped_count; /* parts of decodes, by idle cores */
 	/*
 	 * Pixels of finished uploads: in their files, and in all their results.
 	 */

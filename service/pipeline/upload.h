@@ -17,6 +17,7 @@
 #ifndef SERVICE_UPLOAD_H
 #define SERVICE_UPLOAD_H
 
+#include "service/pipeline/help.h"
 #include "service/pipeline/block_list.h"
 #include "service/pipeline/budget.h"
 #include "service/pipeline/excess.h"
@@ -216,6 +217,8 @@ struct upload {
 	struct task task;
 	struct postponed held;
 	uint64_t decoder_cpu_ns; /* of another process that has decoded it */
+	struct help help;        /* while it decodes */
+	uint64_t help_cpu_ns;    /* of other threads, while it decoded */
 	enum img_err decode_err; /* of the task for which it has waited */
 	uint64_t queued_ns;      /* when it was sent to its first stage */
 	/* More memory than it has reserved; it waits for it before decode. */
