@@ -225,7 +225,7 @@ test("tickets and resumable uploads", async () => {
 
 test("reports", async () => {
 	for (const id of ["isAlive", "isReady", "getMetrics", "getStats", "getLoad",
-		"getDescription"])
+		"getEstimates", "getDescription"])
 		assert.equal((await call(id)).status, 200, id);
 	assert.equal((await call("getTrace", { query: "?ms=10" })).status, 200);
 	await call("getBlockingGraph");
