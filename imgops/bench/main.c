@@ -72,8 +72,9 @@ static const struct flag flags[] = {
 	{ "lenient", NULL, NULL, "use the readable part of a damaged file",
 	  FIELD(transform.lenient) },
 	{ "passes", "N", "3",
-	  "number of passes that are measured, after one to warm up",
-	  FIELD(passes), .least = 1, .most = 1e6 },
+	  "number of passes that are measured, after one to warm up; 0: only "
+	  "--save, in one pass",
+	  FIELD(passes), .most = 1e6 },
 	{ "floor", NULL, NULL,
 	  "also measure, in turn, libjpeg-turbo alone: decoding to planes at "
 	  "the same DCT scale, and encoding the same result",
@@ -150,6 +151,10 @@ static bool parse_options(struct bench_options *o, int argc, char **argv,
 		error_set(error, "--dataset DIR is missing");
 	else if (blur > 0 && blur < 0.3)
 		error_set(error, "--blur %g: not 0, nor from 0.3 to 100", blur);
+	else if (o->passes == 0 &&
+		 (o->save == NULL || o->floor || o->json != NULL))
+		error_set(error, "--passes 0: only with --save, and without "
+				 "--floor and --json");
 	else if (o->verify + o->gaps + (o->score != NULL) > 1)
 		error_set(error, "--verify --score --gaps: only one");
 	else

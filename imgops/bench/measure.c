@@ -438,7 +438,7 @@ bool measure_run(struct measure *m, const struct folder *folder,
 		.passes = o->passes,
 		.has_floor = o->floor,
 		.cpu = pin_thread(),
-		.pass_cpu_s = must_alloc(o->passes, sizeof(*m->pass_cpu_s)),
+		.pass_cpu_s = must_alloc(o->passes + 1, sizeof(*m->pass_cpu_s)),
 	};
 	if (!warm_up(m, folder, o, memory, error)) {
 		measure_release(m);

@@ -20,8 +20,8 @@ struct bench_options {
 	const char *dataset;
 	uint64_t max_bytes; /* only files of fewer bytes */
 	struct img_transform transform;
-	uint64_t passes;
-	double margin; /* decode at least this many times the result's size */
+	uint64_t passes; /* 0: only the one that warms up */
+	double margin;   /* decode at least this many times the result's size */
 	bool floor;
 	bool verify;
 	bool gaps;

@@ -13,6 +13,17 @@
 #include <string.h>
 #include <unistd.h>
 
+/*
+ * The references of a file for results of this size, kept for the next file: a
+ * folder may have a photo under several names, one for each result.
+ */
+struct known {
+	const struct file *file; /* NULL: none */
+	uint32_t width, height;
+	double *luma;      /* NULL: not made */
+	struct rgb rgb[2]; /* by enum rgb_light; samples NULL: not made */
+};
+
 /* One file that is being compared. */
 struct trial {
 	struct quality *quality;
@@ -23,7 +34,31 @@ struct trial {
 	struct quality_row *row;
 	struct floor full; /* the file, at full size */
 	struct floor back; /* a result, decoded again */
+	struct known known;
 };
+
+static void known_release(struct known *k)
+{
+	free(k->luma);
+	for (int i = RGB_GAMMA; i <= RGB_LINEAR; i++)
+		rgb_release(&k->rgb[i]);
+	*k = (struct known){ 0 };
+}
+
+/* What is known of t->file at this size. */
+static struct known *known_of(struct trial *t, uint32_t width, uint32_t height)
+{
+	struct known *k = &t->known;
+
+	if (k->file == NULL || k->width != width || k->height != height ||
+	    k->file->size_bytes != t->file->size_bytes ||
+	    memcmp(k->file->bytes, t->file->bytes, k->file->size_bytes) != 0)
+		known_release(k);
+	k->file = t->file;
+	k->width = width;
+	k->height = height;
+	return k;
+}
 
 static void skip_file(struct trial *t, const char *why)
 {
@@ -38,6 +73,22 @@ static void add_value(struct trial *t, enum metric metric, double value)
 	t->row->values[metric] = value;
 }
 
+/* NULL: the file has no luma plane. */
+static const double *luma_reference(struct trial *t,
+				    const struct img_plane *luma,
+				    const struct img_view *view)
+{
+	struct known *k = known_of(t, luma->width, luma->height);
+
+	if (k->luma != NULL)
+		return k->luma;
+	floor_decode(&t->full, t->file->bytes, t->file->size_bytes, 8);
+	if (t->full.has_luma)
+		k->luma = reference_scale(&t->full.planes[0], view, luma,
+					  t->transform.filter, NULL);
+	return k->luma;
+}
+
 /*
  * Compare `luma`, the luma plane of a result, with the reference: a full decode
  * and a slow, exact resize.
@@ -46,15 +97,13 @@ static void compare_resize(struct trial *t, const struct img_plane *luma,
 			   const struct img_view *view)
 {
 	uint32_t width = luma->width, height = luma->height;
-	double *reference, *values;
+	const double *reference = luma_reference(t, luma, view);
+	double *values;
 
-	floor_decode(&t->full, t->file->bytes, t->file->size_bytes, 8);
-	if (!t->full.has_luma) {
+	if (reference == NULL) {
 		skip_file(t, "not Y'CbCr: no reference");
 		return;
 	}
-	reference = reference_scale(&t->full.planes[0], view, luma,
-				    t->transform.filter, NULL);
 	values = plane_values(luma);
 	if (width < SSIM_WINDOW || height < SSIM_WINDOW)
 		skip_file(t, "too small for SSIM");
@@ -63,7 +112,6 @@ static void compare_resize(struct trial *t, const struct img_plane *luma,
 			  ssim(values, reference, width, height));
 	add_value(t, METRIC_PSNR, plane_likeness(luma, reference).psnr_db);
 	free(values);
-	free(reference);
 }
 
 static void compare_scale(struct trial *t, const struct run *r,
@@ -151,11 +199,31 @@ static void compare_step(void *arg, const struct run *r,
 	}
 }
 
+/* By enum rgb_light.  NULL: the file has no RGB. */
+static const struct rgb *rgb_references(struct trial *t, uint32_t width,
+					uint32_t height,
+					const struct img_view *view)
+{
+	struct known *k = known_of(t, width, height);
+	struct rgb full;
+
+	if (k->rgb[RGB_GAMMA].samples != NULL)
+		return k->rgb;
+	if (!rgb_decode(&full, t->file->bytes, t->file->size_bytes))
+		return NULL;
+	for (int i = RGB_GAMMA; i <= RGB_LINEAR; i++)
+		k->rgb[i] = rgb_scale(&full, view, width, height,
+				      t->transform.filter, i);
+	rgb_release(&full);
+	return k->rgb;
+}
+
 /* Compare colours, too: SSIMULACRA2. */
 static void score_colours(struct trial *t, const struct file *result,
 			  const struct img_view *view)
 {
-	struct rgb full, got;
+	const struct rgb *references;
+	struct rgb got;
 	uint32_t width, height;
 
 	if (!rgb_decode(&got, result->bytes, result->size_bytes)) {
@@ -166,20 +234,15 @@ static void score_colours(struct trial *t, const struct file *result,
 	height = got.planes[0].height;
 	if (width < SSIMULACRA2_SIDE_MIN || height < SSIMULACRA2_SIDE_MIN) {
 		skip_file(t, "too small for SSIMULACRA2");
-	} else if (!rgb_decode(&full, t->file->bytes, t->file->size_bytes)) {
-		skip_file(t, "no RGB: no reference");
-	} else {
-		for (int i = RGB_GAMMA; i <= RGB_LINEAR; i++) {
-			struct rgb reference =
-				rgb_scale(&full, view, width, height,
-					  t->transform.filter, i);
-
-			add_value(t, METRIC_GAMMA + (enum metric)i,
-				  rgb_score(&reference, &got));
-			rgb_release(&reference);
-		}
-		rgb_release(&full);
+		rgb_release(&got);
+		return;
 	}
+	references = rgb_references(t, width, height, view);
+	if (references == NULL)
+		skip_file(t, "no RGB: no reference");
+	for (int i = RGB_GAMMA; references != NULL && i <= RGB_LINEAR; i++)
+		add_value(t, METRIC_GAMMA + (enum metric)i,
+			  rgb_score(&references[i], &got));
 	rgb_release(&got);
 }
 
@@ -263,6 +326,7 @@ struct quality quality_run(const struct folder *folder,
 		spread_finish(&q.spreads[i]);
 	floor_release(&t.full);
 	floor_release(&t.back);
+	known_release(&t.known);
 	return q;
 }
 

@@ -280,6 +280,10 @@ void report_print(FILE *out, const struct measure *m,
 	const struct img_transform *t = &o->transform;
 	struct total all = measure_total(m, KIND_ALL);
 
+	if (m->passes == 0) {
+		print_refused(out, m, &all);
+		return;
+	}
 	fprintf(out,
 		"%s: %zu files, box %" PRIu32 " x %" PRIu32
 		", blur %g, quality %d; %" PRIu64 " passes on CPU %d\n\n",

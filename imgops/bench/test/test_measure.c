@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: every file is counted once, either as accepted or as refused with
- * its reason; the sums of each kind cover only the accepted files.
+ * its reason; the sums of each kind cover only the accepted files; without a
+ * measured pass, too.
  */
 #include "imgops/bench/measure.h"
+#include "imgops/bench/report.h"
 
 #include "base/test/check.h"
 #include "imgops/test/support.h"
@@ -78,12 +80,39 @@ static void test_counts_all(const struct folder *f)
 	measure_release(&m);
 }
 
+/* No pass is measured, but all files are counted, and the report says which. */
+static void test_no_pass(const struct folder *f)
+{
+	struct bench_options only = options;
+	struct measure m;
+	struct error error;
+	struct heap h;
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out;
+
+	only.passes = 0;
+	only.floor = false;
+	heap_init(&h);
+	CHECK(measure_run(&m, f, &only, &h.memory, &error));
+	CHECK_NUMBER(h.live_count, ==, 0);
+	CHECK_NUMBER(measure_total(&m, KIND_ALL).images, ==, 2);
+	CHECK_NUMBER(measure_total(&m, KIND_ALL).cpu_s_all, ==, 0);
+	out = open_memstream(&text, &length);
+	report_print(out, &m, &only);
+	fclose(out);
+	CHECK_PART(text, "refused               2 of 4");
+	free(text);
+	measure_release(&m);
+}
+
 int main(void)
 {
 	struct folder f = { 0 };
 
 	make_folder(&f);
 	test_counts_all(&f);
+	test_no_pass(&f);
 	folder_release(&f);
 	return 0;
 }

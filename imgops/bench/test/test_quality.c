@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises: a good pipeline stays within its bounds, worse results get worse
- * scores, and files that cannot be compared are named.
+ * scores, also if a photo is compared several times, and files that cannot be
+ * compared are named.
  */
 #include "imgops/bench/quality.h"
 
@@ -125,6 +126,49 @@ static void test_scores_by_likeness(const struct folder *f)
 	CHECK_NUMBER(h.live_count, ==, 0);
 }
 
+/* A photo under several names has the scores that it has under one. */
+static void test_references_are_kept(const struct folder *f)
+{
+	char dir[] = "/tmp/imgops_bench.XXXXXX";
+	struct img_transform transform = { .box = { 80, 80 }, .quality = 95 };
+	struct file files[4];
+	struct folder all = { files, 4 }, last = { &files[3], 1 };
+	struct bench_options o = options;
+	struct quality q, alone;
+	struct heap h;
+	char path[64];
+
+	heap_init(&h);
+	CHECK(mkdtemp(dir) != NULL);
+	o.score = dir;
+	for (int i = 0; i < 4; i++) {
+		files[i] = f->files[i == 2 ? 4 : 0]; /* another one between */
+		snprintf(path, sizeof(path), "%d", i);
+		files[i].path = strdup(path);
+		transform.quality = 95 - 10 * i;
+		save(dir, &files[i], &transform, &h);
+	}
+	q = quality_run(&all, &o, &h.memory);
+	alone = quality_run(&last, &o, &h.memory);
+	for (int m = METRIC_GAMMA; m <= METRIC_LINEAR; m++) {
+		CHECK_NUMBER(q.spreads[m].count, ==, 4);
+		CHECK_NUMBER(q.rows[0].values[m], >, q.rows[1].values[m]);
+		CHECK(q.rows[3].values[m] == alone.rows[0].values[m]);
+	}
+	CHECK(q.rows[3].values[METRIC_PSNR] ==
+	      alone.rows[0].values[METRIC_PSNR]);
+	CHECK_NUMBER(q.rows[2].values[METRIC_GAMMA], >, 50);
+	quality_release(&q);
+	quality_release(&alone);
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "%s/%d", dir, i);
+		CHECK_NUMBER(remove(path), ==, 0);
+		free(files[i].path);
+	}
+	CHECK_NUMBER(remove(dir), ==, 0);
+	CHECK_NUMBER(h.live_count, ==, 0);
+}
+
 int main(void)
 {
 	struct folder f = { 0 };
@@ -132,6 +176,7 @@ int main(void)
 	make_folder(&f);
 	test_every_step_is_good(&f);
 	test_scores_by_likeness(&f);
+	test_references_are_kept(&f);
 	folder_release(&f);
 	return 0;
 }
