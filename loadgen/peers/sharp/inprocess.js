@@ -4,7 +4,11 @@
 //
 // usage: node inprocess.js --dataset DIR [--w N] [--h N] [--blur S] [--q N]
 //                          [--passes N] [--max-bytes N] [--save DIR] [--linear]
-//   --linear  scale in linear light
+//                          [--fine] [--mozjpeg]
+//   --passes   0: only --save, in one pass
+//   --linear   scale in linear light
+//   --fine     let the JPEG decoder shrink less (fastShrinkOnLoad: false)
+//   --mozjpeg  encode with mozjpeg's ways to save bytes
 const fs = require('fs')
 const path = require('path')
 const { parseArgs } = require('util')
@@ -22,6 +26,8 @@ const { values: options } = parseArgs({
 		'max-bytes': text('Infinity'),
 		save: { type: 'string' },
 		linear: { type: 'boolean' },
+		fine: { type: 'boolean' },
+		mozjpeg: { type: 'boolean' },
 	},
 })
 
@@ -45,9 +51,12 @@ async function make(bytes) {
 		height: Number(options.h),
 		fit: 'inside',
 		withoutEnlargement: true,
+		fastShrinkOnLoad: !options.fine,
 	})
 	if (blur > 0) picture = picture.blur(blur)
-	return picture.jpeg({ quality: Number(options.q) }).toBuffer()
+	return picture
+		.jpeg({ quality: Number(options.q), mozjpeg: !!options.mozjpeg })
+		.toBuffer()
 }
 
 // Refuses once, in the pass that warms up; later passes leave those out.

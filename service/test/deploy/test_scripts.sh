@@ -371,6 +371,47 @@ test_misses_are_those_of_an_event_of_a_step() {
 	run 2 script/lab/bench-caches nonsense
 }
 
+# Tables of raw figures: ratios are of the same round, scores are between the two
+# nearest results, over the logarithm of bytes, and a picture that an arm lacks is
+# left out.
+test_tables_of_the_public_comparison() {
+	mkdir raw
+	tr ' ' '\t' >raw/costs.tsv <<-EOF
+		all 640 ours 1 10 0.9 0.1 20480 1000
+		all 640 other 1 10 3.5 0.5 40960 1100
+		largest 640 ours 1 1 0.1 0 10240 100
+		largest 640 other 1 1 0.1 0 40960 110
+		all 640 ours 2 10 1.9 0.1 20480 1000
+		all 640 other 2 10 3.9 0.1 40960 1100
+	EOF
+	tr ' ' '\t' <<-EOF | gzip >raw/scores.tsv.gz
+		photos-640 ours 640 72 a.jpg 900 60 50
+		photos-640 ours 640 80 a.jpg 1000 70 60
+		photos-640 ours 640 80 b.jpg 1000 70 60
+		photos-640 other 640 72 a.jpg 500 62 50
+		photos-640 other 640 88 a.jpg 2000 82 70
+		photos-640 other 640 72 b.jpg 500 62 50
+	EOF
+	jq -n '{runs: [{arm: "Darkroom", load: "warm-up", result: {}},
+		{arm: "Darkroom", load: "closed", result: {responses_per_s: 100,
+		makespan_s: 10, response_ms: {p50: 1.5, p90: 2, p99: null},
+		server: {cpu_s: 5, peak_memory_bytes: 1048576}}}]}' \
+		>raw/server-jpeg.json
+	run 0 script/lab/bench-public --tables raw
+	says '10 photos, 2 rounds'
+	says '| Darkroom | 7.5 (5 - 10) | 1 (1 - 1) |'
+	says '| other | 2.5 (2.5 - 2.5) | 3 (2 - 4) |'
+	says '| other | 40 (40 - 40) | 1.1 |'
+	says '| box of 640 | other | 1 | 72.0 | 2.0 to 2.0 | 1 | 60.0 | 0.0 to 0.0 | 0 |'
+	says '| jpeg | Darkroom | 100 (100 - 100) | 5 (5 - 5) | 1.5 (1.5 - 1.5) | 2 (2 - 2) | - | 1 (1 - 1) |'
+	rm raw/*
+	run 0 script/lab/bench-public --tables raw
+	[ ! -s said ] || fail "tables of nothing: $(<said)"
+	run 2 script/lab/bench-public --tables raw --part nonsense
+	run 2 script/lab/bench-public --dataset raw
+	run 2 script/lab/bench-public nonsense
+}
+
 # --help prints what the script is for, does nothing else, and is no error.
 test_help() {
 	local file count=0
@@ -404,3 +445,4 @@ test_skips_are_counted
 test_packages_are_where_they_belong
 test_package_versions
 test_misses_are_those_of_an_event_of_a_step
+test_tables_of_the_public_comparison
