@@ -752,15 +752,13 @@ MUST_CHECK enum img_err img_find_border(struct img_header *header,
 					const struct memory *memory);
 
 /*
- * If `memory` has a helper, another core may help img_decode() with a file of
- * so many bytes.  That takes more memory than estimated: at most so many bytes,
- * in so many blocks.
+ * If `memory` has a helper, may another core help img_decode()?  That takes
+ * more memory than estimated: at most so many bytes, in so many blocks.
  */
-enum {
-	IMG_HELP_FILE_BYTES = 192 << 10,
-	IMG_HELP_BYTES = 7 << 20,
-	IMG_HELP_BLOCKS = 3
-};
+enum { IMG_HELP_BYTES = 7 << 20, IMG_HELP_BLOCKS = 3 };
+bool img_may_be_helped(const struct img_header *header,
+		       const struct img_view *view,
+		       const struct img_transform *transform);
 
 /* As img_decode(), but also calls it again, at any cost. */
 MUST_CHECK enum img_err

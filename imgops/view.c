@@ -395,3 +395,16 @@ uint32_t img_decode_scale(const struct img_header *header,
 	return c->scale(header, fmax(ceil(n - 1e-6), 1),
 			share * TEXTURE_MARGIN);
 }
+
+bool img_may_be_helped(const struct img_header *header,
+		       const struct img_view *view,
+		       const struct img_transform *transform)
+{
+	enum { FILE_BYTES_MIN = 192 << 10 }; /* as formats/jpeg/ahead.c */
+
+	return header->format == img_formats[IMG_FORMAT_JPEG] &&
+	       !header->is_progressive && !header->is_irregular &&
+	       header->bytes >= FILE_BYTES_MIN &&
+	       transform->light == IMG_LIGHT_GAMMA &&
+	       img_decode_scale(header, view, transform) < DECODE_SCALE_FULL;
+}

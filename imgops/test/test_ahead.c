@@ -23,6 +23,7 @@ enum kind {
 	HELP_NEVER,  /* it is always taken back */
 	HELP_ONCE,   /* only the first part is read */
 	HELP_THREAD, /* another thread reads */
+	HELP_LATE,   /* it reads when the reader has paused `late` times */
 	HELP_KINDS,
 };
 
@@ -30,7 +31,8 @@ struct test_helper {
 	struct helper helper;
 	enum kind kind;
 	uint32_t begun, ended;
-	bool has_run;
+	bool is_waiting, has_run;
+	uint32_t late, pauses;
 	pthread_t thread;
 	void (*run)(void *work);
 	void *work;
@@ -39,6 +41,8 @@ struct test_helper {
 	uint8_t *spoil;       /* for it */
 	struct memory memory; /* with this helper */
 };
+
+static struct test_helper *late_helper;
 
 static void *run_in_thread(void *arg)
 {
@@ -60,7 +64,9 @@ static bool help_begin(struct helper *helper, void (*run)(void *work),
 	h->begun++;
 	h->run = run;
 	h->work = work;
-	h->has_run = h->kind != HELP_NEVER;
+	h->is_waiting = h->kind == HELP_LATE;
+	h->pauses = 0;
+	h->has_run = h->kind != HELP_NEVER && !h->is_waiting;
 	if (h->kind == HELP_THREAD)
 		CHECK_NUMBER(pthread_create(&h->thread, NULL, run_in_thread, h),
 			     ==, 0);
@@ -71,12 +77,25 @@ static bool help_begin(struct helper *helper, void (*run)(void *work),
 	return true;
 }
 
+/* The `pause` of its struct memory. */
+static void help_late(void *arg)
+{
+	struct test_helper *h = late_helper;
+
+	(void)arg;
+	if (h == NULL || !h->is_waiting || ++h->pauses < h->late)
+		return;
+	h->is_waiting = false;
+	h->has_run = true;
+	h->run(h->work);
+}
+
 static bool help_end(struct helper *helper)
 {
 	struct test_helper *h =
 		container_of(helper, struct test_helper, helper);
-
 	h->ended++;
+	h->is_waiting = false;
 	CHECK_NUMBER(h->begun, ==, h->ended);
 	if (h->kind == HELP_THREAD)
 		CHECK_NUMBER(pthread_join(h->thread, NULL), ==, 0);
@@ -96,6 +115,8 @@ static const struct memory *use_helper(struct test_helper *h,
 {
 	h->memory = heap->memory;
 	h->memory.helper = &h->helper;
+	h->memory.pause = help_late;
+	late_helper = h;
 	return &h->memory;
 }
 
@@ -150,13 +171,14 @@ static bool decode(struct image *img, uint32_t n, struct bytes jpeg,
 }
 
 /* The promise, for one helper.  Returns how often it was asked. */
-static uint32_t check_same(struct bytes jpeg, uint32_t n, enum kind kind)
+static uint32_t check_same_late(struct bytes jpeg, uint32_t n, enum kind kind,
+				uint32_t late)
 {
 	struct test_helper h = make_helper(kind);
 	struct image alone, helped;
 	struct heap heap;
 	bool is_read;
-
+	h.late = late;
 	heap_init(&heap);
 	is_read = decode(&alone, n, jpeg, &heap, NULL);
 	CHECK(decode(&helped, n, jpeg, &heap, &h) == is_read);
@@ -166,6 +188,11 @@ static uint32_t check_same(struct bytes jpeg, uint32_t n, enum kind kind)
 	img_release(&helped);
 	CHECK_NUMBER(heap.live_count, ==, 0);
 	return h.begun;
+}
+
+static uint32_t check_same(struct bytes jpeg, uint32_t n, enum kind kind)
+{
+	return check_same_late(jpeg, n, kind, 5);
 }
 
 static void test_all_kinds_of_scans(void)
@@ -211,6 +238,8 @@ static void test_damaged_scans(void)
 				(uint8_t)random_between(&random, 0, 256);
 			check_case("%zu at %u/8, byte %zu", i, n, at);
 			(void)check_same(jpeg, n, HELP_PROMPT);
+			(void)check_same_late(jpeg, n, HELP_LATE,
+					      1 + (uint32_t)j * 3);
 			jpeg.data[at] = was;
 		}
 		check_case("%zu, cut", i);
@@ -218,6 +247,72 @@ static void test_damaged_scans(void)
 		(void)check_same(jpeg, 2, HELP_PROMPT);
 		free(jpeg.data);
 	}
+}
+
+static double flat(uint32_t component, double x, double y)
+{
+	(void)component;
+	(void)x;
+	(void)y;
+	return 128;
+}
+
+/*
+ * Before a marker, a word of bits has several MCUs; the reader may come there
+ * at any of them.
+ */
+static void test_late_helpers(void)
+{
+	struct jpeg_spec tiny = { .width = 528,
+				  .height = 40000,
+				  .space = JCS_GRAYSCALE,
+				  .restart_interval = 66,
+				  .picture = flat };
+	struct bytes jpeg = jpeg_make(&tiny);
+
+	for (uint32_t late = 1000; late < 2600; late += 97) {
+		check_case("flat, after %u pauses", late);
+		CHECK_NUMBER(check_same_late(jpeg, 1 + late % IDCT_MAX,
+					     HELP_LATE, late),
+			     >, 0);
+	}
+	free(jpeg.data);
+	for (size_t i = 0; i < SPECS; i++) {
+		jpeg = make(&specs[i]);
+		for (uint32_t late = 1; late < 120; late += 17) {
+			check_case("%zu, after %u pauses", i, late);
+			(void)check_same_late(jpeg, 1 + late % IDCT_MAX,
+					      HELP_LATE, late);
+		}
+		free(jpeg.data);
+	}
+}
+
+/* Without memory to read ahead, nobody does. */
+static void test_without_memory(void)
+{
+	struct test_helper h = make_helper(HELP_PROMPT);
+	struct bytes jpeg = make(&specs[0]);
+	struct image alone, helped;
+	struct heap heap;
+	uint32_t count;
+
+	heap_init(&heap);
+	CHECK(decode(&alone, 2, jpeg, &heap, NULL));
+	count = heap.alloc_count;
+	img_release(&alone);
+	for (uint32_t more = 1; more <= 3; more++) {
+		bool is_read;
+
+		heap_init(&heap);
+		heap.fail_at = count + more;
+		is_read = decode(&helped, 2, jpeg, &heap, &h);
+		CHECK(is_read);
+		CHECK_NUMBER(h.begun, ==, 0);
+		img_release(&helped);
+		CHECK_NUMBER(heap.live_count, ==, 0);
+	}
+	free(jpeg.data);
 }
 
 /* Nobody may need these bytes any more: they have been read ahead. */
@@ -298,6 +393,8 @@ int main(void)
 	test_all_kinds_of_scans();
 	test_short_scans_need_no_help();
 	test_damaged_scans();
+	test_late_helpers();
+	test_without_memory();
 	test_what_was_read_ahead_is_not_read_again();
 	test_photos_are_the_same();
 	return 0;

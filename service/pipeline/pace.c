@@ -70,11 +70,11 @@ void pace_count_error(struct pace *p, uint64_t expected_ns, uint64_t cpu_ns)
 void pace_doubt(struct pace *p)
 {
 	double factor = pace_factor(p);
-
-	atomic_store_explicit(&p->factor, factor - (factor - 1) / DOUBTS,
-			      memory_order_relaxed);
+	if (factor > 1)
+		atomic_store_explicit(&p->factor,
+				      factor - (factor - 1) / DOUBTS,
+				      memory_order_relaxed);
 }
-
 double pace_factor(const struct pace *p)
 {
 	return atomic_load_explicit(&p->factor, memory_order_relaxed);
@@ -121,6 +121,19 @@ uint32_t pace_way_steps(const struct pace *p, uint32_t way)
 double pace_way_times(const struct pace *p, uint32_t way)
 {
 	return exp(way_log_times(p, way));
+}
+
+void pace_doubt_way(struct pace *p, uint32_t way)
+{
+	struct pace_way *w = &p->ways[way];
+	double log_now = way_log_times(p, way);
+
+	if (log_now > 0)
+		atomic_store_explicit(&w->log_times, log_now - log_now / DOUBTS,
+				      memory_order_relaxed);
+	/* It was that of the others; now it is known. */
+	if (log_now > 0 && step_count(w) == 0)
+		atomic_store_explicit(&w->count, 1, memory_order_relaxed);
 }
 
 /*

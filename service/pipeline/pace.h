@@ -19,10 +19,11 @@
  *
  * `factor` is how many times its CPU time a step takes here, because of all
  * that uses the cores besides: a mean of the last half second or so of CPU
- * time, 1 at the start.  A factor that was learned while other programs were
- * busy may be too large later.  If then all uploads are refused because of it,
- * none teaches a better one; pace_doubt() makes it smaller until an upload gets
- * through.
+ * time, 1 at the start.
+ *
+ * What was learned while other programs were busy may be too large later.  If
+ * then all uploads are refused because of it, none teaches better;
+ * pace_doubt() makes it smaller until an upload gets through.
  *
  * Threads    Any number at the same time.  Two steps that end at the same time
  *            may count as one.
@@ -67,9 +68,12 @@ void pace_learn_factor(struct pace *p, uint64_t cpu_ns, uint64_t took_ns);
 
 /* The steps of an upload together. */
 void pace_count_error(struct pace *p, uint64_t expected_ns, uint64_t cpu_ns);
-/* An upload is refused that would have been accepted with a factor of 1. */
+/*
+ * An upload is refused that would have been accepted by the estimates, with a
+ * factor of 1.  Call the second for each way of it.
+ */
 void pace_doubt(struct pace *p);
-
+void pace_doubt_way(struct pace *p, uint32_t way);
 double pace_factor(const struct pace *p);
 
 #endif

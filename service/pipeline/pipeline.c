@@ -560,6 +560,18 @@ static void adopt_pace(struct pipeline *p, struct upload *u)
 	atomic_store(&u->left_ns, sum_ns);
 }
 
+/* The upload is refused only because of what was learned. */
+static void doubt_pace(struct pipeline *p, const struct upload *u)
+{
+	pace_doubt(&p->pace);
+	for (uint32_t i = 0; i < u->variant_count; i++)
+		for (uint32_t step = PIPELINE_DECODE; step <= PIPELINE_ENCODE;
+		     step++)
+			if (u->variants[i].nominal_ns[step] > 0)
+				pace_doubt_way(&p->pace,
+					       u->variants[i].ways[step]);
+}
+
 /* UPLOAD_ENDED: by the estimates of this machine, it can be in time. */
 static enum upload_end check_reachable(struct pipeline *p, struct upload *u,
 				       uint64_t now_ns)
@@ -570,7 +582,7 @@ static enum upload_end check_reachable(struct pipeline *p, struct upload *u,
 	adopt_pace(p, u);
 	end = check_deadline(u, now_ns, upload_needs_ns(u));
 	if (before == UPLOAD_ENDED && end != UPLOAD_ENDED)
-		pace_doubt(&p->pace);
+		doubt_pace(p, u);
 	return end;
 }
 
@@ -648,13 +660,18 @@ static bool has_waiting_threads(const struct pipeline *p)
 		s->pool_threads[PIPELINE_DECODE - p->first] > 0);
 }
 
-/* Does a task decode it, because another process does? */
-static bool is_decoded_by_task(const struct pipeline *p, const struct upload *u)
+/* Does another process decode it? */
+static bool is_decoded_elsewhere(const struct pipeline *p,
+				 const struct upload *u)
 {
-	return p->decoder.group != NULL &&
-	       decoders_find(p->steps.decoders, u->header.format) != NULL;
+	return decoders_find(p->steps.decoders, u->header.format) != NULL;
 }
 
+/* Does a task wait for that process? */
+static bool is_decoded_by_task(const struct pipeline *p, const struct upload *u)
+{
+	return p->decoder.group != NULL && is_decoded_elsewhere(p, u);
+}
 /* upload.task.run(), in the decoder stage; the upload waits for it. */
 static void decode_for_waiter(struct task *t)
 {
@@ -680,13 +697,14 @@ static bool has_idle_core(const struct help_stage *s)
 }
 
 /*
- * Is the file worth the help of another core, and is there memory for it?
- * Raises the charge.
+ * May another core help, and is there memory for it?  Raises the charge.
  */
 static bool has_help(struct pipeline *p, struct upload *u)
 {
-	return p->help.stage != NULL && u->jpeg_bytes >= IMG_HELP_FILE_BYTES &&
-	       !is_decoded_by_task(p, u) && has_idle_core(&p->help) &&
+	return p->help.stage != NULL && has_idle_core(&p->help) &&
+	       !is_decoded_elsewhere(p, u) &&
+	       img_may_be_helped(&u->header, &u->decoded_view,
+				 &u->decoded_as) &&
 	       budget_try(&u->charge,
 			  u->charge.bytes +
 				  memory_pool_charges_max(IMG_HELP_BYTES,
@@ -763,7 +781,7 @@ static void learn_pace(struct pipeline *p, enum pipeline_step step,
 		       struct variant *v, uint64_t cpu_ns)
 {
 	uint64_t took_ns = v->service_ns[step];
-	if (step == PIPELINE_DECODE && is_decoded_by_task(p, v->upload))
+	if (step == PIPELINE_DECODE && is_decoded_elsewhere(p, v->upload))
 		cpu_ns = v->upload->decoder_cpu_ns;
 	else if (cpu_ns == 0)
 		cpu_ns = (uint64_t)((double)took_ns / pace_factor(&p->pace));
@@ -792,7 +810,10 @@ static enum upload_end time_step(struct pipeline *p, enum pipeline_step step,
 	if (end == UPLOAD_ENDED && *err == IMG_OK &&
 	    !v->upload->header.has_findings &&
 	    step != PIPELINE_STATISTICS /* it has no estimate */)
-		learn_pace(p, step, v, waited_ns == 0 ? cpu_ns : 0);
+		learn_pace(p, step, v,
+			   waited_ns == 0 && cpu_ns <= v->service_ns[step] ?
+				   cpu_ns :
+				   0);
 	return end;
 }
 

@@ -378,7 +378,10 @@ static enum img_err decode(struct upload *u, const struct steps *steps,
 	struct img_transform transform = u->decoded_as;
 	struct decoder *decoder =
 		decoders_find(steps->decoders, u->header.format);
-	uint64_t expected_ns = u->variants[0].estimated_ns[PIPELINE_DECODE];
+	/* What was learned from other files may be too little for this one. */
+	uint64_t expected_ns =
+		max_u64(u->variants[0].estimated_ns[PIPELINE_DECODE],
+			u->variants[0].nominal_ns[PIPELINE_DECODE]);
 	struct decoder_time time = {
 		.cpu_ns_max = LOST_NS_MIN + LOST_TIMES * expected_ns,
 		.end_ns = atomic_load(&u->is_accepted) ? 0 : u->deadline_ns,

@@ -7,12 +7,11 @@
 enum {
 	PARTS = 2, /* one is read, and samples are made of the other */
 	LINES_MAX = D_MAX_BLOCKS_IN_MCU,
-	/* A part, and what the reader reads before it, have so many bytes. */
+	/* A part, and what the reader reads before it: a sixth of the scan. */
+	ROUNDS = 6,
 	ROUND_BYTES_MIN = 64 << 10,
 	ROUND_BYTES_MAX = 768 << 10,
-	ROUNDS = 6,
-	/* of a scan that is not very long or short */ SCAN_BYTES_MIN =
-		3 * ROUND_BYTES_MIN,
+	SCAN_BYTES_MIN = 3 * ROUND_BYTES_MIN,
 	BLOCKS_MAX = 1 << 15, /* of a part */
 	/* After so many MCUs, an invalid code is that of a damaged file. */
 	FALSE_MCUS = 64,
@@ -116,6 +115,11 @@ static bool read_mcu(struct part *p, struct bits *bits, uint32_t index)
 	return bits_are_real(bits);
 }
 
+static bool is_abandoned(const struct part *p)
+{
+	return atomic_load_explicit(&p->is_abandoned, memory_order_relaxed);
+}
+
 /*
  * Read MCUs up to the part's end, or to what cannot be read, such as a restart
  * marker.  If they begin after marker `restarts`, `interval` says when the next
@@ -133,9 +137,7 @@ static uint32_t read_from(struct part *p, struct bits bits, uint32_t interval,
 		bits = bits_refill(bits);
 		p->places[count] =
 			place_make(&bits, p->components, a->component_count);
-		if (count == a->mcus_max || bits.at >= p->to ||
-		    atomic_load_explicit(&p->is_abandoned,
-					 memory_order_relaxed))
+		if (count == a->mcus_max || bits.at >= p->to || is_abandoned(p))
 			return count;
 		if (interval > 0 && left == 0) {
 			if (!restart_read(&bits, ++restarts, p->components,
@@ -152,9 +154,12 @@ static uint32_t read_from(struct part *p, struct bits bits, uint32_t interval,
 static const uint8_t *find_restart(const uint8_t *from, const uint8_t *to)
 {
 	while (to - from >= 2 &&
-	       (from[0] != 0xff || (from[1] & ~7) != MARKER_RST0))
+	       (from = memchr(from, 0xff, (size_t)(to - from - 1))) != NULL) {
+		if ((from[1] & ~7) == MARKER_RST0)
+			return from + 2;
 		from++;
-	return to - from >= 2 ? from + 2 : to;
+	}
+	return to;
 }
 
 /*
@@ -176,7 +181,7 @@ static void find_mcus(struct part *p)
 	}
 	for (uint32_t i = 0; i < FALSE_STARTS; i++) {
 		p->mcu_count = read_from(p, bits, 0, 0);
-		if (p->mcu_count >= FALSE_MCUS)
+		if (p->mcu_count >= FALSE_MCUS || is_abandoned(p))
 			return;
 		bits = bits_refill(bits);
 		bits_drop(&bits, 1);
@@ -235,13 +240,20 @@ static void give_up(struct ahead *a, const struct bits *bits)
 	go_to_next(a);
 }
 
-/* Is the place before these bits?  Both are refilled. */
-static bool is_before(const struct bits *place, const struct bits *b)
+/* How many bits are left of those before `at`. */
+static int32_t real_bits(const struct bits *b)
 {
-	return place->at < b->at ||
-	       (place->at == b->at && place->count > b->count);
+	return b->count - b->made_up;
 }
 
+/*
+ * Is a place before another?  Both are refilled.  Before a marker, all places
+ * have the same `at` and as many bits, but not as many real ones.
+ */
+static bool is_before(const struct bits *a, const struct bits *b)
+{
+	return a->at < b->at || (a->at == b->at && real_bits(a) > real_bits(b));
+}
 /* Where the helper's part ends, the next one is `own_bytes` away. */
 static void find(struct ahead *a, const struct component *components)
 {
@@ -259,7 +271,8 @@ static void seek(struct ahead *a, const struct bits *bits,
 {
 	const struct part *p = &a->parts[a->now];
 	struct bits b = bits_refill(*bits);
-
+	if (p->mcu_count > 0 && is_before(&b, &p->places[0].bits))
+		return;
 	while (a->mcu < p->mcu_count && is_before(&p->places[a->mcu].bits, &b))
 		a->mcu++;
 	if (a->mcu == p->mcu_count || a->sought++ == SEEK_MCUS ||
@@ -401,13 +414,13 @@ static bool part_alloc(struct ahead *a, struct part *p,
 	p->places = memory_alloc(a->memory,
 				 places * sizeof(*p->places) +
 					 (blocks + values) * sizeof(int16_t));
+	if (p->places == NULL)
+		return false;
 	p->dc = (int16_t *)(p->places + places);
 	p->values = p->dc + blocks;
-	return p->places != NULL;
+	return true;
 }
 
-_Static_assert((int)SCAN_BYTES_MIN >= (int)IMG_HELP_FILE_BYTES,
-	       "no shorter file has help");
 _Static_assert(sizeof(struct ahead) +
 			       PARTS * ((BLOCKS_MAX + 1) *
 						sizeof(struct place) +

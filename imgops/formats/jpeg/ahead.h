@@ -3,15 +3,16 @@
  * Inside imgops: a scan that is read by two cores.
  *
  * A Huffman code says nothing of where it begins, so a scan can only be read
- * from its beginning.  But who begins anywhere reads the right codes after a
- * while (Klein and Wiseman, Parallel Huffman decoding with applications to JPEG
- * files, The Computer Journal 46(5), 2003), mostly within a few MCUs.  So a
- * helper (base/memory.h) reads a part of the scan ahead, and notes for each MCU
- * where it began.  The reader comes to that part later.  If it begins an MCU
- * where the helper has begun one, all that follows is the same, except that the
- * DC of each component differs by a constant: it is a sum of differences.  The
- * reader takes the coefficients, makes their samples, and goes on where the
- * helper has ended.  Meanwhile the helper reads the next part.
+ * from its beginning.  But a reader that begins anywhere reads the right codes
+ * after a while (Klein and Wiseman, Parallel Huffman decoding with applications
+ * to JPEG files, The Computer Journal 46(5), 2003), mostly within a few MCUs.
+ * So a helper (base/memory.h) reads a part of the scan ahead, and notes for
+ * each MCU where it began.  The reader comes to that part later.  If it begins
+ * an MCU where the helper has begun one, all that follows is the same, except
+ * that the DC of each component differs by a constant: it is a sum of
+ * differences.  The reader takes the coefficients, makes their samples, and
+ * goes on where the helper has ended.  Meanwhile the helper reads the next
+ * part.
  *
  *	bytes   |  reader   |     helper      |  reader   |     helper     |
  *	reader  | reads 1   | samples of 2    | reads 3   | samples of 4   |

@@ -394,15 +394,15 @@ read_mcus(struct sequential *s, uint32_t x, uint32_t end, uint32_t row,
 
 	while (x < end) {
 		uint32_t count = x < whole ? min_u32(whole, end) - x : 1;
+		if (s->ahead != NULL)
+			count = ahead_look(s->ahead, &s->bits, s->components,
+					   count, &has_them);
 		if (s->restart_interval > 0) {
 			if (s->mcus_left == 0 && !read_restart(s))
 				return false;
 			count = min_u32(count, s->mcus_left);
+			s->mcus_left -= count;
 		}
-		if (s->ahead != NULL)
-			count = ahead_look(s->ahead, &s->bits, s->components,
-					   count, &has_them);
-		s->mcus_left -= count;
 		if (!(x >= whole ? read_edge_mcu(s, x, row, how) :
 		      has_them && how == HOW_LOW ? make_run(s, count) :
 						   read_run(s, count, how)))

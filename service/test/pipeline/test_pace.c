@@ -122,6 +122,29 @@ static void test_a_way_is_that_of_the_machine(void)
 	CHECK(is_learned(&p, 4, 1));
 }
 
+/* Refused by ways that were learned while the machine was slow. */
+static void test_ways_are_doubted(void)
+{
+	struct pace p;
+
+	pace_init(&p);
+	learn_way(&p, 120, 3, 8);
+	for (int i = 0; i < 100; i++) {
+		pace_doubt(&p);
+		pace_doubt_way(&p, 3);
+		pace_doubt_way(&p, 4); /* like the other */
+	}
+	CHECK(is_learned(&p, 3, 1));
+	CHECK(is_learned(&p, 4, 1));
+	/* A fast machine is not doubted. */
+	learn_way(&p, 300, 5, 0.5);
+	pace_doubt_way(&p, 5);
+	CHECK(is_learned(&p, 5, 0.5));
+	learn_pace(&p, 400, 5 * MS, 0.5);
+	pace_doubt(&p);
+	CHECK(is_pace(&p, 0.5));
+}
+
 static void test_an_unknown_way_is_like_the_others(void)
 {
 	struct pace p;
@@ -303,6 +326,7 @@ int main(void)
 	test_refusals_do_not_go_on_for_ever();
 	test_pace_has_limits();
 	test_a_way_is_that_of_the_machine();
+	test_ways_are_doubted();
 	test_an_unknown_way_is_like_the_others();
 	test_ways_have_limits();
 	test_estimates_follow_any_machine();
