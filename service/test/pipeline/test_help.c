@@ -15,7 +15,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { UPLOADS = 200, PARTS = 50 };
+enum { UPLOADS = 30, PARTS = 30 };
 
 static _Atomic bool has_idle_core = true;
 
