@@ -84,6 +84,7 @@ void help_handle(struct event *ev, void *arg)
 	/* From here on, the upload may end. */
 	(void)sem_post(&h->ended);
 }
+
 void help_enter(struct help *h, struct help_stage *of,
 		const struct memory *memory, uint64_t number)
 {

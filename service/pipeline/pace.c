@@ -75,6 +75,7 @@ void pace_doubt(struct pace *p)
 				      factor - (factor - 1) / DOUBTS,
 				      memory_order_relaxed);
 }
+
 double pace_factor(const struct pace *p)
 {
 	return atomic_load_explicit(&p->factor, memory_order_relaxed);

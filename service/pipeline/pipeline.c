@@ -672,6 +672,7 @@ static bool is_decoded_by_task(const struct pipeline *p, const struct upload *u)
 {
 	return p->decoder.group != NULL && is_decoded_elsewhere(p, u);
 }
+
 /* upload.task.run(), in the decoder stage; the upload waits for it. */
 static void decode_for_waiter(struct task *t)
 {
@@ -733,6 +734,7 @@ static enum img_err run_operation(struct pipeline *p, enum pipeline_step step,
 				  struct variant *v)
 {
 	struct upload *u = v->upload;
+
 	if (step != PIPELINE_DECODE)
 		return steps_run(step, v, &p->steps, &p->memory);
 	if (!stage_can_wait() || !is_decoded_by_task(p, u))
@@ -781,6 +783,7 @@ static void learn_pace(struct pipeline *p, enum pipeline_step step,
 		       struct variant *v, uint64_t cpu_ns)
 {
 	uint64_t took_ns = v->service_ns[step];
+
 	if (step == PIPELINE_DECODE && is_decoded_elsewhere(p, v->upload))
 		cpu_ns = v->upload->decoder_cpu_ns;
 	else if (cpu_ns == 0)

@@ -387,6 +387,7 @@ static enum img_err decode(struct upload *u, const struct steps *steps,
 		.end_ns = atomic_load(&u->is_accepted) ? 0 : u->deadline_ns,
 	};
 	enum img_err err;
+
 	for (uint32_t i = 0; i < u->variant_count; i++)
 		transform.keep_gainmap |= u->variants[i].transform.keep_gainmap;
 	if (decoder == NULL)

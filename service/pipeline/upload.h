@@ -17,10 +17,10 @@
 #ifndef SERVICE_UPLOAD_H
 #define SERVICE_UPLOAD_H
 
-#include "service/pipeline/help.h"
 #include "service/pipeline/block_list.h"
 #include "service/pipeline/budget.h"
 #include "service/pipeline/excess.h"
+#include "service/pipeline/help.h"
 
 #include "imgops/imgops.h"
 #include "stages/stage.h"
@@ -104,6 +104,7 @@ struct variant {
 	uint64_t service_ns[PIPELINE_STEPS];
 	uint64_t cpu_ns; /* of its steps that have a way */
 };
+
 /* The file format of its result. */
 static inline const struct img_format *variant_format(const struct variant *v)
 {

@@ -195,6 +195,7 @@ static void read_part(void *work)
 	find_mcus(p);
 	atomic_store(&p->is_read, true);
 }
+
 /* Have part `number` read, `own_bytes` after `at`. */
 static void begin_part(struct ahead *a, uint32_t number, const uint8_t *at)
 {
@@ -254,7 +255,11 @@ static bool is_before(const struct bits *a, const struct bits *b)
 {
 	return a->at < b->at || (a->at == b->at && real_bits(a) > real_bits(b));
 }
-/* Where the helper's part ends, the next one is `own_bytes` away. */
+
+/*
+ * The reader is where the helper has begun MCU a->mcu.  Have the next part read:
+ * it begins `own_bytes` after the end of this one.
+ */
 static void find(struct ahead *a, const struct component *components)
 {
 	const struct part *p = &a->parts[a->now];

@@ -360,6 +360,7 @@ static bool read_restart(struct sequential *s)
 		ahead_restart(s->ahead);
 	return true;
 }
+
 /* True: fine texture has been found so far. */
 static bool has_texture(const struct sequential *s)
 {
