@@ -257,8 +257,8 @@ static bool is_before(const struct bits *a, const struct bits *b)
 }
 
 /*
- * The reader is where the helper has begun MCU a->mcu.  Have the next part read:
- * it begins `own_bytes` after the end of this one.
+ * The reader is where the helper has begun MCU a->mcu.  Have the next part
+ * read, which begins `own_bytes` after the end of this one.
  */
 static void find(struct ahead *a, const struct component *components)
 {
