@@ -728,6 +728,60 @@ img_decode(struct image *dst, const uint8_t *bytes, size_t count,
 	   const struct img_limits *limits, const struct memory *memory);
 
 /*
+ * A part of img_decode(), done while the file arrives: of a baseline JPEG of
+ * one scan.  img_early_come() decodes what has come, as often as it is called,
+ * on any thread, one at a time.  img_decode_rest() is img_decode() from there
+ * on, with the same result.
+ */
+struct img_early;
+
+/*
+ * `header` is the result, OK, of img_probe_more() on the first `count` bytes.
+ * It allocates what img_decode() would, except profile and gain map.  NULL: the
+ * file is not decoded early, or there is no memory.  `memory` must outlive the
+ * picture.
+ */
+struct img_early *img_early_begin(const uint8_t *bytes, size_t count,
+				  const struct img_header *header,
+				  const struct img_view *view,
+				  const struct img_transform *transform,
+				  const struct img_limits *limits,
+				  const struct memory *memory);
+
+/*
+ * `count` bytes have come; they may have moved since the last call.  *stop,
+ * which another thread may set, ends it within some MCUs.  Errors: what
+ * img_decode_rest() will return; further calls decode no more.
+ */
+MUST_CHECK enum img_err img_early_come(struct img_early *e,
+				       const uint8_t *bytes, size_t count,
+				       const _Atomic bool *stop);
+
+void img_early_free(struct img_early *e); /* NULL is fine */
+
+/*
+ * How much of the work of img_decode(), 0 .. 1, is left to img_decode_rest(),
+ * in which `e` may be NULL: as far as bytes tell.
+ */
+double img_early_left(const struct img_early *e, size_t count,
+		      const struct img_header *header,
+		      const struct img_view *view,
+		      const struct img_transform *transform);
+
+/*
+ * As img_decode().  `e` is still to be freed, but holds nothing large any more.
+ * If `e` is NULL, was begun for another scale or light, or got here before, all
+ * is decoded.
+ */
+MUST_CHECK enum img_err img_decode_rest(struct image *dst, struct img_early *e,
+					const uint8_t *bytes, size_t count,
+					const struct img_header *header,
+					const struct img_view *view,
+					const struct img_transform *transform,
+					const struct img_limits *limits,
+					const struct memory *memory);
+
+/*
  * True: img_decode() has ended with `err`, and may be called again with the
  * changed header, to decode in another way.  That happens at most once for each
  * `err`, except BORDER.  A file with fine texture that is TOO_LARGE at the

@@ -232,6 +232,64 @@ enum img_err img_decode(struct image *dst, const uint8_t *bytes, size_t count,
 					     transform, limits, memory);
 }
 
+struct img_early *img_early_begin(const uint8_t *bytes, size_t count,
+				  const struct img_header *header,
+				  const struct img_view *view,
+				  const struct img_transform *transform,
+				  const struct img_limits *limits,
+				  const struct memory *memory)
+{
+	const struct format_early *early = header->format->codec->early;
+
+	return early != NULL && img_result_fits(view, transform, limits) ?
+		       early->begin(bytes, count, header, view, transform,
+				    limits, memory) :
+		       NULL;
+}
+
+enum img_err img_early_come(struct img_early *e, const uint8_t *bytes,
+			    size_t count, const _Atomic bool *stop)
+{
+	return e->format->come(e, bytes, count, stop);
+}
+
+/* May `e` have decoded a part of this file? */
+static bool is_early(const struct img_early *e, const struct img_header *header)
+{
+	return e != NULL && e->format == header->format->codec->early;
+}
+
+double img_early_left(const struct img_early *e, size_t count,
+		      const struct img_header *header,
+		      const struct img_view *view,
+		      const struct img_transform *transform)
+{
+	return is_early(e, header) ?
+		       e->format->left(e, count, header, view, transform) :
+		       1;
+}
+
+void img_early_free(struct img_early *e)
+{
+	if (e != NULL)
+		e->format->free(e);
+}
+
+enum img_err img_decode_rest(struct image *dst, struct img_early *e,
+			     const uint8_t *bytes, size_t count,
+			     const struct img_header *header,
+			     const struct img_view *view,
+			     const struct img_transform *transform,
+			     const struct img_limits *limits,
+			     const struct memory *memory)
+{
+	if (!is_early(e, header) || !img_result_fits(view, transform, limits))
+		return img_decode(dst, bytes, count, header, view, transform,
+				  limits, memory);
+	return e->format->rest(dst, e, bytes, count, header, view, transform,
+			       limits, memory);
+}
+
 bool img_decode_again(struct img_header *header, enum img_err err)
 {
 	const struct img_codec *c = header->format->codec;

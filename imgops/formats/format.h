@@ -35,6 +35,38 @@ enum format_planes {
 enum { FORMAT_QUALITIES = 9 };
 extern const int format_qualities[FORMAT_QUALITIES]; /* 1 .. 100, rising */
 
+/*
+ * A file that is decoded while it arrives: as img_early_begin(), ..come(),
+ * ..left() and img_decode_rest() say; `e` is of this format, and not NULL.  A
+ * format's own struct begins with a struct img_early.
+ */
+struct format_early {
+	struct img_early *(*begin)(const uint8_t *bytes, size_t count,
+				   const struct img_header *header,
+				   const struct img_view *view,
+				   const struct img_transform *transform,
+				   const struct img_limits *limits,
+				   const struct memory *memory);
+	enum img_err (*come)(struct img_early *e, const uint8_t *bytes,
+			     size_t count, const _Atomic bool *stop);
+	enum img_err (*rest)(struct image *dst, struct img_early *e,
+			     const uint8_t *bytes, size_t count,
+			     const struct img_header *header,
+			     const struct img_view *view,
+			     const struct img_transform *transform,
+			     const struct img_limits *limits,
+			     const struct memory *memory);
+	double (*left)(const struct img_early *e, size_t count,
+		       const struct img_header *header,
+		       const struct img_view *view,
+		       const struct img_transform *transform);
+	void (*free)(struct img_early *e);
+};
+
+struct img_early {
+	const struct format_early *format;
+};
+
 struct img_codec {
 	/*
 	 * Can a file of the format begin with these bytes, IMG_BEGIN_BYTES to
@@ -80,6 +112,7 @@ struct img_codec {
 			       const struct img_limits *limits,
 			       const struct memory *memory);
 	bool (*decode_again)(struct img_header *header, enum img_err err);
+	const struct format_early *early; /* NULL: files come as a whole */
 	const struct step_estimate *decode_estimate;
 
 	/*

@@ -5,9 +5,12 @@
  *
  * For any bytes: if one of the two functions reads them, libjpeg accepts them
  * and makes the same samples; and img_decode_any() returns the same error as
- * libjpeg, or finds damage in scans that libjpeg did not need.  The input has
- * the form of fuzz_imgops; its option bytes are ignored.
+ * libjpeg, or finds damage in scans that libjpeg did not need.  A file of one
+ * scan gives the same, or is refused, while it arrives in pieces.  The input
+ * has the form of fuzz_imgops; the first of its option bytes is the scale and
+ * the size of the pieces, and the others are ignored.
  */
+#include "base/test/check.h"
 #include "imgops/test/reduced.h"
 #include "imgops/test/support.h"
 
@@ -37,6 +40,20 @@ static void check_full(const uint8_t *jpeg, size_t bytes, struct heap *h)
 	assert(is_same(&ours, &alone));
 	img_release(&ours);
 	img_release(&alone);
+}
+
+static void check_pieces(const uint8_t *jpeg, size_t bytes, uint8_t option,
+			 struct heap *h)
+{
+	uint32_t n = option % 5 < 4 ? 1 + option % 5 : 8;
+	struct image whole, come;
+	bool ok = reduced_by_ours(&whole, n, jpeg, bytes, &limits, &h->memory);
+
+	CHECK(reduced_in_pieces(&come, n, jpeg, bytes, 1 + option * 7u, &limits,
+				&h->memory) == ok);
+	CHECK(is_same(&whole, &come));
+	img_release(&whole);
+	img_release(&come);
 }
 
 static void check(const uint8_t *jpeg, size_t bytes,
@@ -95,15 +112,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct img_header header;
 	struct heap h;
+	uint8_t option;
 
 	if (bytes < OPTION_BYTES)
 		return -1;
+	option = data[0];
 	data += OPTION_BYTES;
 	bytes -= OPTION_BYTES;
 	heap_init(&h);
 	if (img_probe(&header, data, bytes, &limits) == IMG_OK &&
-	    header.format == img_formats[IMG_FORMAT_JPEG])
+	    header.format == img_formats[IMG_FORMAT_JPEG]) {
 		check(data, bytes, &header, &h);
+		if (!header.is_progressive)
+			check_pieces(data, bytes, option, &h);
+	}
 	assert(h.live_count == 0);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "imgops/test/reduced.h"
 
+#include "base/test/check.h"
 #include "imgops/image.h"
 #include "imgops/formats/jpeg/edge.h"
 #include "imgops/formats/jpeg/reader.h"
@@ -8,13 +9,15 @@
 #include "imgops/formats/jpeg/entropy.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct reduced {
 	struct reader reader;
 	struct image *img;
 	uint32_t n;
-	enum by { BY_OURS, BY_LIBJPEG, BY_ARRAYS } by;
+	enum by { BY_OURS, BY_PIECES, BY_LIBJPEG, BY_ARRAYS } by;
+	size_t piece;     /* of BY_PIECES */
 	bool is_in_order; /* progressive, and all scans are there */
 	bool ok;
 	void (*realize)(j_common_ptr jpeg);
@@ -119,6 +122,41 @@ static void by_arrays(struct reduced *e)
 	e->ok = true;
 }
 
+/* Read what has come, `count` bytes of the scan, from a copy. */
+static enum img_err come(struct sequential *s, const uint8_t *scan,
+			 size_t count)
+{
+	static const _Atomic bool never = false;
+	uint8_t *copy = malloc(count + 1);
+	enum img_err err;
+
+	CHECK(copy != NULL);
+	memcpy(copy, scan, count);
+	err = sequential_come(s, copy, count, &never);
+	free(copy);
+	return err;
+}
+
+static void by_pieces(struct reduced *e)
+{
+	const struct jpeg_source_mgr *src = e->reader.jpeg.src;
+	enum img_err err = IMG_OK;
+	struct sequential *s =
+		sequential_begin(e->img, (struct reduction){ .n = e->n },
+				 &e->reader.jpeg, e->reader.memory);
+
+	if (s == NULL)
+		return;
+	for (size_t count = e->piece;
+	     count < src->bytes_in_buffer && err == IMG_OK; count += e->piece)
+		err = come(s, src->next_input_byte, count);
+	if (err == IMG_OK)
+		err = sequential_rest(s, src->next_input_byte,
+				      src->bytes_in_buffer, e->reader.memory);
+	memory_free(e->reader.memory, s);
+	e->ok = err == IMG_OK;
+}
+
 static void step(void *arg)
 {
 	struct reduced *e = arg;
@@ -129,12 +167,14 @@ static void step(void *arg)
 	    r->jpeg.jpeg_color_space == JCS_UNKNOWN)
 		reader_fail(r, IMG_ERR_UNSUPPORTED);
 	make_planes(e);
-	if (e->by == BY_OURS)
+	if (e->by == BY_OURS || e->by == BY_PIECES)
 		reader_open_rest(r);
 	if (e->by == BY_LIBJPEG)
 		by_libjpeg(e);
 	else if (e->by == BY_ARRAYS)
 		by_arrays(e);
+	else if (e->by == BY_PIECES)
+		by_pieces(e);
 	else if (!r->jpeg.progressive_mode)
 		e->ok = sequential_read(e->img, (struct reduction){ .n = e->n },
 					&r->jpeg, r->memory) == IMG_OK;
@@ -147,7 +187,7 @@ static void step(void *arg)
 
 static enum img_err run(struct image *img, uint32_t n, const uint8_t *data,
 			size_t count, const struct img_limits *limits,
-			const struct memory *memory, enum by by)
+			const struct memory *memory, enum by by, size_t piece)
 {
 	struct piece pieces[SCANS_PIECES_MAX];
 	struct reduced e = {
@@ -157,6 +197,7 @@ static enum img_err run(struct image *img, uint32_t n, const uint8_t *data,
 		.img = img,
 		.n = n,
 		.by = by,
+		.piece = piece,
 	};
 	enum img_err err;
 
@@ -179,7 +220,7 @@ enum img_err reduced_by_libjpeg(struct image *img, uint32_t n,
 				const struct img_limits *limits,
 				const struct memory *memory)
 {
-	return run(img, n, data, count, limits, memory, BY_LIBJPEG);
+	return run(img, n, data, count, limits, memory, BY_LIBJPEG, 0);
 }
 
 enum img_err reduced_by_arrays(struct image *img, uint32_t n,
@@ -187,14 +228,24 @@ enum img_err reduced_by_arrays(struct image *img, uint32_t n,
 			       const struct img_limits *limits,
 			       const struct memory *memory)
 {
-	return run(img, n, data, count, limits, memory, BY_ARRAYS);
+	return run(img, n, data, count, limits, memory, BY_ARRAYS, 0);
 }
 
 bool reduced_by_ours(struct image *img, uint32_t n, const uint8_t *data,
 		     size_t count, const struct img_limits *limits,
 		     const struct memory *memory)
 {
-	return run(img, n, data, count, limits, memory, BY_OURS) == IMG_OK &&
+	return run(img, n, data, count, limits, memory, BY_OURS, 0) == IMG_OK &&
+	       img->plane_count > 0;
+}
+
+bool reduced_in_pieces(struct image *img, uint32_t n, const uint8_t *data,
+		       size_t count, size_t piece,
+		       const struct img_limits *limits,
+		       const struct memory *memory)
+{
+	return run(img, n, data, count, limits, memory, BY_PIECES, piece) ==
+		       IMG_OK &&
 	       img->plane_count > 0;
 }
 

@@ -32,6 +32,15 @@ bool reduced_by_ours(struct image *img, uint32_t n, const uint8_t *data,
 		     const struct memory *memory);
 
 /*
+ * The same, by sequential.c while the file arrives in pieces of `piece` bytes,
+ * each time at another address.
+ */
+bool reduced_in_pieces(struct image *img, uint32_t n, const uint8_t *data,
+		       size_t count, size_t piece,
+		       const struct img_limits *limits,
+		       const struct memory *memory);
+
+/*
  * True: both pictures, decoded at 1/8, have the same sizes and spans, and the
  * same samples of all blocks that the frame does not cut.  (Those that it cuts,
  * libjpeg reduces with their hidden samples.)

@@ -129,12 +129,33 @@ static struct path path_of(const struct img_header *h, uint32_t dct_scale,
 	return p;
 }
 
+/* A scan that is decoded while it arrives. */
+struct early {
+	struct img_early base;
+	struct reduction how; /* `scan` is for this */
+	struct image image;
+	struct sequential *scan;
+	size_t scan_offset;
+	const struct memory *memory;
+	enum img_err err;
+};
+
 struct decoder {
 	struct reader reader;
 	struct image *dst;
 	struct path path;
 	bool watches_texture, keeps_light;
+	struct early *early; /* NULL: all of the file has come */
 };
+
+static struct reduction reduction_of(const struct decoder *d)
+{
+	return (struct reduction){
+		.n = d->path.dct_scale,
+		.watches_texture = d->watches_texture,
+		.keeps_light = d->keeps_light,
+	};
+}
 
 /* False: the file is in a colour space that has no name here. */
 static bool find_space(enum img_space *space, J_COLOR_SPACE from)
@@ -263,11 +284,7 @@ static void make_planes(struct decoder *d)
 static void read_ours(struct decoder *d)
 {
 	struct reader *r = &d->reader;
-	struct reduction how = {
-		.n = d->path.dct_scale,
-		.watches_texture = d->watches_texture,
-		.keeps_light = d->keeps_light,
-	};
+	struct reduction how = reduction_of(d);
 	enum img_err err;
 
 	reader_open_rest(r);
@@ -314,6 +331,26 @@ static void read_full(struct decoder *d)
 	read_planes(d->dst, jpeg);
 }
 
+/*
+ * Begin the scan, of which only a part has come.  libjpeg may have read past
+ * the end, from bytes of its own.
+ */
+static void begin_scan(struct decoder *d)
+{
+	struct reader *r = &d->reader;
+	const uint8_t *file = r->pieces[0].data, *at;
+
+	reader_open_rest(r);
+	at = r->jpeg.src->next_input_byte;
+	if (r->hit_end || at < file || at > file + r->pieces[0].bytes)
+		reader_fail(r, IMG_ERR_TRUNCATED);
+	d->early->scan_offset = (size_t)(at - file);
+	d->early->scan =
+		sequential_begin(d->dst, reduction_of(d), &r->jpeg, r->memory);
+	if (d->early->scan == NULL)
+		reader_fail(r, IMG_ERR_IRREGULAR);
+}
+
 static void decode_step(void *arg)
 {
 	struct decoder *d = arg;
@@ -322,7 +359,9 @@ static void decode_step(void *arg)
 	(void)jpeg_read_header(&r->jpeg, TRUE);
 	check_limits(d);
 	make_planes(d);
-	if (d->path.is_ours)
+	if (d->early != NULL)
+		begin_scan(d);
+	else if (d->path.is_ours)
 		read_ours(d);
 	else if (d->path.dct_scale < DECODE_SCALE_FULL)
 		read_scans(d);
@@ -398,15 +437,56 @@ static enum img_err decode_once(struct decoder *d, const struct piece *whole,
 	return IMG_OK;
 }
 
+/* It holds no memory any more, and cannot go on. */
+static void early_end(struct early *e)
+{
+	img_release(&e->image);
+	memory_free(e->memory, e->scan);
+	e->scan = NULL;
+}
+
+/* Has it been begun, for what `d` is to do? */
+static bool early_suits(const struct early *e, const struct decoder *d,
+			const struct img_header *header)
+{
+	const struct reduction how = reduction_of(d);
+
+	return e != NULL && e->scan != NULL && d->path.is_ours &&
+	       !header->is_progressive && e->how.n == how.n &&
+	       e->how.watches_texture == how.watches_texture &&
+	       e->how.keeps_light == how.keeps_light;
+}
+
+/* Decode what has not been decoded while it arrived. */
+static enum img_err early_rest(struct early *e, struct decoder *d,
+			       const struct piece *whole)
+{
+	enum img_err err = e->err;
+
+	if (err == IMG_OK)
+		err = sequential_rest(e->scan, whole->data + e->scan_offset,
+				      whole->bytes - e->scan_offset,
+				      d->reader.memory);
+	if (err == IMG_OK) {
+		*d->dst = e->image;
+		e->image = (struct image){ 0 };
+	}
+	early_end(e);
+	return err;
+}
+
 /*
  * As decode_once(); what is irregular at 8/8 is read by libjpeg, at once if
  * that takes no more memory.
  */
 static enum img_err decode_file(struct decoder *d, const struct piece *whole,
-				const struct img_header *header)
+				const struct img_header *header,
+				struct early *early)
 {
 	struct decoder fresh = *d;
-	enum img_err err = decode_once(d, whole, header);
+	enum img_err err = early_suits(early, d, header) ?
+				   early_rest(early, d, whole) :
+				   decode_once(d, whole, header);
 
 	if (err != IMG_ERR_IRREGULAR || !d->path.is_ours ||
 	    header->is_progressive || d->path.dct_scale < DECODE_SCALE_FULL)
@@ -491,7 +571,7 @@ static enum img_err read_gainmap(struct image *dst, const uint8_t *jpeg,
 	if (err != IMG_OK)
 		return err;
 	d.dst = &dst->gainmap->image;
-	err = decode_file(&d, &whole, map);
+	err = decode_file(&d, &whole, map, NULL);
 	if (err == IMG_OK && needs_profile)
 		err = read_profile(d.dst, &whole, map, memory);
 	if (err == IMG_OK)
@@ -522,16 +602,15 @@ static enum img_err add_gainmap(struct image *dst, const struct piece *whole,
 	return gain_or_note(dst, err);
 }
 
-static enum img_err
-jpeg_decode(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
-	    const struct img_header *header, const struct img_view *view,
-	    const struct img_transform *transform,
-	    const struct img_limits *limits, const struct memory *memory)
+static struct decoder
+decoder_make(struct image *dst, const struct img_header *header,
+	     const struct img_view *view, const struct img_transform *transform,
+	     const struct img_limits *limits, const struct memory *memory)
 {
 	bool keeps_light = transform->light == IMG_LIGHT_LINEAR;
-	struct piece whole = { jpeg, jpeg_bytes };
 	uint32_t scale = img_decode_scale(header, view, transform);
-	struct decoder d = {
+
+	return (struct decoder){
 		.reader = { .limits = limits,
 			    .memory = memory,
 			    .lenient = transform->lenient },
@@ -540,7 +619,72 @@ jpeg_decode(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
 		.watches_texture = may_be_too_fine(header, view, transform),
 		.keeps_light = keeps_light,
 	};
-	enum img_err err = decode_file(&d, &whole, header);
+}
+
+/* --- While it arrives --- */
+
+static void early_free(struct img_early *base)
+{
+	struct early *e = container_of(base, struct early, base);
+
+	early_end(e);
+	memory_free(e->memory, e);
+}
+
+static const struct format_early early_format;
+
+static struct img_early *
+early_begin(const uint8_t *bytes, size_t count, const struct img_header *header,
+	    const struct img_view *view, const struct img_transform *transform,
+	    const struct img_limits *limits, const struct memory *memory)
+{
+	struct piece come = { bytes, count };
+	struct decoder d =
+		decoder_make(NULL, header, view, transform, limits, memory);
+	struct early *e;
+
+	if (!d.path.is_ours || header->is_progressive)
+		return NULL;
+	e = memory_alloc(memory, sizeof(*e));
+	if (e == NULL)
+		return NULL;
+	*e = (struct early){
+		.base = { &early_format },
+		.how = reduction_of(&d),
+		.memory = memory,
+	};
+	d.dst = &e->image;
+	d.early = e;
+	if (decode_pieces(&d, &come, 1) == IMG_OK)
+		return &e->base;
+	early_free(&e->base);
+	return NULL;
+}
+
+static enum img_err early_come(struct img_early *base, const uint8_t *bytes,
+			       size_t count, const _Atomic bool *stop)
+{
+	struct early *e = container_of(base, struct early, base);
+
+	if (e->scan != NULL && e->err == IMG_OK)
+		e->err = sequential_come(e->scan, bytes + e->scan_offset,
+					 count - e->scan_offset, stop);
+	return e->err;
+}
+
+static enum img_err
+decode_rest(struct image *dst, struct img_early *base, const uint8_t *jpeg,
+	    size_t jpeg_bytes, const struct img_header *header,
+	    const struct img_view *view, const struct img_transform *transform,
+	    const struct img_limits *limits, const struct memory *memory)
+{
+	struct early *e =
+		base == NULL ? NULL : container_of(base, struct early, base);
+	struct piece whole = { jpeg, jpeg_bytes };
+	struct decoder d =
+		decoder_make(dst, header, view, transform, limits, memory);
+	uint32_t scale = img_decode_scale(header, view, transform);
+	enum img_err err = decode_file(&d, &whole, header, e);
 
 	if (err == IMG_OK && header->icc_bytes > 0)
 		err = read_profile(dst, &whole, header, memory);
@@ -548,6 +692,40 @@ jpeg_decode(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
 		err = add_gainmap(dst, &whole, header, scale, transform, limits,
 				  memory);
 	return err;
+}
+
+static double early_left(const struct img_early *base, size_t count,
+			 const struct img_header *header,
+			 const struct img_view *view,
+			 const struct img_transform *transform)
+{
+	const struct early *e = container_of(base, const struct early, base);
+	const struct decoder d =
+		decoder_make(NULL, header, view, transform, NULL, NULL);
+	size_t read;
+
+	if (!early_suits(e, &d, header))
+		return 1;
+	read = e->scan_offset + sequential_come_bytes(e->scan);
+	return (double)(count - read) / (double)count;
+}
+
+static const struct format_early early_format = {
+	.left = early_left,
+	.begin = early_begin,
+	.come = early_come,
+	.rest = decode_rest,
+	.free = early_free,
+};
+
+static enum img_err
+jpeg_decode(struct image *dst, const uint8_t *jpeg, size_t jpeg_bytes,
+	    const struct img_header *header, const struct img_view *view,
+	    const struct img_transform *transform,
+	    const struct img_limits *limits, const struct memory *memory)
+{
+	return decode_rest(dst, NULL, jpeg, jpeg_bytes, header, view, transform,
+			   limits, memory);
 }
 
 static bool jpeg_decode_again(struct img_header *header, enum img_err err)
@@ -872,6 +1050,7 @@ static const struct img_codec codec = {
 	.scale_used = jpeg_scale_used,
 	.decode = jpeg_decode,
 	.decode_again = jpeg_decode_again,
+	.early = &early_format,
 	.decode_estimate = &jpeg_decode_estimate,
 	.encode = jpeg_encode,
 	.encode_estimate = &jpeg_encode_estimate,

@@ -52,8 +52,34 @@ sequential_read(struct image *img, struct reduction how,
 		const struct jpeg_decompress_struct *jpeg,
 		const struct memory *memory);
 
-/* The memory that sequential_read() needs. */
+/* The memory that sequential_read() or sequential_begin() needs. */
 size_t sequential_bytes(struct table_set used);
+
+/*
+ * sequential_read() in parts, while the file arrives.  First sequential_begin()
+ * on its header, whose results must stay, also `img`, whose planes it fills;
+ * `jpeg` need not.  NULL: IRREGULAR.  The caller frees the result, a block of
+ * `memory`.
+ *
+ * Each time that more bytes of the scan have come, sequential_come() reads what
+ * is certainly complete; *stop, which another thread may set, ends it within
+ * some MCUs.  `scan` may be at another address each time.  When all have come,
+ * sequential_rest() reads what is left.  Each may return IRREGULAR or TEXTURE;
+ * then there are no further calls.
+ */
+struct sequential;
+MUST_CHECK struct sequential *
+sequential_begin(struct image *img, struct reduction how,
+		 const struct jpeg_decompress_struct *jpeg,
+		 const struct memory *memory);
+MUST_CHECK enum img_err sequential_come(struct sequential *s,
+					const uint8_t *scan, size_t bytes,
+					const _Atomic bool *stop);
+/* Bytes of the scan that have been read. */
+size_t sequential_come_bytes(const struct sequential *s);
+MUST_CHECK enum img_err sequential_rest(struct sequential *s,
+					const uint8_t *scan, size_t bytes,
+					const struct memory *memory);
 
 enum { PROGRESSIVE_SCANS_MAX = 20 };
 

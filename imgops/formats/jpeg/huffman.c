@@ -40,13 +40,15 @@ bool huffman_codes_make(struct huffman_codes *c,
 {
 	uint32_t code = 0, index = 0;
 
-	*c = (struct huffman_codes){ .symbols = symbols };
+	*c = (struct huffman_codes){ .symbols = { 0 } };
 	for (uint32_t n = 1; n <= CODE_BITS_MAX; n++) {
 		c->offsets[n] = (int32_t)index - (int32_t)code;
-		for (uint32_t i = 0; i < counts[n]; i++, code++, index++)
+		for (uint32_t i = 0; i < counts[n]; i++, code++, index++) {
 			if (code + 1 >= 1u << n || index >= SYMBOLS_MAX ||
 			    symbols[index] > symbol_max)
 				return false;
+			c->symbols[index] = symbols[index];
+		}
 		c->limits[n] = code << (CODE_BITS_MAX - n);
 		code <<= 1;
 	}

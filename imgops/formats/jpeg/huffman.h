@@ -44,7 +44,7 @@ struct huffman_codes {
 	uint32_t limits[CODE_BITS_MAX + 1];
 	/* A code of length n plus offsets[n] is the index of its symbol. */
 	int32_t offsets[CODE_BITS_MAX + 1];
-	const uint8_t *symbols; /* in the order of their codes */
+	uint8_t symbols[SYMBOLS_MAX]; /* in the order of their codes */
 };
 
 /* The same, with a table for short codes. */
@@ -148,8 +148,8 @@ static inline uint32_t bits_take(struct bits *b, int32_t count)
 
 /*
  * Make the codes of a DHT segment: the number of codes of each length, and
- * `symbols`, which must outlive them.  False: codes overflow or are all ones,
- * there are more than SYMBOLS_MAX, or a symbol is over `symbol_max`.
+ * `symbols`, which are copied.  False: codes overflow or are all ones, there
+ * are more than SYMBOLS_MAX, or a symbol is over `symbol_max`.
  */
 MUST_CHECK bool huffman_codes_make(struct huffman_codes *c,
 				   const uint8_t counts[CODE_BITS_MAX + 1],

@@ -19,10 +19,19 @@
 #include "imgops/formats/jpeg/sequential.h"
 #include "imgops/formats/jpeg/texture.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAUSE_MCUS = 64 }; /* not more without a pause */
+enum {
+	PAUSE_MCUS = 64, /* not more without a pause */
+	/*
+	 * A block has no more bytes, even if a zero is stuffed after each; and
+	 * what is read at once, and a marker, have no more.
+	 */
+	BLOCK_BYTES_MAX = 2 * DCTSIZE2 * SYMBOL_BITS_MAX / 8 + 1,
+	BESIDES_BYTES_MAX = 32,
+};
 
 /* --- The tables and blocks of a scan --- */
 
@@ -134,7 +143,10 @@ struct full {
 
 struct sequential {
 	struct bits bits;
-	const struct memory *memory;
+	size_t offset; /* of bits.at in the scan, between two calls */
+	const struct memory *memory; /* NULL: without pauses */
+	/* While bytes still come: end here.  NULL: all have come. */
+	const _Atomic bool *stop;
 	uint32_t n; /* a block becomes n x n samples */
 	bool watches_texture, keeps_light;
 	uint32_t texture_step;
@@ -148,6 +160,7 @@ struct sequential {
 	struct slot slots[D_MAX_BLOCKS_IN_MCU];
 	uint32_t slot_count;
 	uint32_t columns, rows; /* columns and rows of MCUs */
+	uint32_t x, y;          /* the next MCU */
 	/* Those in which the frame cuts no block. */
 	uint32_t whole_columns, whole_rows;
 	uint32_t restart_interval, mcus_left, restarts;
@@ -385,16 +398,33 @@ static bool make_run(struct sequential *s, uint32_t count)
 	return true;
 }
 
-/* Read the MCUs of a row from column x to before `end`. */
+/* How many of the next `count` MCUs have certainly come? */
+static uint32_t mcus_here(const struct sequential *s, uint32_t count)
+{
+	size_t most = s->slot_count * BLOCK_BYTES_MAX + BESIDES_BYTES_MAX;
+	size_t bytes = (size_t)(s->bits.end - s->bits.at);
+
+	if (s->stop == NULL)
+		return count;
+	return atomic_load_explicit(s->stop, memory_order_relaxed) ?
+		       0 :
+		       (uint32_t)min_u64(count, bytes / most);
+}
+
+/* Read the MCUs of a row up to before column `end`, if they have come. */
 static inline __attribute__((always_inline)) bool
-read_mcus(struct sequential *s, uint32_t x, uint32_t end, uint32_t row,
-	  enum how how)
+read_mcus(struct sequential *s, uint32_t end, uint32_t row, enum how how)
 {
 	uint32_t whole = row < s->whole_rows ? s->whole_columns : 0;
+	uint32_t x = s->x;
 	bool has_them = false;
 
 	while (x < end) {
 		uint32_t count = x < whole ? min_u32(whole, end) - x : 1;
+
+		count = mcus_here(s, count);
+		if (count == 0)
+			break;
 		if (s->ahead != NULL)
 			count = ahead_look(s->ahead, &s->bits, s->components,
 					   count, &has_them);
@@ -412,6 +442,7 @@ read_mcus(struct sequential *s, uint32_t x, uint32_t end, uint32_t row,
 			ahead_pass(s->ahead, count, &s->bits, s->components);
 		x += count;
 	}
+	s->x = x;
 	return bits_are_real(&s->bits);
 }
 
@@ -431,14 +462,16 @@ static void start_row(struct sequential *s, uint32_t row)
 static inline __attribute__((always_inline)) bool
 read_row(struct sequential *s, uint32_t row, enum how how)
 {
-	uint32_t end;
+	uint32_t end = s->x;
 
-	start_row(s, row);
-	for (uint32_t x = 0; x < s->columns; x = end) {
-		end = min_u32(x + PAUSE_MCUS, s->columns);
-		if (!read_mcus(s, x, end, row, how))
+	if (s->x == 0)
+		start_row(s, row);
+	while (s->x == end && end < s->columns) {
+		end = min_u32(end + PAUSE_MCUS, s->columns);
+		if (!read_mcus(s, end, row, how))
 			return false;
-		memory_pause(s->memory);
+		if (s->memory != NULL)
+			memory_pause(s->memory);
 	}
 	return true;
 }
@@ -454,23 +487,21 @@ static bool read_any_row(struct sequential *s, uint32_t row, bool watches)
 				read_row(s, row, HOW_LOW);
 }
 
-static enum img_err decode_scan(struct sequential *s)
+/* Read on, as far as bytes have come. */
+static enum img_err read_rows(struct sequential *s)
 {
-	s->mcus_left = s->restart_interval;
-	s->restarts = 0;
-	full_start(&s->full);
-	for (uint32_t y = 0; y < s->rows; y++) {
+	for (; s->y < s->rows; s->x = 0, s->y++) {
 		bool watches = s->watches_texture &&
-			       texture_watches(s->texture_step, y);
+			       texture_watches(s->texture_step, s->y);
 
-		if (!read_any_row(s, y, watches))
+		if (!read_any_row(s, s->y, watches))
 			return IMG_ERR_IRREGULAR;
+		if (s->x < s->columns)
+			return IMG_OK;
 		if (watches && has_texture(s))
 			return IMG_ERR_TEXTURE;
 	}
-	full_flush(&s->full, &s->full.low);
-	full_flush(&s->full, &s->full.all);
-	return s->full.fits ? IMG_OK : IMG_ERR_IRREGULAR;
+	return IMG_OK;
 }
 
 /* The blocks of a component in an MCU.  False: there are too many. */
@@ -545,11 +576,7 @@ static void scan_shape(struct sequential *s,
 	s->whole_columns = jpeg->image_width / mcu_x;
 	s->whole_rows = jpeg->image_height / mcu_y;
 	s->texture_step = texture_step(s->rows);
-	s->restart_interval = jpeg->restart_interval;
-	s->bits = (struct bits){
-		.at = jpeg->src->next_input_byte,
-		.end = jpeg->src->next_input_byte + jpeg->src->bytes_in_buffer,
-	};
+	s->restart_interval = s->mcus_left = jpeg->restart_interval;
 }
 
 static bool can_read_ahead(const struct sequential *s)
@@ -579,38 +606,91 @@ size_t sequential_bytes(struct table_set used)
 	return sizeof(struct sequential) + scan_tables_bytes(used);
 }
 
-enum img_err sequential_read(struct image *img, struct reduction how,
-			     const struct jpeg_decompress_struct *jpeg,
-			     const struct memory *memory)
+struct sequential *sequential_begin(struct image *img, struct reduction how,
+				    const struct jpeg_decompress_struct *jpeg,
+				    const struct memory *memory)
 {
-	enum img_err err = IMG_ERR_IRREGULAR;
 	struct table_set used;
 	struct sequential *s;
 
 	if (!can_read(jpeg) || !find_tables(&used, jpeg))
-		return err;
+		return NULL;
 	s = memory_alloc(memory, sequential_bytes(used));
 	if (s == NULL)
-		return err;
+		return NULL;
+	memset(s, 0, offsetof(struct sequential, symbols));
 	s->n = how.n;
 	s->watches_texture = how.watches_texture;
 	s->keeps_light = how.keeps_light && how.n < DECODE_SCALE_FULL;
-	s->memory = memory;
 	places_make(s->low, idct_positions, IDCT_POSITIONS, IDCT_UNUSED);
 	places_make(s->all, idct_order, DCTSIZE2, DCTSIZE2);
 	scan_shape(s, jpeg);
-	if (scan_tables_make(&s->tables, s + 1, used,
-			     how.n != DECODE_SCALE_FULL, s->symbols, jpeg) &&
-	    components_make(s, img, jpeg)) {
-		s->ahead =
-			can_read_ahead(s) ?
-				ahead_start(s->components, s->component_count,
-					    s->n, &s->bits, s->restart_interval,
-					    memory) :
-				NULL;
-		err = decode_scan(s);
-		ahead_stop(s->ahead);
+	if (!scan_tables_make(&s->tables, s + 1, used,
+			      how.n != DECODE_SCALE_FULL, s->symbols, jpeg) ||
+	    !components_make(s, img, jpeg)) {
+		memory_free(memory, s);
+		return NULL;
 	}
+	full_start(&s->full);
+	return s;
+}
+
+static void open_scan(struct sequential *s, const uint8_t *scan, size_t bytes,
+		      const struct memory *memory)
+{
+	s->memory = memory;
+	s->bits.at = scan + s->offset;
+	s->bits.end = scan + bytes;
+}
+
+enum img_err sequential_come(struct sequential *s, const uint8_t *scan,
+			     size_t bytes, const _Atomic bool *stop)
+{
+	enum img_err err;
+
+	open_scan(s, scan, bytes, NULL);
+	s->stop = stop;
+	err = read_rows(s);
+	s->stop = NULL;
+	s->offset = (size_t)(s->bits.at - scan);
+	return err;
+}
+
+size_t sequential_come_bytes(const struct sequential *s)
+{
+	return s->offset;
+}
+
+enum img_err sequential_rest(struct sequential *s, const uint8_t *scan,
+			     size_t bytes, const struct memory *memory)
+{
+	enum img_err err;
+
+	open_scan(s, scan, bytes, memory);
+	if (can_read_ahead(s))
+		s->ahead = ahead_start(s->components, s->component_count, s->n,
+				       &s->bits, s->restart_interval, memory);
+	err = read_rows(s);
+	ahead_stop(s->ahead);
+	s->ahead = NULL;
+	if (err != IMG_OK)
+		return err;
+	full_flush(&s->full, &s->full.low);
+	full_flush(&s->full, &s->full.all);
+	return s->full.fits ? IMG_OK : IMG_ERR_IRREGULAR;
+}
+
+enum img_err sequential_read(struct image *img, struct reduction how,
+			     const struct jpeg_decompress_struct *jpeg,
+			     const struct memory *memory)
+{
+	struct sequential *s = sequential_begin(img, how, jpeg, memory);
+	enum img_err err;
+
+	if (s == NULL)
+		return IMG_ERR_IRREGULAR;
+	err = sequential_rest(s, jpeg->src->next_input_byte,
+			      jpeg->src->bytes_in_buffer, memory);
 	memory_free(memory, s);
 	return err;
 }
