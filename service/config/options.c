@@ -267,6 +267,10 @@ static const struct flag own_flags[] = {
 	  "decode a large JPEG on several cores; auto: while cores have\n"
 	  "nothing else to do",
 	  FLAG_CHOICE_FIELD(struct options, split_decode) },
+	{ "early-decode", "auto|off", "auto",
+	  "decode a large JPEG while it arrives; auto: while cores have\n"
+	  "nothing else to do",
+	  FLAG_CHOICE_FIELD(struct options, early_decode) },
 	{ "hardware-counters", NULL, NULL,
 	  "count cycles, instructions and cache misses of each stage for\n"
 	  "/stats, if the system allows it; the sandbox then allows it too",

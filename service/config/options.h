@@ -20,8 +20,8 @@ enum { OPTIONS_REFUSAL_BYTES = 1024, OPTIONS_MAX = 128 };
 
 /* The values of --spool, in this order. */
 enum spool_mode { SPOOL_STORE, SPOOL_NONE };
-/* The values of --split-decode, in this order. */
-enum split_decode { SPLIT_DECODE_AUTO, SPLIT_DECODE_OFF };
+/* The values of --split-decode and --early-decode, in this order. */
+enum idle_cores { IDLE_CORES_AUTO, IDLE_CORES_OFF };
 enum original_mode { ORIGINAL_NONE, ORIGINAL_RAW, ORIGINAL_JXL };
 
 /* The last source that sets a value wins. */
@@ -102,7 +102,7 @@ struct options {
 	enum http_form form;
 	enum sandbox_mode sandbox;
 	const char *isolate; /* see options_isolated(); NULL: default */
-	enum split_decode split_decode;
+	enum idle_cores split_decode, early_decode;
 	bool counts_hardware;
 	enum log_mode log_mode;
 	uint32_t log_slow_ms;   /* 0: none is slow */

@@ -93,8 +93,9 @@ struct pipeline {
 	struct pipeline_config config;
 	struct steps steps;
 	struct buffers *buffers;
-	struct memory memory; /* of `buffers`; pauses events */
-	bool is_taken;        /* `memory` says to stages/ what is taken */
+	struct memory memory;         /* of `buffers`; pauses events */
+	struct memory arrival_memory; /* the same without pauses */
+	bool is_taken; /* `memory` says to stages/ what is taken */
 	struct budget budget;
 	struct memory_estimate memory_estimate;
 	struct stage_group *group;
@@ -103,7 +104,7 @@ struct pipeline {
 	struct task_stage store;
 	struct task_stage decoder; /* decodes what decoder_takes() */
 	struct task_stage helper;  /* of cores that are idle */
-	struct help_stage help;
+	struct help_stage help, early_help;
 	struct pipeline_counts counts;
 	_Atomic uint32_t in_flight_count;
 	_Atomic uint32_t waiting_count; /* queued: decode has not begun */
@@ -203,6 +204,7 @@ static void sum_times(struct upload *u, const struct variant *v)
 /* Nothing of the upload runs any more: count it, and call done(). */
 static void finish_upload(struct pipeline *p, struct upload *u)
 {
+	early_end(&u->early);
 	img_release(&u->decoded);
 	img_metadata_release(&u->metadata);
 	for (uint32_t i = 0; i < u->variant_count; i++)
@@ -420,6 +422,7 @@ static void wait_for_memory(struct upload *u)
 {
 	struct budget_waiter *w = &u->memory_wait;
 
+	early_end(&u->early);
 	*w = (struct budget_waiter){
 		.line = BUDGET_INSIDE,
 		.charge = &u->charge,
@@ -473,6 +476,7 @@ static void set_memory(struct pipeline *p)
 		resources_set_capacity(resources_process(), RESOURCE_MEMORY,
 				       p->budget.limit_bytes);
 	}
+	p->arrival_memory = p->memory;
 	if (schedule_has_pause_points(&p->config.schedule))
 		p->memory.pause = pause_step;
 }
@@ -502,6 +506,8 @@ static enum upload_end charge_estimate(struct pipeline *p, struct upload *u)
 	uint64_t bytes = u->jpeg_charge_bytes + u->estimated_bytes;
 	enum budget_answer answer = BUDGET_OK;
 
+	u->charge.bytes += u->early.charge.bytes;
+	u->early.charge.bytes = 0;
 	u->lacks_memory = pipeline_waits_for_memory(p) &&
 			  bytes <= p->budget.limit_bytes &&
 			  !budget_try(&u->charge, bytes);
@@ -531,6 +537,13 @@ static double cpu_ns_here(const struct pipeline *p, const struct variant *v,
 			0;
 }
 
+/* How much of its decode is left: see early.h. */
+static double early_left(const struct upload *u)
+{
+	return img_early_left(u->early.decoding, u->jpeg_bytes, &u->header,
+			      &u->decoded_view, &u->decoded_as);
+}
+
 /*
  * From here on, the upload's estimates are those of this machine.  The limit
  * --max-cpu is compared with the estimates before, so that the same request
@@ -539,7 +552,7 @@ static double cpu_ns_here(const struct pipeline *p, const struct variant *v,
 static void adopt_pace(struct pipeline *p, struct upload *u)
 {
 	double factor = pace_factor(&p->pace);
-	double cpu_ns = 0;
+	double cpu_ns = 0, left = early_left(u);
 	uint64_t sum_ns = 0;
 
 	for (uint32_t i = 0; i < u->variant_count; i++) {
@@ -549,7 +562,10 @@ static void adopt_pace(struct pipeline *p, struct upload *u)
 		     step++) {
 			double step_ns = cpu_ns_here(p, v, step);
 
-			v->estimated_ns[step] = (uint64_t)(factor * step_ns);
+			v->estimated_ns[step] =
+				(uint64_t)(factor * step_ns *
+					   (step == PIPELINE_DECODE ? left :
+								      1));
 			sum_ns += v->estimated_ns[step];
 			cpu_ns += step_ns;
 		}
@@ -690,11 +706,19 @@ static void decode_for_waiter(struct task *t)
 }
 
 /* Is nothing else to do for a core?  The others have an upload each. */
-static bool has_idle_core(const struct help_stage *s)
+static bool has_idle_core(const struct pipeline *p)
 {
-	const struct pipeline *p = container_of(s, struct pipeline, help);
-
 	return atomic_load(&p->in_flight_count) < cores_count(p->config.cores);
+}
+
+static bool is_idle(const struct help_stage *s)
+{
+	return has_idle_core(container_of(s, struct pipeline, help));
+}
+
+static bool is_idle_early(const struct help_stage *s)
+{
+	return has_idle_core(container_of(s, struct pipeline, early_help));
 }
 
 /*
@@ -702,7 +726,7 @@ static bool has_idle_core(const struct help_stage *s)
  */
 static bool has_help(struct pipeline *p, struct upload *u)
 {
-	return p->help.stage != NULL && has_idle_core(&p->help) &&
+	return p->help.stage != NULL && has_idle_core(p) &&
 	       !is_decoded_elsewhere(p, u) &&
 	       img_may_be_helped(&u->header, &u->decoded_view,
 				 &u->decoded_as) &&
@@ -719,6 +743,8 @@ static enum img_err run_decode(struct pipeline *p, struct variant *v)
 	uint64_t charge_bytes = u->charge.bytes;
 	enum img_err err;
 
+	if (early_left(u) < 1)
+		u->help_cpu_ns += u->early.help.cpu_ns;
 	if (!has_help(p, u))
 		return steps_run(PIPELINE_DECODE, v, &p->steps, &p->memory);
 	help_enter(&u->help, &p->help, &p->memory, u->number);
@@ -1084,6 +1110,52 @@ bool pipeline_peek(struct pipeline *p, struct upload *u)
 	return true;
 }
 
+static void begin_early(struct pipeline *p, struct upload *u)
+{
+	if (!early_is_due(&u->early, u->jpeg_bytes, 0) || !has_idle_core(p) ||
+	    steps_estimate(u, &p->steps) != IMG_OK ||
+	    !early_is_due(&u->early, u->jpeg_bytes, u->estimated_bytes) ||
+	    check_work(p, u, u->estimated_ns) != UPLOAD_ENDED ||
+	    is_decoded_elsewhere(p, u))
+		return;
+	early_begin(&u->early, &(struct early_work){
+				       .of = &p->early_help,
+				       .budget = &p->budget,
+				       .bytes = u->jpeg,
+				       .count = u->jpeg_bytes,
+				       .number = u->number,
+				       .header = &u->header,
+				       .view = &u->decoded_view,
+				       .transform = &u->decoded_as,
+				       .limits = &p->steps.limits,
+				       .memory_bytes = u->estimated_bytes,
+				       .memory = &p->arrival_memory,
+			       });
+}
+
+void pipeline_arrive(struct pipeline *p, struct upload *u)
+{
+	if (p->early_help.stage == NULL)
+		return;
+	if (!u->early.is_tried)
+		begin_early(p, u);
+	/* After TEXTURE, the whole is decoded at another scale: why not now. */
+	if (img_decode_again(&u->header,
+			     early_go_on(&u->early, u->jpeg, u->jpeg_bytes)))
+		early_end(&u->early);
+}
+
+void pipeline_hold(struct upload *u)
+{
+	early_hold(&u->early);
+}
+
+void pipeline_forget(struct upload *u)
+{
+	early_hold(&u->early);
+	early_end(&u->early);
+}
+
 /* Returns false. */
 static bool refuse_upload(struct pipeline *p, struct upload *u,
 			  enum upload_end end)
@@ -1120,6 +1192,19 @@ static bool send_to_first_stage(struct pipeline *p, struct upload *u,
 	return false;
 }
 
+static enum upload_end examine_picture(struct pipeline *p, struct upload *u)
+{
+	enum upload_end over = UPLOAD_ENDED;
+
+	u->end = UPLOAD_ENDED;
+	u->err = steps_estimate(u, &p->steps);
+	if (u->err == IMG_OK)
+		over = check_estimate(p, u, u->submitted_ns);
+	if (u->err == IMG_OK && over == UPLOAD_ENDED)
+		u->end = charge_estimate(p, u);
+	return over;
+}
+
 /*
  * Of an upload that is to be submitted: is it within the limits, as far as its
  * picture is known?  Sets u->end, if it is not to be taken, and u->err; returns
@@ -1137,11 +1222,13 @@ static enum upload_end examine_upload(struct pipeline *p, struct upload *u)
 		atomic_store(&u->left_ns, u->estimated_ns);
 		return UPLOAD_ENDED;
 	}
-	u->err = steps_estimate(u, &p->steps);
-	if (u->err == IMG_OK)
-		over = check_estimate(p, u, u->submitted_ns);
-	if (u->err == IMG_OK && over == UPLOAD_ENDED)
-		u->end = charge_estimate(p, u);
+	over = examine_picture(p, u);
+	if (u->header.texture == IMG_TEXTURE_FINE &&
+	    (is_limit(over) || is_limit(u->end) ||
+	     u->err == IMG_ERR_TOO_LARGE)) {
+		u->header.texture = IMG_TEXTURE_IGNORED;
+		over = examine_picture(p, u);
+	}
 	if (u->err == IMG_OK && over == UPLOAD_ENDED &&
 	    u->end == UPLOAD_ENDED && u->begin != NULL)
 		u->end = u->begin(u);
@@ -1153,6 +1240,7 @@ bool pipeline_submit(struct pipeline *p, struct upload *u)
 	uint32_t inside_count = atomic_fetch_add(&p->in_flight_count, 1);
 	enum upload_end over;
 
+	early_hold(&u->early);
 	u->submitted_ns = clock_now_ns();
 	if (inside_count == 0)
 		departures_begin(&p->departures, u->submitted_ns);
@@ -1238,6 +1326,7 @@ void pipeline_read(const struct pipeline *p, struct pipeline_stats *out)
 	};
 	read_counts(&p->counts, out);
 	out->helped_count = atomic_load(&p->help.count);
+	out->early_count = atomic_load(&p->early_help.count);
 	buffers_read(p->buffers, &out->buffers);
 	budget_read(&p->budget, &out->memory);
 	out->steps = pipeline_own_steps(p);
@@ -1455,20 +1544,25 @@ static bool start_helper(struct pipeline *p)
 {
 	const struct pipeline_config *c = &p->config;
 	uint32_t cores = cores_count(c->cores);
+	uint32_t threads = cores > 1 ? cores - 1 : 1;
 
-	p->help.is_idle = has_idle_core;
-	if (!c->splits_decode || cores == 1 ||
+	if ((!c->splits_decode && !c->decodes_early) ||
 	    c->schedule.policy->workers == POLICY_WORKERS_CALLER)
 		return true;
 	if (!start_tasks(p, &p->helper,
 			 &(struct stage_config){
 				 .name = "helper",
 				 .handler = help_handle,
-				 .slots = c->uploads_max,
+				 .slots = c->uploads_max + c->tasks_max,
 			 },
-			 cores - 1))
+			 threads))
 		return false;
-	p->help.stage = p->helper.stage;
+	p->help.is_idle = is_idle;
+	if (c->splits_decode)
+		p->help.stage = p->helper.stage;
+	p->early_help.is_idle = is_idle_early;
+	if (c->decodes_early)
+		p->early_help.stage = p->helper.stage;
 	return true;
 }
 

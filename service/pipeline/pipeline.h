@@ -60,8 +60,8 @@ struct pipeline_config {
 	struct schedule schedule; /* complete, for the stages of `stages` */
 	enum stage_set stages;
 	const struct cores *cores; /* must outlive the pipeline */
-	/* Cores that are idle help to decode: help.h. */
-	bool splits_decode;
+	/* Cores that are idle help to decode: help.h; early.h. */
+	bool splits_decode, decodes_early;
 	/* Count hardware events of workers, if possible: tally.h. */
 	bool counts_hardware;
 	uint32_t uploads_max;
@@ -103,7 +103,8 @@ struct pipeline_stats {
 	 * the input throughput of the thesis (4.2.4).
 	 */
 	uint64_t cleared_bytes;
-	uint64_t helped_count; /* parts of decodes, by idle cores */
+	/* Parts of decodes, by idle cores: ahead, and while bodies arrive. */
+	uint64_t helped_count, early_count;
 	/*
 	 * Pixels of finished uploads: in their files, and in all their results.
 	 */
@@ -217,6 +218,16 @@ void pipeline_count_abandoned(struct pipeline *p);
  * variant_count is 0, only the file is checked, not the results to make.
  */
 MUST_CHECK bool pipeline_peek(struct pipeline *p, struct upload *u);
+
+/*
+ * After pipeline_peek() has accepted the header of `u`, which still arrives:
+ * the first u->jpeg_bytes have come, and a core that is idle may decode them.
+ * From then on, until pipeline_submit(): call pipeline_hold() before the bytes
+ * move, and pipeline_forget() before they are freed.
+ */
+void pipeline_arrive(struct pipeline *p, struct upload *u);
+void pipeline_hold(struct upload *u);
+void pipeline_forget(struct upload *u);
 
 /*
  * True: the pipeline owns `u` until it calls u->done(u).  It may call done()

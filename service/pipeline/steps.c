@@ -391,9 +391,10 @@ static enum img_err decode(struct upload *u, const struct steps *steps,
 	for (uint32_t i = 0; i < u->variant_count; i++)
 		transform.keep_gainmap |= u->variants[i].transform.keep_gainmap;
 	if (decoder == NULL)
-		return img_decode(&u->decoded, u->jpeg, u->jpeg_bytes,
-				  &u->header, &u->decoded_view, &transform,
-				  &steps->limits, memory);
+		return img_decode_rest(&u->decoded, u->early.decoding, u->jpeg,
+				       u->jpeg_bytes, &u->header,
+				       &u->decoded_view, &transform,
+				       &steps->limits, memory);
 	err = decoder_decode(decoder, &u->decoded, u->jpeg, u->jpeg_bytes,
 			     &u->header, &u->decoded_view, &transform,
 			     &steps->limits, &time, memory);

@@ -19,6 +19,7 @@
 
 #include "service/pipeline/block_list.h"
 #include "service/pipeline/budget.h"
+#include "service/pipeline/early.h"
 #include "service/pipeline/excess.h"
 #include "service/pipeline/help.h"
 
@@ -218,6 +219,7 @@ struct upload {
 	struct task task;
 	struct postponed held;
 	uint64_t decoder_cpu_ns; /* of another process that has decoded it */
+	struct early early;      /* while it arrives, and until it ends */
 	struct help help;        /* while it decodes */
 	uint64_t help_cpu_ns;    /* of other threads, while it decoded */
 	enum img_err decode_err; /* of the task for which it has waited */

@@ -424,12 +424,18 @@ static enum problem make_room(struct body *b)
 	return problem;
 }
 
+bool body_will_move(const struct body *b, size_t bytes)
+{
+	return b->received_bytes + bytes > b->count_max;
+}
+
 enum problem body_receive(struct body *b, const char *data, size_t bytes)
 {
 	enum problem problem = PROBLEM_NONE;
+	bool moves = body_will_move(b, bytes);
 
 	b->received_bytes += bytes;
-	if (b->received_bytes > b->count_max)
+	if (moves)
 		problem = make_room(b);
 	return problem == PROBLEM_NONE ? body_append(b, data, bytes) : problem;
 }

@@ -152,6 +152,7 @@ static void drop_body(struct request *r)
 	struct upload_request *own = r->own;
 	struct upload *u = &own->upload;
 
+	pipeline_forget(u);
 	body_release(&own->body);
 	budget_lower(&u->charge, upload_result_bytes(u));
 	budget_give_slot(&u->charge);
@@ -537,8 +538,10 @@ static enum problem make_variants(struct request *r)
 		return PROBLEM_OUT_OF_MEMORY;
 	u->variant_count = count;
 	if (query_make(&q, r->config->presets,
-		       formats_choose(&r->http->formats, r->head), u, detail))
+		       formats_choose(&r->http->formats, r->head), u, detail)) {
+		own->made_at = own->fields_at;
 		return PROBLEM_NONE;
+	}
 	request_explain(r, "%s", detail);
 	return PROBLEM_BAD_PARAMETER;
 }
@@ -586,7 +589,7 @@ static enum problem finish_body(struct request *r)
 		problem = PROBLEM_NONE;
 	if (problem == PROBLEM_NONE && is_form)
 		problem = take_fields(r);
-	if (problem == PROBLEM_NONE && own->fields_at > 0)
+	if (problem == PROBLEM_NONE && own->fields_at > own->made_at)
 		problem = make_variants(r);
 	explain_body(r);
 	return problem;
@@ -828,7 +831,26 @@ static enum problem peek_at_header(struct request *r)
 	if (!is_known)
 		return PROBLEM_NONE;
 	own->peek_bytes_min = 0;
+	own->has_good_header = u->end == UPLOAD_ENDED && u->err == IMG_OK;
 	return explained_problem(r);
+}
+
+/*
+ * Let what has come of a picture with a good header be decoded, for what is
+ * asked for by now.
+ */
+static void decode_early(struct request *r)
+{
+	struct upload_request *own = r->own;
+	struct upload *u = &own->upload;
+
+	if (!own->has_good_header || !is_whole(r) ||
+	    (r->has_length && own->body.received_bytes == r->length_bytes) ||
+	    (own->fields_at > own->made_at && make_variants(r) != PROBLEM_NONE))
+		return;
+	u->jpeg = own->body.bytes;
+	u->jpeg_bytes = own->body.count;
+	pipeline_arrive(r->config->pipeline, u);
 }
 
 /* Of what was read of the body: take its fields, and look at its picture. */
@@ -871,6 +893,8 @@ static enum problem receive_piece(struct request *r, const char *data,
 		return PROBLEM_DEADLINE_EXCEEDED;
 	if (own->digest != NULL)
 		digest_add(own->digest, data, bytes);
+	if (body_will_move(&own->body, bytes))
+		pipeline_hold(&own->upload);
 	problem = body_receive(&own->body, data, bytes);
 	own->upload.jpeg_charge_bytes = own->body.whole_bytes;
 	if (problem == PROBLEM_BODY_TOO_LARGE && own->arrival != NULL)
@@ -880,6 +904,8 @@ static enum problem receive_piece(struct request *r, const char *data,
 		return problem;
 	}
 	problem = take_read(r, problem);
+	if (problem == PROBLEM_NONE)
+		decode_early(r);
 	if (own->peek_bytes_min > own->body.count)
 		r->wanted_bytes = own->peek_bytes_min - own->body.count;
 	return problem;

@@ -47,8 +47,11 @@ struct upload_request {
 	struct budget_waiter memory_wait;
 	struct query query;
 	struct body body;
-	/* Fields of the body before this are already in `query`. */
-	size_t fields_at;
+	/*
+	 * Fields of the body before these are already in `query`, and in
+	 * upload.variants.
+	 */
+	size_t fields_at, made_at;
 	/* Fields that are no parameters, and the name of the first. */
 	uint32_t ignored_count;
 	char ignored[PARAMS_SHOWN_BYTES];
@@ -57,6 +60,7 @@ struct upload_request {
 	 * never.
 	 */
 	size_t peek_bytes_min;
+	bool has_good_header; /* as far as that check can tell */
 	struct upload upload;
 	struct variant variant; /* used if there is only one */
 	struct storing storing;
