@@ -95,6 +95,7 @@ static struct place place_make(const struct bits *refilled,
 static bool read_mcu(struct part *p, struct bits *bits, uint32_t index)
 {
 	const struct ahead *a = p->ahead;
+	struct bits b = *bits; /* in registers */
 	uint64_t energy;
 
 	for (uint32_t i = 0; i < a->line_count; i++) {
@@ -106,13 +107,14 @@ static bool read_mcu(struct part *p, struct bits *bits, uint32_t index)
 			int16_t *values = p->values + at * a->apart;
 
 			memset(values, 0, a->apart * sizeof(*values));
-			if (!read_low(c, bits, a->n, a->places, values, &energy,
+			if (!read_low(c, &b, a->n, a->places, values, &energy,
 				      false))
 				return false;
 			p->dc[at] = (int16_t)c->last_dc;
 		}
 	}
-	return bits_are_real(bits);
+	*bits = b;
+	return bits_are_real(&b);
 }
 
 static bool is_abandoned(const struct part *p)

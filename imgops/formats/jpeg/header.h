@@ -95,6 +95,7 @@ void jpeg_metadata(struct metadata_found *found, const uint8_t *bytes,
 enum img_err jpeg_encode(uint8_t **jpeg, size_t *jpeg_bytes, struct image *src,
 			 const struct img_transform *transform, double quality,
 			 const struct memory *memory);
+extern const struct step_estimate jpeg_decode_estimate;
 extern const struct step_estimate jpeg_encode_estimate;
 
 enum profile_state {
@@ -120,6 +121,12 @@ MUST_CHECK enum profile_state profile_read(uint8_t **profile, size_t *bytes,
 MUST_CHECK enum profile_state profile_adobe_rgb(uint8_t **profile,
 						size_t *bytes,
 						const struct memory *memory);
+
+/* In whole MCUs, of `step` blocks each. */
+static inline uint64_t round_up_blocks(uint64_t n, int step)
+{
+	return (n + (uint64_t)step - 1) / (uint64_t)step * (uint64_t)step;
+}
 
 /* The DCT blocks of component `i`. */
 struct img_size header_blocks(const struct img_header *h, uint32_t i);
