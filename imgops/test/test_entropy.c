@@ -623,12 +623,12 @@ static void test_a_run_past_the_block_is_refused(void)
 }
 
 /*
- * Two or three bits of each byte, so that each position is flipped in some
- * bytes; with TEST_ALL in the environment, all bits.
+ * Every eleventh bit, so that each position is flipped in some bytes; with
+ * TEST_ALL in the environment, all bits.
  */
 static void test_no_flipped_bit_changes_the_verdict(void)
 {
-	size_t step = getenv("TEST_ALL") != NULL ? 1 : 3;
+	size_t step = getenv("TEST_ALL") != NULL ? 1 : 11;
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct jpeg_spec spec = kinds[i];

@@ -216,10 +216,38 @@ stats() {
 	esac
 }
 
-# stat_of EXPRESSION: one value of /stats, by jq, or faster if it is a path
+# computed EXPRESSION: its value, if it is of paths in /stats to whole numbers, such
+# as ".memory.waiting == 0 and .memory.used_bytes >= 9 * 65536"
+computed() {
+	local words word paths=() values text= i=0
+	[[ $1 != *[!a-z_.0-9[:space:]=\<\>!*+]* ]] || return 1
+	read -r -d '' -a words <<<"$1" || true
+	for word in "${words[@]}"; do
+		[[ $word != .* ]] || paths+=("$word")
+	done
+	mapfile -t values < <(stats "${paths[@]}")
+	for word in "${words[@]}"; do
+		case $word in
+		.*)
+			word=${values[i++]:-}
+			[[ $word =~ ^[0-9]+$ ]] || return 1
+			;;
+		and) word='&&' ;;
+		esac
+		text+=" $word"
+	done
+	[[ $text = *[=\<\>]* ]] || {
+		echo "$((text))"
+		return
+	}
+	if ((text)); then echo true; else echo false; fi
+}
+
+# stat_of EXPRESSION: one value of /stats, by jq; if it is a path, or can be
+# computed, in a tenth of the time, which counts where a test waits for it
 stat_of() {
 	case $1 in
-	*[!a-z_.]*) stats . | jq -r "$1" ;;
+	*[!a-z_.]*) computed "$1" || stats . | jq -r "$1" ;;
 	*) stats "$1" ;;
 	esac
 }

@@ -40,9 +40,9 @@ enum {
  * SAMPLE divides the number of values of no flag, so that every value is run.
  */
 #if defined(__SANITIZE_THREAD__)
-enum { SAMPLE = 181, SAMPLE_ASLEEP = 11 };
+enum { SAMPLE = 401, SAMPLE_ASLEEP = 29 };
 #else
-enum { SAMPLE = 47, SAMPLE_ASLEEP = 2 };
+enum { SAMPLE = 101, SAMPLE_ASLEEP = 7 };
 #endif
 
 /* Values of flags; NULL: not given. */

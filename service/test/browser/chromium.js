@@ -23,8 +23,10 @@ const FLAGS = [
 	"--disable-background-networking",
 	"--disable-component-update",
 	"--disable-dev-shm-usage",
-	// Of the address bar, which no test sees: two renderers per window.
-	"--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup",
+	// Of the address bar, which no test sees: two renderers per window; and
+	// another per page, in advance for the next one.
+	"--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup," +
+		"SpareRendererForSitePerProcess",
 	"--disable-gpu",
 	"--disable-quic",
 	"--disable-sync",

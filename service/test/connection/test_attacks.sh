@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../server.sh"
 . "$(dirname "$0")/../ways.sh"
 dir=$1
-attack_s=3
+attack_s=1
 
 have slowhttptest || exit 77
 

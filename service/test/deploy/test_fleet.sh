@@ -88,7 +88,7 @@ test_up_and_down() {
 		"$work/head" -o "$work/json" "$front/v1/images?w=320" ||
 		fail "is not stored"
 	grep -q '^x-node: n[12]' "$work/head" || fail "which node?"
-	id=$(jq -r .id "$work/json")
+	id=$("$JSON_VALUE" .id <"$work/json")
 	ls -d "$work/$FLEET"/store-n?/"${id:0:2}/$id" >/dev/null ||
 		fail "$id is in no store"
 	down 'up'

@@ -107,7 +107,7 @@ stop_site() {
 
 store_a_picture() {
 	get 201 /v1/images?w=99 --data-binary "@$dir/clownfish.jpg"
-	image=$(jq -r .url "$work/body")
+	image=$("$JSON_VALUE" .url <"$work/body")
 	picture=$(jq -r '.variants[0].url' "$work/body")
 	sha256=$(jq -r '.variants[0].sha256' "$work/body")
 }
@@ -146,7 +146,7 @@ test_nginx_serves_pictures() {
 		"$image/../image" "/v1/images/..${image:13}/image" \
 		/v1/images/tmp/image; do
 		get 404 "$path"
-		[ "$(jq -r .code "$work/body")" = not_found ] ||
+		[ "$("$JSON_VALUE" .code <"$work/body")" = not_found ] ||
 			fail "$path: $(shown "$work/body")"
 	done
 	get 204 "$image" -X DELETE
@@ -160,7 +160,7 @@ test_darkroom_says_what_is_too_large() {
 		head -c $size /dev/zero >"$work/large"
 		get 413 '/?w=9' --data-binary "@$work/large"
 		[ "$(header Content-Type)" = application/problem+json ] &&
-			[ "$(jq -r .code "$work/body")" = body_too_large ] ||
+			[ "$("$JSON_VALUE" .code <"$work/body")" = body_too_large ] ||
 			fail "$size: $(shown "$work/body")"
 		[ $size -gt 2000000 ] || by_darkroom
 	done
@@ -179,7 +179,7 @@ test_http_leads_to_https() {
 test_below_a_path() {
 	get 201 /photos/v1/images?w=98 --data-binary "@$dir/clownfish.jpg" \
 		-H 'X-Forwarded-Host: evil.example' -H 'X-Forwarded-Prefix: /x'
-	image=$(jq -r .url "$work/body")
+	image=$("$JSON_VALUE" .url <"$work/body")
 	[[ $image == /photos/v1/images/* ]] || fail "not below: $image"
 	get 200 "$image"
 	get 421 "$image" -H 'Host: evil.example'

@@ -205,7 +205,7 @@ test_stopping_is_told_to_the_end() {
 	server=
 	[ $status = 0 ] || fail "the server ended with status $status"
 	[ $told = 1 ] || fail "never said that it was stopping"
-	[ "$(jq -r .detail "$work/ready")" = "The server is shutting down." ] ||
+	[ "$("$JSON_VALUE" .detail <"$work/ready")" = "The server is shutting down." ] ||
 		fail "reason: $(shown "$work/ready")"
 	wait "${clients[@]}"
 	[ "$(got 200)" = 2 ] || fail "lost: $(cat "$work"/code*)"

@@ -22,7 +22,7 @@ chmod 600 ./*.keys
 
 # detail TEXT: expect TEXT in the detail of the last problem
 detail() {
-	jq -r .detail body | has -F -- "$1" || fail "not '$1': $(shown body)"
+	"$JSON_VALUE" .detail <body | has -F -- "$1" || fail "not '$1': $(shown body)"
 }
 
 # form QUERY CURL-ARGUMENTS...: the form makes the same picture as this query
@@ -261,9 +261,9 @@ test_late_fields_are_waited_for() {
 test_stored_by_a_form() {
 	local by_query
 	curl -fsS --data-binary "@$photo" "$url/v1/images?w=90" -o got
-	by_query=$(jq -r .id got)
+	by_query=$("$JSON_VALUE" .id <got)
 	curl -fsS -F "file=@$photo" -F w=90 "$url/v1/images" -o got
-	[ "$(jq -r .id got)" = "$by_query" ] || fail "not the same image"
+	[ "$("$JSON_VALUE" .id <got)" = "$by_query" ] || fail "not the same image"
 	curl -fsS -F "file=@$photo" "$url/v1/images" -o got
 	[ "$(jq -r '[.variants[].name] | join(" ")' got)" = "c d" ] ||
 		fail "not the presets: $(shown got)"

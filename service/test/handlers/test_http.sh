@@ -117,7 +117,7 @@ test_connection_outlives_errors() {
 # that has the text
 explained() {
 	expect_problem "$1" "$2" "${@:4}"
-	jq -r .detail "$work/body" | has -F -- "$3" ||
+	"$JSON_VALUE" .detail <"$work/body" | has -F -- "$3" ||
 		fail "not '$3': $(shown "$work/body")"
 }
 
@@ -150,8 +150,8 @@ test_curl_data_is_explained() {
 	local file hint="curl's --data removes these bytes; use --data-binary."
 	for file in "$photo" "$1"/*.jpg; do
 		curl -sS -o "$work/body" --data "@$file" "$url/?w=64"
-		[[ $(jq -r .status "$work/body") = 4?? ]] &&
-			jq -r .detail "$work/body" | has -F "$hint" ||
+		[[ $("$JSON_VALUE" .status <"$work/body") = 4?? ]] &&
+			"$JSON_VALUE" .detail <"$work/body" | has -F "$hint" ||
 			fail "$file: $(shown "$work/body")"
 	done
 	printf '\x89PNG\r\n\x1a\n%0100d' 0 >"$work/png"
@@ -229,7 +229,7 @@ test_limits_are_kept() {
 	is_over 65 64 parameters \
 		'The query has 65 parameters; at most 64 parameters are taken.'
 	expect_problem 431 headers_too_large -H "X: $(printf '%070000d' 0)" "$url/"
-	[[ $(jq -r .detail "$work/body") = 'The head has 68.'*' KiB; at most 64 KiB are taken.' ]] ||
+	[[ $("$JSON_VALUE" .detail <"$work/body") = 'The head has 68.'*' KiB; at most 64 KiB are taken.' ]] ||
 		fail "$(shown "$work/body")"
 	expect_problem 400 bad_parameter --data-binary "@$photo" "$url/?w=0"
 	holds "$work/body" 'has("limit") or has("unit") | not'
@@ -245,7 +245,7 @@ test_other_limits_are_told() {
 	expect_problem 413 too_much_cpu --data-binary "@$photo" "$url/?w=2000"
 	holds "$work/body" '.limit == 0.001 and .value > .limit and
 		.unit == "seconds"'
-	[[ $(jq -r .detail "$work/body") = *' s of CPU time; --max-cpu allows 0.001 s.' ]] ||
+	[[ $("$JSON_VALUE" .detail <"$work/body") = *' s of CPU time; --max-cpu allows 0.001 s.' ]] ||
 		fail "$(shown "$work/body")"
 	stop
 	start
@@ -259,7 +259,7 @@ test_other_limits_are_told() {
 	expect_problem 413 too_much_memory --data-binary "@$photo" \
 		"$url/?w=4000&enlarge=1"
 	holds "$work/body" '.unit == "bytes" and .value > .limit'
-	[[ $(jq -r .detail "$work/body") = 'The upload and its results need '*' MiB of memory; --memory leaves 7.5 MiB for all uploads.' ]] ||
+	[[ $("$JSON_VALUE" .detail <"$work/body") = 'The upload and its results need '*' MiB of memory; --memory leaves 7.5 MiB for all uploads.' ]] ||
 		fail "$(shown "$work/body")"
 	stop
 }

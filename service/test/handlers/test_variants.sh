@@ -206,8 +206,8 @@ test_placeholder() {
 
 # detail_has TEXT: expect TEXT in the detail of the last problem
 detail_has() {
-	jq -r .detail "$work/body" | has -F -- "$1" ||
-		fail "detail: $(jq -r .detail "$work/body")"
+	"$JSON_VALUE" .detail <"$work/body" | has -F -- "$1" ||
+		fail "detail: $("$JSON_VALUE" .detail <"$work/body")"
 }
 
 # detail TEXT QUERY: the query is refused, with TEXT as the detail

@@ -33,7 +33,7 @@ test_host() {
 		for path in / /stats /trace /web/app.js /v1/images/x; do
 			expect_problem 421 wrong_host -H "Host: $host" "$url$path"
 		done
-		jq -r .detail "$work/body" | has -F -- "--host ${host%:*}." ||
+		"$JSON_VALUE" .detail <"$work/body" | has -F -- "--host ${host%:*}." ||
 			fail "does not say what to do: $(shown "$work/body")"
 		expect_problem 421 wrong_host -H "Host: $host" \
 			--data-binary "@$photo" "$url/?w=64"
@@ -70,7 +70,7 @@ test_schemes() {
 	gets 200 --request-target http://localhost/stats "$url"
 	expect_problem 421 wrong_host --request-target https://localhost/stats \
 		"$url"
-	jq -r .detail "$work/body" | has -F 'https://, but' ||
+	"$JSON_VALUE" .detail <"$work/body" | has -F 'https://, but' ||
 		fail "another reason: $(shown "$work/body")"
 	stop
 }
@@ -95,7 +95,7 @@ test_private_names() {
 		page '' "http://$host"
 		expect_problem 421 wrong_host "${from[@]}" -H "Host: $host" \
 			--data-binary "@$photo" "$url/?w=64"
-		jq -r .detail "$work/body" | has -F -- '--host' ||
+		"$JSON_VALUE" .detail <"$work/body" | has -F -- '--host' ||
 			fail "does not name --host: $(shown "$work/body")"
 		expect_problem 421 wrong_host "${from[@]}" -H "Host: $host" \
 			-X DELETE "$url/v1/images/x"
@@ -161,19 +161,19 @@ test_a_proxy_changes_host() {
 		--data-binary "@$photo" "$url/?w=64"
 	for names in 'origin is http://10.9.9.9:3000,' 'Host is 127.0.0.1:8080.' \
 		'proxy_set_header Host $http_host' --cors-origin; do
-		jq -r .detail "$work/body" | has -F -- "$names" ||
+		"$JSON_VALUE" .detail <"$work/body" | has -F -- "$names" ||
 			fail "lacks $names: $(shown "$work/body")"
 	done
 	# What the client has sent is bounded, and printable.
 	page '' "http://$(printf 'a\tb%.0s' {1..300})"
 	expect_problem 403 cross_site "${from[@]}" --data-binary "@$photo" "$url/"
-	[ "$(jq -r .detail "$work/body" | tr -d '\n' | wc -c)" -lt 500 ] &&
-		! jq -r .detail "$work/body" | has $'\t' ||
+	[ "$("$JSON_VALUE" .detail <"$work/body" | tr -d '\n' | wc -c)" -lt 500 ] &&
+		! "$JSON_VALUE" .detail <"$work/body" | has $'\t' ||
 		fail "$(shown "$work/body")"
 	# The browser knows that it is another page, so it is no proxy.
 	page cross-site http://evil.example
 	expect_problem 403 cross_site "${from[@]}" --data-binary "@$photo" "$url/"
-	! jq -r .detail "$work/body" | has proxy ||
+	! "$JSON_VALUE" .detail <"$work/body" | has proxy ||
 		fail "$(shown "$work/body")"
 }
 
@@ -396,7 +396,7 @@ test_every_reply_protects() {
 	protects 415
 	gets 201 --data-binary "@$photo" "$url/v1/images?w=64"
 	protects stored
-	image=$(jq -r .url "$work/body")
+	image=$("$JSON_VALUE" .url <"$work/body")
 	gets 200 "$url$image/image"
 	protects image
 	grep -qi '^cross-origin-resource-policy: cross-origin' "$work/head" ||
@@ -429,7 +429,7 @@ told() {
 	[ "$where" = main ] || for path in /stats /metrics /trace /v1/live /v1/load \
 		/v1/estimates /v1/blocking-graph; do
 		expect_problem 404 not_found "$url$path"
-		jq -r .detail "$work/body" | has -F -- --admin-listen ||
+		"$JSON_VALUE" .detail <"$work/body" | has -F -- --admin-listen ||
 			fail "does not say where: $(shown "$work/body")"
 	done
 	[ "$where" = nowhere ] || for path in /stats /metrics $trace; do
@@ -449,7 +449,7 @@ test_reports_are_not_for_strangers() {
 	start --listen 0.0.0.0:0 --api-key-file "$work/keys"
 	gets 200 -H "Authorization: Bearer $(cat "$work/keys")" "$url/stats"
 	gets 404 "$url/none"
-	[ "$(jq -r .detail "$work/body")" = "There is nothing at this path." ] ||
+	[ "$("$JSON_VALUE" .detail <"$work/body")" = "There is nothing at this path." ] ||
 		fail "$(shown "$work/body")"
 	stop
 }

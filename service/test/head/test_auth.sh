@@ -203,7 +203,7 @@ test_a_signed_query_needs_no_key() {
 
 # detail TEXT: expect TEXT in the detail of the last problem
 detail() {
-	jq -r .detail "$work/body" | tr '\n' '|' | has -F -- "$1" ||
+	"$JSON_VALUE" .detail <"$work/body" | tr '\n' '|' | has -F -- "$1" ||
 		fail "not '$1': $(shown "$work/body")"
 }
 
@@ -275,7 +275,7 @@ test_images_are_public() {
 	expect_problem 401 unauthorized --data-binary "@$photo" \
 		"$url/v1/images?w=98"
 	upload -H "$(bearer $api_key)" "$url/v1/images?w=99" >"$work/code"
-	path=$(jq -r .url "$work/body")
+	path=$("$JSON_VALUE" .url <"$work/body")
 	[ "$(status "$url$path")" = 200 ] || fail "$path needs a key"
 	[ "$(status "$url$path/image")" = 200 ] || fail "$path/image needs a key"
 	[ "$(status --head "$url$path/image")" = 200 ] || fail "HEAD needs a key"

@@ -116,7 +116,7 @@ test_pages_of_the_list_may() {
 		answers 201 -H "Origin: $origin" -H 'Sec-Fetch-Site: same-site' \
 			-F "file=@$photo" "$url/v1/images?w=64"
 		may_read $origin
-		image=$(jq -r .url "$work/body")
+		image=$("$JSON_VALUE" .url <"$work/body")
 		answers 200 -H "Origin: $origin" "$url$image/image"
 		may_read $origin
 		# Refusals, too: of the head, of the picture, of the path.
@@ -148,7 +148,7 @@ test_other_pages_may_not() {
 		$shop:8443; do
 		preflight 403 "$origin" /
 		nobody_may_read
-		jq -r .detail "$work/body" | has -F -- --cors-origin ||
+		"$JSON_VALUE" .detail <"$work/body" | has -F -- --cors-origin ||
 			fail "no hint: $(shown "$work/body")"
 		answers 403 -H "Origin: $origin" --data-binary "@$photo" \
 			"$url/?w=64"
@@ -194,7 +194,7 @@ test_with_keys() {
 	# A browser sends this without asking: it is refused here.
 	answers 403 -H "Origin: $evil" -F "file=@$photo" "$url$target"
 	nobody_may_read
-	[ "$(jq -r .code "$work/body")" = cross_site ] || fail "the code"
+	[ "$("$JSON_VALUE" .code <"$work/body")" = cross_site ] || fail "the code"
 	answers 403 -H 'Sec-Fetch-Site: cross-site' -F "file=@$photo" \
 		"$url$target"
 	[ "$(uploads_sent $key)" = $((sent + 4)) ] || fail "one was processed"

@@ -7,12 +7,12 @@
 # usage: DARKROOM=PROGRAM test_urls.sh SAMPLES_DIR
 . "$(dirname "$0")/../nobody.sh"
 . "$(dirname "$0")/../server.sh"
-photo=$1/clownfish.jpg
+photo=$work/photo.jpg
 
 # urls: the addresses in the reply in $work/head and $work/body, one in a line
 urls() {
 	sed -n 's/^Location: \(.*\)\r$/\1/Ip' "$work/head"
-	jq -r '.. | .url? // empty' "$work/body"
+	grep -o '"url":"[^"]*"' "$work/body" | cut -d '"' -f 4
 }
 
 # begin_with BASE: all of them are BASE/v1/images/$id...
@@ -36,7 +36,7 @@ asks() {
 	shift
 	curl -fsS -D "$work/head" -o "$work/body" "$@" --data-binary "@$photo" \
 		"$url/v1/images?variant=a:w=20&variant=b:w=10" || fail "$*"
-	id=$(jq -r .id "$work/body")
+	id=$("$JSON_VALUE" .id <"$work/body")
 	begin_with "$base"
 	[ "$(wc -l <"$work/urls")" = 4 ] || fail "$(cat "$work/urls")"
 	is_sealed
@@ -46,14 +46,14 @@ asks() {
 	is_sealed
 	curl -fsS -D "$work/head" -o "$work/body" "$@" --data-binary "@$photo" \
 		"$url/v1/images?variant=a:w=$((++width))&respond=decoded"
-	id=$(jq -r .id "$work/body")
+	id=$("$JSON_VALUE" .id <"$work/body")
 	begin_with "$base"
 }
 
 # Its checksum is that of the text that was sent.
 is_sealed() {
 	local told
-	told=$(jq -r .meta_sha256 "$work/body")
+	told=$("$JSON_VALUE" .meta_sha256 <"$work/body")
 	[ "$(sed 's/,"meta_sha256":.*//' "$work/body" | tr -d '\n' | sha256sum)" = \
 		"$told  -" ] || fail "another checksum: $(shown "$work/body")"
 }
@@ -116,7 +116,7 @@ test_each_base_has_its_etag() {
 	# The 201 has the ETag that a GET with the same base has.
 	there=$(told "${app[@]}" --data-binary "@$photo" \
 		"$url/v1/images?w=$((++width))")
-	id=$(jq -r .id "$work/body")
+	id=$("$JSON_VALUE" .id <"$work/body")
 	[ "$there" = "$(told "${app[@]}" "$url/v1/images/$id")" ] &&
 		[ -n "$there" ] || fail "ETag: $there"
 	here=$(told "$url/v1/images/$id")
@@ -163,6 +163,9 @@ test_wrong_flags() {
 }
 
 width=30
+start
+curl -fsS --data-binary "@$1/clownfish.jpg" "$url/?w=320" -o "$photo"
+stop
 mkdir "$work/store"
 test_wrong_flags
 test_paths

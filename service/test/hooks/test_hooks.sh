@@ -126,8 +126,8 @@ post() {
 # make_ticket QUERY: its path is in $path, its id in $ticket
 make_ticket() {
 	curl -fsS -o ticket.json -X POST "$url/v1/uploads?w=32&$1"
-	path=$(jq -r .url ticket.json)
-	ticket=$(jq -r .id ticket.json)
+	path=$("$JSON_VALUE" .url <ticket.json)
+	ticket=$("$JSON_VALUE" .id <ticket.json)
 }
 
 # put STATUS: PUT the photo to the ticket
@@ -285,9 +285,9 @@ test_accepted() {
 	forget main
 	begin
 	post 202 "$slow&respond=decoded"
-	good=$(jq -r .id body)
+	good=$("$JSON_VALUE" .id <body)
 	post 202 "$slow&respond=decoded&max_bytes=400"
-	bad=$(jq -r .id body)
+	bad=$("$JSON_VALUE" .id <body)
 	until_true is_told main ".event.data.id == \"$good\""
 	until_true is_told main ".event.data.id == \"$bad\""
 	settle
@@ -315,7 +315,7 @@ test_away() {
 	end_receiver main
 	for i in 1 2 3 4 5; do
 		post 201 "q=$i"
-		jq -r .id body
+		"$JSON_VALUE" .id <body
 	done >ids
 	ls store/hooks/events >names
 	until_true eval '[ "$(stat_of .webhooks.failed)" -gt 5 ]'
@@ -500,7 +500,7 @@ test_killed_helper() {
 	begin
 	for i in $(seq 20); do
 		post 201 "q=$i"
-		jq -r .id body
+		"$JSON_VALUE" .id <body
 		[ $((i % 5)) != 0 ] || {
 			until_true has_helper
 			kill -KILL "$(helper)"
@@ -641,7 +641,7 @@ node_receives() {
 	make_ticket q=50
 	put 201
 	until_true nothing_waits
-	[ "$(tail -n +2 lines)" = "$ticket: $(jq -r .url body)" ] ||
+	[ "$(tail -n +2 lines)" = "$ticket: $("$JSON_VALUE" .url <body)" ] ||
 		fail "not that line: $(cat lines)"
 	[ "$(curl -sS -o /dev/null -w '%{http_code}' -d '{}' \
 		-H "webhook-id: msg_1" -H "webhook-timestamp: $(date +%s)" \

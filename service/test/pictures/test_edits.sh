@@ -189,7 +189,7 @@ test_a_result_is_no_larger_than_asked() {
 	bytes=$(jq .value body)
 	[ "$bytes" -gt 900 ] && [ "$(jq .limit body)" = 900 ] ||
 		fail "no numbers: $(shown body)"
-	jq -r .detail body | has "has $bytes bytes" || fail "$(shown body)"
+	"$JSON_VALUE" .detail <body | has "has $bytes bytes" || fail "$(shown body)"
 	curl -fsS --data-binary "@$photo" -o out \
 		"$url/?w=400&max_bytes=$bytes" || fail "$bytes were possible"
 	expect_problem 400 bad_parameter --data-binary "@$photo" \
@@ -241,7 +241,7 @@ test_sharpen_is_an_unsharp_mask_on_luma() {
 	for query in 'blur=1&sharpen=1' 'variant=a:w=9,sharpen=2&blur=3'; do
 		expect_problem 400 bad_parameter --data-binary "@$photo" \
 			"$url/?$query"
-		jq -r .detail "$work/body" | has 'blur and sharpen exclude' ||
+		"$JSON_VALUE" .detail <"$work/body" | has 'blur and sharpen exclude' ||
 			fail "$(shown "$work/body")"
 	done
 	curl -fsS --data-binary "@$photo" -o out \
@@ -309,7 +309,7 @@ test_background_is_around_the_picture() {
 		"$url/?w=9&pad=16384"
 	expect_problem 413 picture_too_large --data-binary "@$photo" \
 		"$url/?w=1&h=1&fit=fill&pad=0,16384&dpr=8"
-	jq -r .detail "$work/body" | has 'has 131008 x 8 pixels; JPEG allows 65500' ||
+	"$JSON_VALUE" .detail <"$work/body" | has 'has 131008 x 8 pixels; JPEG allows 65500' ||
 		fail "$(shown "$work/body")"
 }
 
@@ -376,7 +376,7 @@ test_trim_removes_the_border() {
 		"60x45 50x43 30x40" ] || fail "$(head -c 500 body)"
 	expect_problem 422 crop_outside --data-binary @framed.ppm \
 		"$url/?trim=1&crop=70,0,9,9"
-	jq -r .detail "$work/body" |
+	"$JSON_VALUE" .detail <"$work/body" |
 		has 'begins at 70,0; the picture has 60 x 45 pixels' ||
 		fail "$(shown "$work/body")"
 	# In every format that is written here.
@@ -467,7 +467,7 @@ test_a_watermark_is_blended() {
 	done
 	expect_problem 400 bad_parameter --data-binary "@$photo" \
 		"$url/?watermark=logo"
-	jq -r .detail "$work/body" |
+	"$JSON_VALUE" .detail <"$work/body" |
 		has "watermark must be none, clear or plain, not 'logo'" ||
 		fail "$(shown "$work/body")"
 	curl -fsS --data-binary "@$photo" -o named "$url/?w=64&variant=marked"
@@ -495,7 +495,7 @@ test_watermarks_are_read_at_the_start() {
 test_wrong_values_are_explained() {
 	expect_problem 422 crop_outside --data-binary "@$photo" \
 		"$url/?crop=2000,0,10,10"
-	jq -r .detail "$work/body" |
+	"$JSON_VALUE" .detail <"$work/body" |
 		has 'begins at 2000,0; the picture has 2000 x 1500 pixels' ||
 		fail "$(shown "$work/body")"
 	expect_problem 422 crop_outside --data-binary "@$photo" \

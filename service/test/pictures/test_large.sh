@@ -30,7 +30,7 @@ gives() {
 # refuses_photo CODE WORDS FILE QUERY: 413 with this code; the detail has WORDS
 refuses_photo() {
 	expect_problem 413 "$1" --data-binary "@$work/$3" "$url/?$4"
-	jq -r .detail "$work/body" | has -F -- "$2" ||
+	"$JSON_VALUE" .detail <"$work/body" | has -F -- "$2" ||
 		fail "$4: $(shown "$work/body")"
 }
 

@@ -115,7 +115,7 @@ test_what_looks_like_the_list_is_refused() {
 	printf '%s\r\n%s a comment\n' "$other" "${near^^}" >list
 	reload 'block list was read again: 2 hashes'
 	[ "$(status w=300)" = 422 ] || fail "not refused: $(shown body)"
-	[ "$(jq -r .code body)" = blocked ] || fail "$(shown body)"
+	[ "$("$JSON_VALUE" .code <body)" = blocked ] || fail "$(shown body)"
 	! has -iF "$near" <body || fail "the reply names the entry"
 	jq -e -c 'select(.code == "blocked") | .blocked_by == "'"$near"'" and
 		.blocked_distance >= 20 and .pdq != null' log >found ||

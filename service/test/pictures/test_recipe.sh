@@ -330,16 +330,16 @@ test_strict_and_lenient() {
 test_too_large_a_result_is_refused() {
 	expect_problem 413 picture_too_large --data-binary "@$photo" \
 		"$url/?w=16384&h=16384&fit=fill&enlarge=1"
-	jq -r .detail "$work/body" | has -F 'A result asked for has 16384 x 16384 pixels, 268 megapixels; --max-result-megapixels allows 100 megapixels.' ||
-		fail "detail: $(jq -r .detail "$work/body")"
+	"$JSON_VALUE" .detail <"$work/body" | has -F 'A result asked for has 16384 x 16384 pixels, 268 megapixels; --max-result-megapixels allows 100 megapixels.' ||
+		fail "detail: $("$JSON_VALUE" .detail <"$work/body")"
 	is_size 2000x1500 'w=16384&h=16384&fit=fill'
 }
 
 # bad KEY VALUE: the parameter is refused, and the detail names both
 bad() {
 	expect_problem 400 bad_parameter --data-binary "@$photo" "$url/?$1=$2"
-	jq -r .detail "$work/body" | has -E "^$1 must be .*, not '$2'\.$" ||
-		fail "detail: $(jq -r .detail "$work/body")"
+	"$JSON_VALUE" .detail <"$work/body" | has -E "^$1 must be .*, not '$2'\.$" ||
+		fail "detail: $("$JSON_VALUE" .detail <"$work/body")"
 }
 
 test_bad_values_are_named() {

@@ -22,7 +22,7 @@ test_late_uploads_are_told_so() {
 	[ "$late" -ge 1 ] || fail "$*: none was late"
 	[ $((late + $(got 200))) = 16 ] || fail "$*: $(cat "$work"/code*)"
 	for reply in $(grep -lx 503 "$work"/code*); do
-		case $(jq -r .code "$work/reply${reply#"$work/code"}") in
+		case $("$JSON_VALUE" .code <"$work/reply${reply#"$work/code"}") in
 		deadline_exceeded | deadline_unreachable) ;;
 		*) fail "$*: code" ;;
 		esac
@@ -94,15 +94,15 @@ test_timeout_of_a_request() {
 	for _ in $patience; do
 		curl -sS -D "$work/head" -o "$work/body" --data-binary "@$photo" \
 			-H 'Request-Timeout: 1.0' "$url/?$all"
-		[ "$(jq -r .code "$work/body")" = deadline_exceeded ] || break
+		[ "$("$JSON_VALUE" .code <"$work/body")" = deadline_exceeded ] || break
 		sleep 0.1
 	done
 	grep -q '^HTTP/1.1 503' "$work/head" || fail "$(shown "$work/head")"
-	[ "$(jq -r .code "$work/body")" = deadline_unreachable ] ||
+	[ "$("$JSON_VALUE" .code <"$work/body")" = deadline_unreachable ] ||
 		fail "$(shown "$work/body")"
 	grep -qiE '^retry-after: [1-9][0-9]*' "$work/head" || fail "Retry-After"
 	jq -e '.detail | test("estimated .* s are left")' "$work/body" \
-		>"$work/out" || fail "$(jq -r .detail "$work/body")"
+		>"$work/out" || fail "$("$JSON_VALUE" .detail <"$work/body")"
 	[ "$(stat_of '.uploads.unreachable == 1 and
 		all(.stages[]; .handled == 0)')" = true ] ||
 		fail "$*: it cost CPU time"
@@ -123,7 +123,7 @@ test_timeout_ends_in_a_queue() {
 	status=$(curl -sS -o "$work/body" -D "$work/head" -w '%{http_code}' \
 		-H 'Request-Timeout: 0.005' --data-binary "@$photo" "$url/?w=64")
 	[ "$status" = 503 ] || fail "status $status after others"
-	case $(jq -r .code "$work/body") in
+	case $("$JSON_VALUE" .code <"$work/body") in
 	deadline_exceeded | deadline_unreachable) ;;
 	*) fail "$(cat "$work/body")" ;;
 	esac

@@ -182,7 +182,7 @@ test_stop_ends_waits() {
 	kill -TERM "$server"
 	wait "$client" || fail "no answer"
 	[ "$(cat "$work/code")" = 503 ] || fail "status $(cat "$work/code")"
-	[ "$(jq -r .code "$work/out")" = stopping ] || fail "$(cat "$work/out")"
+	[ "$("$JSON_VALUE" .code <"$work/out")" = stopping ] || fail "$(cat "$work/out")"
 	exec {holder}>&-
 	wait "$server" || fail "the server ended with status $?"
 	server=

@@ -54,7 +54,7 @@ test_refusal_says_when_to_retry() {
 	[ "$got" = 503 ] || fail "never full in 200 tries"
 	grep -qiE '^retry-after: [1-9][0-9]*' "$work/head" ||
 		fail "no Retry-After: $(cat "$work/head")"
-	[ "$(jq -r .code "$work/body")" = overloaded ] || fail "code"
+	[ "$("$JSON_VALUE" .code <"$work/body")" = overloaded ] || fail "code"
 	stop
 }
 

@@ -153,7 +153,7 @@ test_abandoned_uploads() {
 	for i in $(seq $count); do
 		[ "$(cat "$work/code$i")" = 503 ] || continue
 		holds "$work/reply$i" '.code == "stopping"'
-		grep -q "request $(jq -r .request_id "$work/reply$i") is abandoned" \
+		grep -q "request $("$JSON_VALUE" .request_id <"$work/reply$i") is abandoned" \
 			"$work/log" || fail "its id is not logged"
 	done
 }

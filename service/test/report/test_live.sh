@@ -132,7 +132,7 @@ keep() {
 		"$url/v1/images?w=32"
 	curl -fsS --data-binary "@$dir/lionfish.jpg" -o "$work/image" \
 		"$url/v1/images?w=32"
-	id=$(jq -r .id "$work/image")
+	id=$("$JSON_VALUE" .id <"$work/image")
 	curl -fsS -X DELETE "$url/v1/images/$id"
 }
 

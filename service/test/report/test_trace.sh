@@ -156,7 +156,7 @@ test_one_at_a_time() {
 		printf 'GET /trace?ms=60000 HTTP/1.1\r\nHost: localhost\r\n\r\n'
 	done >&"$lazy"
 	asks 503
-	[ "$(jq -r .code "$work/body")" = trace_busy ] ||
+	[ "$("$JSON_VALUE" .code <"$work/body")" = trace_busy ] ||
 		fail "busy: $(shown "$work/body")"
 	grep -qi '^retry-after: [1-9]' "$work/head" || fail "no Retry-After"
 	curl -fsS "$url/healthz" -o "$work/body"
@@ -197,7 +197,7 @@ test_all_lanes() {
 		fail "it went $way"
 	[[ $way = decode\ *\ store ]] || fail "it went $way"
 	holds "$work/trace" "$nesting"
-	id=$(jq -r .id "$work/reply")
+	id=$("$JSON_VALUE" .id <"$work/reply")
 	curl -fsS -D "$work/head" -X DELETE "$url/v1/images/$id"
 	check_drained
 	number=$(sed -n 's/^X-Request-Id: .*-\([0-9a-f]*\).*/\1/ip' "$work/head")

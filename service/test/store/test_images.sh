@@ -23,7 +23,7 @@ post() {
 	shift
 	status=$(curl -sS -o body -D head -w '%{http_code}' \
 		--data-binary "@$photo" "$@" "$url/v1/images?$query")
-	id=$(jq -r .id body)
+	id=$("$JSON_VALUE" .id <body)
 }
 
 stored() {
@@ -109,7 +109,7 @@ test_id_is_of_what_is_asked_for() {
 	[ "$id" != "$first" ] || fail "one id of two photos"
 	cp body meta
 	curl -sS -F "file=@$photo" "$url/v1/images?variant=a:w=100" -o body
-	[ "$(jq -r .id body)" = "$first" ] || fail "a form has another id"
+	[ "$("$JSON_VALUE" .id <body)" = "$first" ] || fail "a form has another id"
 }
 
 test_conditions_and_ranges() {
@@ -230,7 +230,7 @@ test_unknown_parameters() {
 		get 400 "$path/image?$query" --head
 	done
 	expect_problem 400 bad_parameter "$url$path/image?w=100"
-	[ "$(jq -r .detail body)" = "There is no parameter 'w' for this path." ] ||
+	[ "$("$JSON_VALUE" .detail <body)" = "There is no parameter 'w' for this path." ] ||
 		fail "$(shown body)"
 	get 200 "$path/image?"
 	get 200 "$path/image?&&"
@@ -277,7 +277,7 @@ settled() {
 	for _ in $patience; do
 		got=$(curl -sS -o body -w '%{http_code}' "$url/v1/images/$id")
 		[ "$got" = 202 ] || return 0
-		[ "$(jq -r .status body)" = processing ] || fail "$(shown body)"
+		[ "$("$JSON_VALUE" .status <body)" = processing ] || fail "$(shown body)"
 		sleep 0.02
 	done
 	fail "processing for ever"
@@ -435,7 +435,7 @@ test_store_that_cannot_be_written() {
 	[ "$status" = 202 ] || fail "status $status: $(shown body)"
 	settled
 	[ "$got" = 500 ] || fail "status $got: $(shown body)"
-	[ "$(jq -r .code body)" = store_failed ] || fail "$(shown body)"
+	[ "$("$JSON_VALUE" .code <body)" = store_failed ] || fail "$(shown body)"
 	chmod u+w store/tmp
 	stored w=320
 	post 'w=321&respond=decoded'

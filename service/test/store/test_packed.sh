@@ -11,7 +11,7 @@
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "$(dirname "$0")/../server.sh"
 samples=$(realpath "$1")
-photo=$samples/clownfish.jpg
+photo=$work/photo.jpg
 planted=$(realpath "$2")
 corpus=${3:+$(realpath "$3")}
 cd "$work"
@@ -29,6 +29,11 @@ cp "$DARKROOM" programs/darkroom
 cp "$planted" programs/darkroom-decoder
 idle=$DARKROOM
 DARKROOM=$work/programs/darkroom
+
+# A large one takes a second to pack.
+start
+curl -fsS --data-binary "@$samples/clownfish.jpg" "$url/?w=900&q=90" -o "$photo"
+stop
 
 # put FILE QUERY: the id of its image is $id, the folder of its original $entry
 put() {

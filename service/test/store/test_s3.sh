@@ -140,7 +140,7 @@ test_api() {
 	! grep -qF $secret "/proc/$server/environ" || fail "has the keys"
 	curl -fsS --data-binary "@$photo" -o direct "$url/?w=64"
 	post 201 variant=small:w=64
-	image=$(jq -r .url body)
+	image=$("$JSON_VALUE" .url <body)
 	cp body meta
 	post 201 variant=small:w=64
 	cmp body meta || fail "another image"
@@ -182,7 +182,7 @@ test_requests_of_a_large_image() {
 	local image before
 	begin
 	post 201 'variant=large:w=800,enlarge=1,q=100'
-	image=$(jq -r .url body)
+	image=$("$JSON_VALUE" .url <body)
 	before=$(gets)
 	get 200 "$image"
 	[ $(($(gets) - before)) = 1 ] || fail "metadata: $(($(gets) - before)) GETs"
@@ -203,10 +203,10 @@ test_damage() {
 	local image other fault
 	begin
 	post 201 'variant=small:w=64&blur=1'
-	image=$(jq -r .id body)
+	image=$("$JSON_VALUE" .id <body)
 	curl -fsS -o good "$url/v1/images/$image/small"
 	post 201 'variant=small:w=64&blur=1&q=60'
-	other=$(jq -r .id body)
+	other=$("$JSON_VALUE" .id <body)
 	[ "$image" != "$other" ] || fail "one image"
 	for fault in flip other; do
 		order "$fault 100 GET $image"
@@ -227,7 +227,7 @@ test_replaced_copy() {
 	begin --store-cache "$work/copies"
 	for q in 71 72; do
 		post 201 "variant=small:w=64&blur=1&q=$q"
-		this=$(jq -r .id body)
+		this=$("$JSON_VALUE" .id <body)
 		ids+=("$this")
 		curl -fsS -o "good$q" "$url/v1/images/$this/small"
 	done
@@ -239,7 +239,7 @@ test_replaced_copy() {
 	get 200 "/v1/images/$this/small"
 	cmp body good71 || fail "another picture"
 	get 200 "/v1/images/$this"
-	[ "$(jq -r .id body)" = "$this" ] || fail "the text about another image"
+	[ "$("$JSON_VALUE" .id <body)" = "$this" ] || fail "the text about another image"
 	stop
 }
 
@@ -262,7 +262,7 @@ test_pieces() {
 	local image bytes i gets_before skip
 	begin
 	post 201 'variant=large:w=1000,format=ppm,enlarge=1'
-	image=$(jq -r .id body)
+	image=$("$JSON_VALUE" .id <body)
 	curl -fsS -o large "$url/v1/images/$image/large"
 	bytes=$(stat -c %s large)
 	[ "$bytes" -gt 2000000 ] || fail "$bytes bytes are not large"
@@ -306,7 +306,7 @@ test_slow_readers() {
 	local image i reader status readers=()
 	begin
 	post 201 'variant=large:w=2400,format=ppm,enlarge=1'
-	image=$(jq -r .id body)
+	image=$("$JSON_VALUE" .id <body)
 	curl -fsS -o large "$url/v1/images/$image/large"
 	[ "$(stat -c %s large)" -gt 10000000 ] || fail "not large"
 	stop
@@ -391,7 +391,7 @@ test_unknown_ids() {
 	local image
 	begin
 	post 201 'blur=11'
-	image=$(jq -r .url body)
+	image=$("$JSON_VALUE" .url <body)
 	get 204 "$image" -X DELETE
 	get 404 "$image"
 	get 404 "$image"
@@ -406,7 +406,7 @@ test_early_replies() {
 	begin
 	post 202 'respond=decoded&blur=2'
 	holds body '.durable == false'
-	image=$(jq -r .url body)
+	image=$("$JSON_VALUE" .url <body)
 	is_stored() {
 		[ "$(curl -sS -o body -w '%{http_code}' "$url$image")" = 200 ]
 	}
@@ -423,10 +423,10 @@ test_the_store_is_away() {
 	until_true is_state 200
 	kill -STOP $fake
 	post 503 blur=3 -H 'Request-Timeout: 3' -D head
-	[ "$(jq -r .code body)" = store_unavailable ] || fail "$(shown body)"
+	[ "$("$JSON_VALUE" .code <body)" = store_unavailable ] || fail "$(shown body)"
 	grep -qi '^retry-after: [1-9]' head || fail "no Retry-After"
 	until_true is_state 503
-	[ "$(jq -r .code body)" = store_unavailable ] || fail "$(shown body)"
+	[ "$("$JSON_VALUE" .code <body)" = store_unavailable ] || fail "$(shown body)"
 	get 200 /readyz
 	grep -q "does not answer" body || fail "does not say so: $(shown body)"
 	curl -fsS "$url/metrics" >body
@@ -464,7 +464,7 @@ test_the_store_refuses() {
 	until_true is_state 200
 	order 'skew 1 PUT'
 	post 500 blur=3.25
-	[ "$(jq -r .code body)" = store_failed ] || fail "$(shown body)"
+	[ "$("$JSON_VALUE" .code <body)" = store_failed ] || fail "$(shown body)"
 	grep -qE 'store: image [0-9a-f]{64} could not be stored: .*clock' \
 		"$work/log" || fail "the log does not say why"
 	is_state 503 || fail "/readyz?store=1: $(shown body)"
@@ -524,7 +524,7 @@ test_the_helper_is_killed() {
 	wait "${clients[@]}"
 	for i in $(seq 12); do
 		[ "$(cat "code$i")" = 201 ] || fail "$(shown "reply$i")"
-		get 200 "$(jq -r .url "reply$i")"
+		get 200 "$("$JSON_VALUE" .url <"reply$i")"
 	done
 	grep -q 'ended by signal 9' log || fail "the log does not say so"
 	stop
@@ -639,7 +639,7 @@ test_stop() {
 	until_true is_storing
 	stop 3
 	wait $client
-	[ "$(cat code) $(jq -r .code reply)" = '503 stopping' ] ||
+	[ "$(cat code) $("$JSON_VALUE" .code <reply)" = '503 stopping' ] ||
 		fail "status $(cat code) $(shown reply)"
 	until_true is_gone "$keeper"
 	until_true is_gone "$last"

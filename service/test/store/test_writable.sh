@@ -42,7 +42,7 @@ used_store() {
 	new_store
 	start --store "$store" "$@"
 	post 201 w=64
-	image=$(jq -r .url "$work/body")
+	image=$("$JSON_VALUE" .url <"$work/body")
 	stop
 }
 
@@ -115,7 +115,7 @@ becomes() {
 	done
 	[ "$got" = "$1" ] && grep -qF -- "${2:-ready}" "$work/ready" ||
 		fail "/readyz is $got: $(shown "$work/ready")"
-	[ "$got" = 200 ] || [ "$(jq -r .code "$work/ready")" = not_ready ] ||
+	[ "$got" = 200 ] || [ "$("$JSON_VALUE" .code <"$work/ready")" = not_ready ] ||
 		fail "/readyz: $(shown "$work/ready")"
 	! grep -qF "$work" "$work/ready" || fail "shows a path to everybody"
 	curl -fsS "$url/metrics" |
@@ -165,7 +165,7 @@ test_modes_later() {
 	becomes 503 'cannot be written: tmp: Permission denied'
 	logged 'images cannot be stored: tmp: Permission denied'
 	post 500 w=65
-	[ "$(jq -r .code "$work/body")" = store_failed ] ||
+	[ "$("$JSON_VALUE" .code <"$work/body")" = store_failed ] ||
 		fail "$(shown "$work/body")"
 	! grep -qF "$work" "$work/body" || fail "shows a path to the client"
 	logged "'$store/tmp/"
@@ -251,7 +251,7 @@ test_once_as_root() {
 	becomes 200
 	# An image that root has stored cannot be removed.
 	post 201 w=64
-	image=$(jq -r .url "$work/body")
+	image=$("$JSON_VALUE" .url <"$work/body")
 	chown -R root:root "$store/${image:11:2}/${image##*/}"
 	chmod 755 "$store/${image:11:2}/${image##*/}"
 	get 500 "$image" -X DELETE
@@ -297,7 +297,7 @@ test_a_full_disk() {
 	rm "$rest"
 	start --store "$store"
 	post 201 w=64
-	image=$(jq -r .url "$work/body")
+	image=$("$JSON_VALUE" .url <"$work/body")
 	becomes 200
 	make_tickets
 	fill
