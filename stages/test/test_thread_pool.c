@@ -25,7 +25,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STAGES = 3, CROWD = 3000, JOBS = 8, ARGUMENTS = 20, TEXT_BYTES = 200 };
+enum { STAGES = 3, CROWD = 1000, JOBS = 8, ARGUMENTS = 20, TEXT_BYTES = 200 };
 
 static const char *const names[STAGES] = { "a", "b", "c" };
 

@@ -131,12 +131,15 @@ foreign() {
 
 # pages LIMIT: the ids of all pages, in this order
 pages() {
-	local next='' _
+	local next='' ids _
 	for _ in $(seq 200); do
 		ask 200 "$a/v1/images?limit=$1&after=$next"
-		jq -r '.images[].id' body
-		next=$(jq -r '.next // empty' body)
-		[ -n "$next" ] || return 0
+		{
+			read -r -a ids
+			read -r next
+		} < <("$JSON_VALUE" '.images[].id' .next <body)
+		[ ${#ids[@]} = 0 ] || printf '%s\n' "${ids[@]}"
+		[ "$next" != null ] || return 0
 	done
 	fail "the list has no end"
 }

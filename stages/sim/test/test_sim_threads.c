@@ -63,7 +63,7 @@ enum { SLOTS = 3 * REQUESTS }; /* for all children */
 #ifdef __SANITIZE_THREAD__
 enum { SAMPLE = 401 };
 #else
-enum { SAMPLE = 41 };
+enum { SAMPLE = 101 };
 #endif
 
 /*
