@@ -25,7 +25,7 @@
 
 enum {
 	ITEMS = 300, /* items of each sender */
-	LONE_EVENTS = 1000,
+	LONE_EVENTS = 300,
 };
 
 /*

@@ -30,7 +30,7 @@ enum {
 	FILE_BYTES = 1 << 20,
 	LANES = 3,
 	THREADS = 6,
-	FILES_EACH = 40,
+	FILES_EACH = 16,
 };
 
 static const char *program;
