@@ -36,9 +36,11 @@ enum {
 };
 
 /*
- * One in SAMPLE schedules is run; all, with TEST_ALL in the environment.
- * SAMPLE divides the number of values of no flag, so that every value is run.
+ * One in SAMPLE schedules is run, or more where that would be fewer than FEW;
+ * all, with TEST_ALL in the environment.  Neither SAMPLE nor SAMPLE_FEW divides
+ * the number of values of any flag, so that every value is run.
  */
+enum { FEW = 3, SAMPLE_FEW = 13 };
 #if defined(__SANITIZE_THREAD__)
 enum { SAMPLE = 401, SAMPLE_ASLEEP = 29 };
 #else
@@ -344,7 +346,10 @@ static bool set_flags(struct schedule *s, const struct policy *policy,
 	return schedule_complete(s, LINE_STAGES, fake_core_count, error.text);
 }
 
-/* Schedules of `policy` with all stage types; one in `sample` is run. */
+/*
+ * Schedules of `policy` with all stage types: one in `sample`.  Returns how many
+ * were valid, and run.
+ */
 static uint32_t walk(const struct policy *policy, uint32_t sample,
 		     struct line_setup *setup)
 {
@@ -354,7 +359,7 @@ static uint32_t walk(const struct policy *policy, uint32_t sample,
 	     i < COUNT(types) * COUNT(balances) * COUNT(regimes) *
 			 COUNT(idles) * COUNT(orders) * COUNT(pools) *
 			 COUNT(thresholds);
-	     i++) {
+	     i += sample) {
 		uint32_t rest = i / COUNT(types);
 		struct choice c;
 
@@ -364,9 +369,9 @@ static uint32_t walk(const struct policy *policy, uint32_t sample,
 		c.order = &orders[(rest /= COUNT(idles)) % COUNT(orders)];
 		c.pool = pools[(rest /= COUNT(orders)) % COUNT(pools)];
 		c.threshold = thresholds[rest / COUNT(pools)];
-		if (!set_flags(&setup->schedule, policy, &c) ||
-		    count++ % sample != 0)
+		if (!set_flags(&setup->schedule, policy, &c))
 			continue;
+		count++;
 		/*
 		 * Queues that are often full, and queues that are never full.
 		 */
@@ -416,7 +421,6 @@ int main(void)
 	};
 
 	const bool is_all = getenv("TEST_ALL") != NULL;
-	const uint32_t sample = is_all ? 1 : SAMPLE;
 	const uint32_t sample_asleep = is_all ? 1 : SAMPLE_ASLEEP;
 
 	watchdog_start();
@@ -425,8 +429,13 @@ int main(void)
 		fake_core_count = WORKERS;
 		walk_asleep(*p, sample_asleep, &setup);
 		setup.delay_ns_max = 3000;
-		uint32_t count = walk(*p, sample, &setup);
+		uint32_t step = is_all ? 1 : SAMPLE;
+		uint32_t count = walk(*p, step, &setup);
 
+		while (count < FEW && step > 1) {
+			step = step > SAMPLE_FEW ? SAMPLE_FEW : 1;
+			count += walk(*p, step, &setup);
+		}
 		setup.delay_ns_max = 0;
 		(void)printf("%s: %u schedules, %llu pauses\n", (*p)->name,
 			     count, (unsigned long long)paused_count);

@@ -35,7 +35,7 @@ enum {
 	CROWD = 4000,  /* events of one group */
 	CROWDS = 1000, /* the most groups until enough were paused */
 	CHAINS = 4,    /* events that wait first, with a cutoff */
-	MANY = 10000,  /* events to be paused under each policy */
+	MANY = 3000,   /* events to be paused under each policy */
 };
 
 #define SLICE_NS UINT64_C(20000)
