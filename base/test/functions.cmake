@@ -58,3 +58,12 @@ function(darkroom_serial_test)
 		darkroom_test(${ARGN})
 	endif()
 endfunction()
+# darkroom_tests_of_tools(): the tests of this folder are of programs that measure
+# or simulate, and read what their users wrote: `script/test --slow` runs them in
+# the release build alone.
+function(darkroom_tests_of_tools)
+	get_property(names DIRECTORY PROPERTY TESTS)
+	if(DARKROOM_SANITIZE)
+		darkroom_label(repeated ${names})
+	endif()
+endfunction()
