@@ -5,11 +5,11 @@
  *   EXCEPTIONS: file, answered as
  *
  * Promises, for every file, through the whole pipeline, at full size or in one
- * of some boxes, with TEST_ALL in the environment in each of them: a file to be accepted is accepted by strict decoding; a file to
- * be rejected fails, for a reason that fits its class; if strict decoding
- * accepts a file, lenient decoding makes the same bytes; the memory in use at
- * one time stays under a bound, and all of it is freed.  The slowest files are
- * printed.
+ * of some boxes, with TEST_ALL in the environment in each of them: a file to be
+ * accepted is accepted by strict decoding; a file to be rejected fails, for a
+ * reason that fits its class; if strict decoding accepts a file, lenient
+ * decoding makes the same bytes; the memory in use at one time stays under a
+ * bound, and all of it is freed.  The slowest files are printed.
  *
  * Damage in scans that are dropped (scans.h) is not noticed, so a damaged
  * progressive file may be accepted with a box.

@@ -8,12 +8,12 @@
  * time than its upload was checked for.
  *
  * The files are made here, and read from each DIR (every STEPth file).  Each
- * is run with several transforms; with --every, with a part of them.  The estimates are in the time of one
- * machine; so is the first thing that is measured, an ordinary picture, and
- * the quotient says how much slower this machine is.  CPU time on a busy
- * machine is longer, too: what is too slow is run again, up to TRIES times,
- * and the shortest time counts.  Programs with sanitizers are slower by other
- * factors, so they do not run this.
+ * is run with several transforms; with --every, with a part of them.  The
+ * estimates are in the time of one machine; so is the first thing that is
+ * measured, an ordinary picture, and the quotient says how much slower this
+ * machine is.  CPU time on a busy machine is longer, too: what is too slow is
+ * run again, up to TRIES times, and the shortest time counts.  Programs with
+ * sanitizers are slower by other factors, so they do not run this.
  */
 #include "imgops/imgops.h"
 #include "imgops/test/gainmaps.h"

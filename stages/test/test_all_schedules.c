@@ -347,8 +347,8 @@ static bool set_flags(struct schedule *s, const struct policy *policy,
 }
 
 /*
- * Schedules of `policy` with all stage types: one in `sample`.  Returns how many
- * were valid, and run.
+ * Schedules of `policy` with all stage types: one in `sample`.  Returns how
+ * many were valid, and run.
  */
 static uint32_t walk(const struct policy *policy, uint32_t sample,
 		     struct line_setup *setup)
