@@ -96,7 +96,7 @@ test_up_and_down() {
 }
 
 test_interrupts() {
-	local step
+	local step _
 	for step in ground nodes front; do
 		interrupted INT $step
 		nothing_is_left "SIGINT at $step"
@@ -104,7 +104,11 @@ test_interrupts() {
 	interrupted KILL nodes
 	down 'SIGKILL'
 	interrupted KILL front
-	rm -rf "${work:?}/$FLEET"
+	# What the killed script has started may still write there.
+	for _ in $patience; do
+		! rm -rf "${work:?}/$FLEET" 2>/dev/null || break
+		sleep 0.1
+	done
 	down 'SIGKILL and without the folder'
 }
 
