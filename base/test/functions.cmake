@@ -58,12 +58,11 @@ function(darkroom_serial_test)
 		darkroom_test(${ARGN})
 	endif()
 endfunction()
-# darkroom_tests_of_tools(): the tests of this folder are of programs that measure
-# or simulate, and read what their users wrote: `script/test --slow` runs them in
-# the release build alone.
-function(darkroom_tests_of_tools)
+# darkroom_folder_repeated(SANITIZER): in builds with a sanitizer whose name matches
+# this, `script/test --slow` leaves out all tests of this folder.
+function(darkroom_folder_repeated sanitizer)
 	get_property(names DIRECTORY PROPERTY TESTS)
-	if(DARKROOM_SANITIZE)
+	if(DARKROOM_SANITIZE MATCHES "${sanitizer}")
 		darkroom_label(repeated ${names})
 	endif()
 endfunction()

@@ -652,13 +652,15 @@ static void test_no_flipped_bit_changes_the_verdict(void)
 
 static void test_no_damage_changes_the_verdict(void)
 {
+	uint32_t count = getenv("TEST_ALL") != NULL ? 1000 : 250;
+
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		struct bytes jpeg = jpeg_make(&kinds[i]);
 		struct bytes copy = { malloc(jpeg.count), jpeg.count };
 		uint32_t read_count = 0;
 
 		CHECK(copy.data != NULL);
-		for (uint32_t n = 0; n < 1000; n++) {
+		for (uint32_t n = 0; n < count; n++) {
 			uint32_t r = scramble(n + 1000 * (uint32_t)i);
 
 			memcpy(copy.data, jpeg.data, jpeg.count);
@@ -667,8 +669,8 @@ static void test_no_damage_changes_the_verdict(void)
 					k & 1 ? 0xff : (uint8_t)(r >> 8 * k);
 			read_count += check_agrees(copy);
 		}
-		CHECK_NUMBER(read_count, >, 20);
-		CHECK_NUMBER(read_count, <, 900);
+		CHECK_NUMBER(read_count, >, count / 50);
+		CHECK_NUMBER(read_count, <, count / 10 * 9);
 		free(copy.data);
 		free(jpeg.data);
 	}

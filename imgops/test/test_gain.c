@@ -684,8 +684,11 @@ static void check_estimate(struct bytes file, const struct img_transform *t)
 	img_release(&scaled);
 }
 
+/* Half of the combinations, with all of any three choices; or, with TEST_ALL, all. */
 static void test_estimates_contain_the_map(void)
 {
+	const bool has_all = getenv("TEST_ALL") != NULL;
+
 	for (int i = 0; i < 8; i++) {
 		struct gainmap_spec spec = usual_file();
 		struct bytes file;
@@ -701,6 +704,9 @@ static void test_estimates_contain_the_map(void)
 		for (int k = 0; k < 8; k++) {
 			struct img_transform t = keep;
 
+			if (!has_all &&
+			    __builtin_parity((unsigned)(i << 3 | k)))
+				continue;
 			check_case("file %d, transform %d", i, k);
 			t.box.width_px = t.box.height_px = k & 1 ? 0 : 250;
 			t.blur_sigma_px = k & 2 ? 8 : 0;

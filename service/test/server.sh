@@ -304,6 +304,14 @@ shrink() {
 	dir=$work/shrunk
 }
 
+# shrink_photo: scale $photo, for tests that only take longer with a larger one
+shrink_photo() {
+	start
+	curl -fsS --data-binary "@$photo" "$url/?w=800&q=90" -o "$work/shrunk.jpg"
+	stop
+	photo=$work/shrunk.jpg
+}
+
 # holds FILE EXPRESSION: expect that the expression is true of the file, by jq
 holds() {
 	[ "$(jq "$2" "$1")" = true ] || fail "not true: $2 $(head -c 2000 "$1")"

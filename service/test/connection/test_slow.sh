@@ -240,7 +240,7 @@ test_one_too_many_learns_it() {
 	for i in $(seq 8); do
 		connect new
 		all+=("$new")
-		printf 'POST / HTTP/1.1\r\nHost: localhost\r\n%s: %d\r\n\r\n' \
+		printf 'POST /?w=64 HTTP/1.1\r\nHost: localhost\r\n%s: %d\r\n\r\n' \
 			Content-Length "$bytes" >&"$new"
 		head -c -1 "$photo" >&"$new"
 	done

@@ -10,6 +10,7 @@
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "$(dirname "$0")/../server.sh"
 photo=$(realpath "$1/clownfish.jpg")
+shrink_photo
 bytes=$(stat -c %s "$photo")
 fake=${2:+$(realpath "$2")}
 cd "$work"

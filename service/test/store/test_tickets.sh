@@ -10,6 +10,8 @@
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 . "$(dirname "$0")/../server.sh"
 photo=$(realpath "$1/clownfish.jpg")
+other=$(realpath "$1/lionfish.jpg")
+shrink_photo
 bytes=$(stat -c %s "$photo")
 fake=${2:+$(realpath "$2")}
 cd "$work"
@@ -475,7 +477,7 @@ test_another_after_a_full_store() {
 	make w=64
 	ask 507 -T "$photo" "$ticket"
 	start_again
-	ask 201 -T "$(dirname "$photo")/lionfish.jpg" "$ticket"
+	ask 201 -T "$other" "$ticket"
 	ask 410 -T "$photo" "$ticket"
 	# The length that a tus client has said is not that of a form.
 	make w=64 -H "$tus" -H "Upload-Length: $bytes"
