@@ -2,9 +2,9 @@
 // axe-core, which looks for what keeps people out of a page who use a screen
 // reader, a keyboard, or weak eyes.
 //
-// It is taken from node_modules/ here, after `npm install`, or from Chromium:
-// its developer tools contain Lighthouse, and that contains axe-core, as a
-// template literal that begins with its licence.
+// It is taken from node_modules/ here, after `npm install`, or from Chromium, if it
+// is not chromium-headless-shell: its developer tools contain Lighthouse, and that
+// contains axe-core, as a template literal that begins with its licence.
 
 import { readFileSync } from "node:fs";
 
