@@ -635,7 +635,7 @@ static void check_estimate(struct bytes file, const struct img_transform *t)
 	img_release(&scaled);
 }
 
-/* Half of the combinations, with all of any three choices; or, with TEST_ALL, all. */
+/* Half of the combinations, with all of any three; with TEST_ALL, all. */
 static void test_estimates_contain_the_map(void)
 {
 	const bool has_all = getenv("TEST_ALL") != NULL;

@@ -148,7 +148,7 @@ static void test_lone_event_is_never_slept_through(const struct line_setup *s)
 		while (atomic_load(&l.finished_count) <= i)
 			if (++looks > 5000) /* the worker may need this core */
 				(void)sched_yield();
-		for (volatile uint32_t pause = i * 10; pause > 0;)
+		for (volatile uint32_t pause = i * 33; pause > 0;)
 			pause = pause - 1;
 	}
 	group_stop(l.group);
