@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -68,6 +69,13 @@ static void answer_ahead(void)
 	_exit(1);
 }
 
+/* Of atomic steps, because ThreadSanitizer delivers signals between such. */
+static void loop_for_ever(void)
+{
+	for (atomic_int i = 0;;)
+		(void)atomic_fetch_add(&i, 1);
+}
+
 /* Without using CPU. */
 static void sleep_for_ever(void)
 {
@@ -103,8 +111,7 @@ static enum img_err decode(struct image *dst, const uint8_t *bytes,
 	if (asks_for(bytes, count, "#crash"))
 		abort();
 	if (asks_for(bytes, count, "#loop"))
-		for (volatile int i = 0;; i++)
-			;
+		loop_for_ever();
 	if (asks_for(bytes, count, "#wild")) {
 		/* A sanitizer would report what is wanted here. */
 		(void)signal(SIGSEGV, SIG_DFL);
@@ -151,8 +158,7 @@ static enum img_err repack(enum img_repack what, uint8_t *to, size_t room,
 	if (memmem(bytes, byte_count, crash, sizeof(crash) - 1) != NULL)
 		abort();
 	if (memmem(bytes, byte_count, loop, sizeof(loop) - 1) != NULL)
-		for (volatile int i = 0;; i++)
-			;
+		loop_for_ever();
 	err = img_repack(what, to, room, count, bytes, byte_count);
 	if (memmem(bytes, byte_count, lie, sizeof(lie) - 1) != NULL)
 		*count = room + 1;
