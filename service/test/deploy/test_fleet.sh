@@ -105,7 +105,7 @@ test_interrupts() {
 	down 'SIGKILL'
 	interrupted KILL front
 	# What the killed script has started may still write there.
-	for _ in $patience; do
+	for _ in $(seq 600); do
 		! rm -rf "${work:?}/$FLEET" 2>/dev/null || break
 		sleep 0.1
 	done
