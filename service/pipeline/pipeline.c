@@ -1145,9 +1145,14 @@ void pipeline_arrive(struct pipeline *p, struct upload *u)
 		early_end(&u->early);
 }
 
-void pipeline_hold(struct upload *u)
+void pipeline_hold(struct upload *u, uint64_t bytes)
 {
+	const struct charge *c = &u->charge;
+
 	early_hold(&u->early);
+	if (atomic_load(&c->budget->used_bytes) - c->bytes + bytes >
+	    c->budget->limit_bytes)
+		early_end(&u->early);
 }
 
 void pipeline_forget(struct upload *u)

@@ -223,10 +223,12 @@ MUST_CHECK bool pipeline_peek(struct pipeline *p, struct upload *u);
  * After pipeline_peek() has accepted the header of `u`, which still arrives:
  * the first u->jpeg_bytes have come, and a core that is idle may decode them.
  * From then on, until pipeline_submit(): call pipeline_hold() before the bytes
- * move, and pipeline_forget() before they are freed.
+ * move, for which the upload's charge will be raised to `bytes`, and
+ * pipeline_forget() before they are freed.  If there is not as much memory,
+ * pipeline_hold() gives back what the decode has.
  */
 void pipeline_arrive(struct pipeline *p, struct upload *u);
-void pipeline_hold(struct upload *u);
+void pipeline_hold(struct upload *u, uint64_t bytes);
 void pipeline_forget(struct upload *u);
 
 /*

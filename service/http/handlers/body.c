@@ -403,39 +403,48 @@ enum problem body_admit(struct body *b, struct pipeline *p)
 	return body_init(b, room_bytes, pipeline_memory(p));
 }
 
+/*
+ * The charge while there are two buffers.  The picture is not decoded yet, so
+ * they may use the memory that is charged for the picture.
+ */
+static uint64_t charge_while_moving(const struct body *b, uint64_t room_bytes)
+{
+	uint64_t both = charge_without_picture(b, room_bytes) +
+			memory_pool_charge(b->count_max);
+
+	return max_u64(both, charge_with_picture(b, room_bytes));
+}
+
+uint64_t body_move_bytes(const struct body *b, size_t bytes)
+{
+	uint64_t received = b->received_bytes + bytes;
+
+	return received > b->count_max ?
+		       charge_while_moving(b, room_for(b, received)) :
+		       0;
+}
+
 static enum problem make_room(struct body *b)
 {
 	uint64_t room_bytes = room_for(b, b->received_bytes);
-	uint64_t after = charge_with_picture(b, room_bytes);
-	/*
-	 * The picture is not decoded yet, so while both buffers exist, they may
-	 * use the memory that is charged for the picture.
-	 */
-	uint64_t both = charge_without_picture(b, room_bytes) +
-			memory_pool_charge(b->count_max);
-	enum problem problem = charge_body(b, both > after ? both : after);
+	enum problem problem =
+		charge_body(b, charge_while_moving(b, room_bytes));
 
 	if (problem != PROBLEM_NONE)
 		return problem;
 	problem = body_grow(b, room_bytes);
 	if (!b->has_length)
 		b->whole_bytes = charge_without_picture(b, room_bytes);
-	budget_lower(b->charge, after);
+	budget_lower(b->charge, charge_with_picture(b, room_bytes));
 	return problem;
-}
-
-bool body_will_move(const struct body *b, size_t bytes)
-{
-	return b->received_bytes + bytes > b->count_max;
 }
 
 enum problem body_receive(struct body *b, const char *data, size_t bytes)
 {
 	enum problem problem = PROBLEM_NONE;
-	bool moves = body_will_move(b, bytes);
 
 	b->received_bytes += bytes;
-	if (moves)
+	if (b->received_bytes > b->count_max)
 		problem = make_room(b);
 	return problem == PROBLEM_NONE ? body_append(b, data, bytes) : problem;
 }

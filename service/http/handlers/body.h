@@ -114,8 +114,11 @@ uint64_t body_need_bytes(const struct body *b);
  */
 MUST_CHECK enum problem body_admit(struct body *b, struct pipeline *p);
 
-/* Will the picture's bytes move when a piece of so many bytes is taken? */
-bool body_will_move(const struct body *b, size_t bytes);
+/*
+ * The charge that the body will need when a piece of so many bytes is taken, if
+ * the picture's bytes then move; 0: they do not.
+ */
+uint64_t body_move_bytes(const struct body *b, size_t bytes);
 
 /* Take a piece. */
 MUST_CHECK enum problem body_receive(struct body *b, const char *data,

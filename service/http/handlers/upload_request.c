@@ -887,14 +887,16 @@ static enum problem receive_piece(struct request *r, const char *data,
 				  size_t bytes)
 {
 	struct upload_request *own = r->own;
+	uint64_t move_bytes;
 	enum problem problem;
 
 	if (is_late(r))
 		return PROBLEM_DEADLINE_EXCEEDED;
 	if (own->digest != NULL)
 		digest_add(own->digest, data, bytes);
-	if (body_will_move(&own->body, bytes))
-		pipeline_hold(&own->upload);
+	move_bytes = body_move_bytes(&own->body, bytes);
+	if (move_bytes > 0)
+		pipeline_hold(&own->upload, move_bytes);
 	problem = body_receive(&own->body, data, bytes);
 	own->upload.jpeg_charge_bytes = own->body.whole_bytes;
 	if (problem == PROBLEM_BODY_TOO_LARGE && own->arrival != NULL)

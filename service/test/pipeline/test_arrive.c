@@ -94,7 +94,7 @@ static void move(struct arrival *a, size_t count)
 
 	CHECK(bytes != NULL);
 	memcpy(bytes, photo, count);
-	pipeline_hold(&a->job.upload);
+	pipeline_hold(&a->job.upload, 0);
 	free(a->bytes);
 	a->bytes = bytes;
 	a->job.upload.jpeg = bytes;
