@@ -32,11 +32,10 @@ struct mkset_options {
 #define FIELD(name) FLAG_FIELD(struct mkset_options, name)
 
 static const struct flag flags[] = {
-	{ "profile", "thesis|phone|camera|avatar", "thesis",
+	{ "profile", "thesis|phone|camera|avatar|web", "thesis",
 	  "thesis: 4,697 files of 0.4 KB to 4.2 MB; phone: 100 of 12 or 48 "
 	  "megapixels, enlarged; camera: 40 of 24 megapixels, enlarged; "
-	  "avatar: "
-	  "1,000 small squares",
+	  "avatar: 1,000 small squares; web: 1,000 of 500 x 375",
 	  .type = FLAG_OTHER },
 	{ "scale", "F", "1", "make F times as many files", FIELD(scale),
 	  .least = 0.001, .most = 10 },
@@ -102,7 +101,8 @@ static bool take_option(void *options, const struct flag *f, const char *value,
 		return flag_set(f, value, o, why);
 	o->profile = profile_find(value);
 	if (o->profile == NULL)
-		error_set(why, "'%s' is not thesis, phone, camera or avatar",
+		error_set(why,
+			  "'%s' is not thesis, phone, camera, avatar or web",
 			  value);
 	return o->profile != NULL;
 }

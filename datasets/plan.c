@@ -129,6 +129,28 @@ static const struct profile profiles[] = {
 		.icc_adobe_rgb = 0.20,
 	},
 	{
+		.name = "web",
+		.files = 1000,
+		/*
+		 * Our choice: about what ImageNet's photos have, so that
+		 * nothing is scaled for a usual box, and decoding at full size
+		 * is most of the work.
+		 */
+		.bytes = { .knots = { { 0, 50e3 },
+				      { 0.5, 100e3 },
+				      { 0.9, 160e3 },
+				      { 1, 250e3 } },
+			   .count = 4 },
+		.frames = { { 500, 375, 0, 0.75 }, { 375, 500, 0, 0.25 } },
+		.frame_count = 2,
+		.side_max_px = 500,
+		.crop = 1,
+		.bands = { { 0, 88, 97 } },
+		.band_count = 1,
+		.sampling_420 = 0.75,
+		.optimised = 0.5,
+	},
+	{
 		.name = "avatar",
 		.files = 1000,
 		.bytes = { .knots = { { 0, 5e3 },

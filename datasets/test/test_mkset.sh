@@ -49,6 +49,12 @@ touch "$work/out/note.txt"
 refuses 1 'not made by mkset' "$MKSET" --photos "$samples" "$work/photos"
 [ -e "$work/photos/text.jpg" ] || fail "a stranger's file is gone"
 
+# Photos of the web: one size in pixels, upright or not.
+"$MKSET" --profile web --scale 0.004 --photos "$work/photos" "$work/web" \
+	>/dev/null 2>&1
+[ "$(sed 1d "$work/web/manifest.tsv" | cut -f3,4 | tr '\t' x |
+	grep -cxE '500x375|375x500')" = 4 ] || fail "$(cat "$work/web/manifest.tsv")"
+
 # A set within the folder of photos is not used as photos when it is made
 # again; nor can a set be the folder of photos.
 "$MKSET" --profile avatar --scale 0.004 --photos "$work/photos" \
