@@ -13,7 +13,7 @@
 
 enum {
 	COUNT_MIN = 64 << 10,
-	MEMORY_TIMES = 8,    /* the bytes that have arrived, at most */
+	MEMORY_TIMES = 32,   /* the bytes that have arrived, at most */
 	MEMORY_SHARE = 2,    /* of the budget, with those of all others */
 	STEP_MIN = 16 << 10, /* not worth an event */
 };

@@ -33,6 +33,9 @@ enum {
 	UNPARSED_NS_PER_BYTE = 75,
 };
 
+/* A decode with help takes such a part of the time of one without. */
+#define HELPED_TIMES 0.6
+
 const char *const pipeline_step_names[PIPELINE_STAGES] = {
 	[PIPELINE_PARSE] = "parse",   [PIPELINE_DECODE] = "decode",
 	[PIPELINE_SCALE] = "scale",   [PIPELINE_BLUR] = "blur",
@@ -741,11 +744,15 @@ static enum img_err run_decode(struct pipeline *p, struct variant *v)
 {
 	struct upload *u = v->upload;
 	uint64_t charge_bytes = u->charge.bytes;
+	bool is_helped = has_help(p, u);
 	enum img_err err;
 
+	/* The rest is decoded without help. */
+	if (is_helped && early_left(u) > HELPED_TIMES)
+		early_end(&u->early);
 	if (early_left(u) < 1)
 		u->help_cpu_ns += u->early.help.cpu_ns;
-	if (!has_help(p, u))
+	if (!is_helped)
 		return steps_run(PIPELINE_DECODE, v, &p->steps, &p->memory);
 	help_enter(&u->help, &p->help, &p->memory, u->number);
 	err = steps_run(PIPELINE_DECODE, v, &p->steps, &u->help.memory);

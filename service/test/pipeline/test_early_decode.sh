@@ -73,6 +73,29 @@ test_results_are_the_same() {
 		fail "the results differ"
 }
 
+# Most of a body comes when a part is decoded already: then the whole is decoded
+# with the help of another core, not the rest without it.
+test_most_comes_at_once() {
+	local photo=${photos[0]} count=100000 turn=0 helped early
+	[ "$(nproc)" -gt 1 ] || return 0
+	start --admin-listen 127.0.0.1:0
+	curl -fsS --data-binary "@$photo" "$url/?w=640" -o "$work/whole"
+	helped=$(stat_of .uploads.helped_parts)
+	early=$(early_parts)
+	while [ "$(stat_of .uploads.helped_parts)" = "$helped" ] ||
+		[ "$(early_parts)" = "$early" ]; do
+		turn=$((turn + 1))
+		[ $turn -lt $max_turns ] || fail "no core has helped"
+		{
+			head -c $count "$photo"
+			sleep 0.05
+			tail -c +$((count + 1)) "$photo"
+		} | curl -fsS -T - -X POST "$url/?w=640" -o "$work/most"
+		cmp "$work/whole" "$work/most" || fail "another result"
+	done
+	stop
+}
+
 # begin_slowly: a client whose body is not complete soon; its process is $client
 begin_slowly() {
 	local _
@@ -103,5 +126,6 @@ test_server_stops() {
 }
 
 test_results_are_the_same
+test_most_comes_at_once
 test_clients_that_disconnect
 test_server_stops
