@@ -124,7 +124,7 @@ test_others() {
 	load "$programs/stages_sim"
 	offers 'stages_sim --dispatch-queue ' fcfs size
 	load "$programs/mkset"
-	offers 'mkset --profile ' thesis phone camera avatar
+	offers 'mkset --profile ' thesis phone camera avatar web
 	offers "mkset $work/ph" "$work/photo store"
 }
 
